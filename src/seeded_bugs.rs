@@ -165,11 +165,19 @@ pub(crate) enum SeededBug {
     UnseenWordsCount,
     /// A row leaves whatever time it names.
     TimeIgnored,
+    /// One line of a statement is about two payments.
+    LineCountsTwice,
+    /// Amount and recipient in a statement prove a payment.
+    AlikeIsProof,
+    /// What came back counts as paid.
+    ReturnedIsPaid,
+    /// What a statement shows paid may be retried, where it had failed here.
+    ShownPaidNotHeld,
 }
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 61] = [
+    pub(crate) const ALL: [Self; 65] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -231,6 +239,10 @@ impl SeededBug {
         Self::ServerErrorEnds,
         Self::UnseenWordsCount,
         Self::TimeIgnored,
+        Self::LineCountsTwice,
+        Self::AlikeIsProof,
+        Self::ReturnedIsPaid,
+        Self::ShownPaidNotHeld,
     ];
 
     /// Whether this mistake is made.

@@ -26,7 +26,8 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("journal", &["domain", "lifecycle", "ledger"]),
     ("gateway", &["domain", "dialect", "lifecycle", "ledger"]),
     ("report", &["domain", "lifecycle", "ledger", "workbook"]),
-    ("statement", &["domain", "ledger"]),
+    // Its files are opened by what opens batch files.
+    ("statement", &["domain", "ledger", "intake"]),
     (
         "callback",
         &[

@@ -4,11 +4,13 @@
 //!
 //! ```text
 //! cargo run --example make_samples
+//! cargo run --example make_samples -- statements FOLDER DAY    # statements of a day, such as $(date +%F)
 //! ```
 
 mod bills;
 mod payouts;
 mod pdf;
+mod statements;
 mod workbook;
 
 use std::fmt::Write as _;
@@ -96,6 +98,16 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {}
+        ["statements", folder, day] => return write_statements(&directory, Path::new(folder), day),
+        _ => {
+            return Err(
+                "expected nothing, or: statements FOLDER DAY, a day such as 2026-11-28".into(),
+            );
+        }
+    }
     fs::create_dir_all(&directory)?;
     let mut rng = Rng::with_seed(SEED);
     fs::write(directory.join("payroll.csv"), payroll(&mut rng)?)?;
@@ -123,6 +135,16 @@ fn main() -> Outcome<()> {
     fs::create_dir_all(directory.join("documents"))?;
     for (name, lines) in payouts::DOCUMENTS {
         fs::write(directory.join("documents").join(name), pdf::page(lines))?;
+    }
+    write_statements(&directory, &directory.join("statements"), statements::DAY)
+}
+
+/// Writes the statements of what the samples pay.
+fn write_statements(samples: &Path, folder: &Path, day: &str) -> Outcome<()> {
+    let read = |name: &str| fs::read_to_string(samples.join(name));
+    fs::create_dir_all(folder)?;
+    for (name, bytes) in statements::all(&read("refunds.csv")?, &read("bank.csv")?, day)? {
+        fs::write(folder.join(name), bytes)?;
     }
     Ok(())
 }

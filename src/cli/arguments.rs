@@ -12,7 +12,7 @@ pub(super) use file::{
     CheckArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments, LoadOptions,
     OnError, TemplateArguments,
 };
-pub(super) use reconcile::ReconcileArguments;
+pub(super) use reconcile::{ReconcileArguments, StatementArguments};
 
 /// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
 #[derive(Debug, Parser)]

@@ -50,6 +50,14 @@ impl Day {
         Self::of_date(date.year(), date.month(), date.day())
     }
 
+    /// Returns whether a pattern has day, month and year in it, so that a date is read by it as it was written.
+    #[must_use]
+    pub fn is_pattern(pattern: &str) -> bool {
+        let probe = jiff::civil::datetime(2026, 11, 28, 14, 5, 6, 0);
+        let written = jiff::fmt::strtime::format(pattern, probe);
+        written.is_ok_and(|text| Self::parse_by(pattern, &text) == Self::of_date(2026, 11, 28))
+    }
+
     /// Returns the day so many days later.
     #[must_use]
     pub fn later(self, days: i32) -> Self {
@@ -86,6 +94,18 @@ mod tests {
         assert_eq!(Day::parse_by("%d/%m/%Y", "28/11/2026"), day);
         assert_eq!(Day::parse_by("%d/%m/%Y %H:%M", "28/11/2026 14:05"), day);
         assert_eq!(Day::parse_by("%d/%m/%Y", "11/28/2026"), None);
+        for (pattern, good) in [
+            ("%d/%m/%Y", true),
+            ("%d.%m.%y %H:%M", true),
+            ("%d %b %Y %I:%M %p", true),
+            ("%Y%m%d", true),
+            ("%d/%m", false),
+            ("", false),
+            ("%Q", false),
+            ("dd/mm/yyyy", false),
+        ] {
+            assert_eq!(Day::is_pattern(pattern), good, "{pattern}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod reference;
 mod replies;
 mod report;
 mod rows;
+mod statement;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,6 +33,7 @@ pub use pdf::{expect_panics_of_the_reader, pdf};
 pub use replies::reply;
 pub use report::report;
 pub use rows::{csv, json, pain001};
+pub use statement::{camt, mt940, statement};
 pub use text::terminal;
 pub use workbook::workbook;
 
@@ -39,19 +41,22 @@ pub use workbook::workbook;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its folder of the corpus.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("amount", amount),
     ("callback", callback),
+    ("camt", camt),
     ("configuration", configuration),
     ("csv", csv),
     ("identifiers", identifiers),
     ("json", json),
+    ("mt940", mt940),
     ("narration", narration),
     ("operation", operation),
     ("pain001", pain001),
     ("pdf", pdf),
     ("reply", reply),
     ("report", report),
+    ("statement", statement),
     ("terminal", terminal),
     ("workbook", workbook),
 ];

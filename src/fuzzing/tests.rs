@@ -140,6 +140,11 @@ fn a_callback_says_what_its_packet_says_whatever_the_body() {
 }
 
 #[test]
+fn a_camt_is_read_whole_or_refused_with_its_place_whatever_the_bytes() {
+    corpus_and_mutations("camt", 60);
+}
+
+#[test]
 fn a_configuration_is_refused_with_its_place_and_without_its_password() {
     corpus_and_mutations("configuration", 30);
 }
@@ -157,6 +162,11 @@ fn identifiers_have_one_form_whatever_the_text() {
 #[test]
 fn every_row_of_json_is_good_or_has_its_error_and_is_the_row_that_stands_there() {
     corpus_and_mutations("json", 60);
+}
+
+#[test]
+fn an_mt940_adds_up_or_is_refused_whatever_the_bytes() {
+    corpus_and_mutations("mt940", 100);
 }
 
 #[test]
@@ -192,6 +202,11 @@ fn no_report_runs_what_it_shows_whatever_the_text() {
 #[test]
 fn every_row_of_a_workbook_is_good_or_has_its_error_whatever_the_bytes() {
     corpus_and_mutations("workbook", 60);
+}
+
+#[test]
+fn a_statement_is_read_whole_or_refused_with_its_place_whatever_the_bytes() {
+    corpus_and_mutations("statement", 60);
 }
 
 #[test]

@@ -5,6 +5,9 @@ use super::columns::{Column, Field};
 use super::oddity::{DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
 use super::record::Record;
 
+/// Said of a formula, where its stored result is not to be taken.
+pub(super) const CALCULATED: &str = "is a formula, whose result may change with other cells: paste it as a value, or say --formulas stored";
+
 /// Returns those odd cells of a row that one of its errors may be about.
 pub(super) fn that_matter(row: &Record, errors: &[RowError]) -> Vec<(usize, Oddity)> {
     let mut odd = row.oddities();
@@ -27,9 +30,7 @@ pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
         Oddity::NotCalculated => Some(NOT_CALCULATED),
         Oddity::Merged => Some(MERGED),
         _ if is_for_people => None,
-        Oddity::Calculated => Some(
-            "is a formula, whose result may change with other cells: paste it as a value, or say --formulas stored",
-        ),
+        Oddity::Calculated => Some(CALCULATED),
         Oddity::LostDigits => Some(LOST_DIGITS),
         // What is added to an amount is no part of it, and a phone number tells by itself what it lacks.
         Oddity::Dressed if matches!(field, Some(Field::Amount | Field::Msisdn)) => None,

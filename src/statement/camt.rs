@@ -2,88 +2,53 @@
 //!
 //! No document type, no entity but the five of XML, nothing loaded from elsewhere.
 
-use std::io::BufRead;
+use std::io::Read;
 
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::BytesStart;
 
-use super::camt_entry::{Details, Entry, day, is_out, lines_of, money, take_in};
-use super::error::{StatementError, shown};
+use super::camt_entry::{Entry, day, is_out, money, take_in};
+use super::error::{Place, StatementError, shown};
 use super::summary::{Running, Summary};
 use super::terms::Terms;
 use crate::domain::{Currency, Day};
+use crate::intake::Encoding;
+use crate::intake::xml::{Piece, Words, Xml};
 use crate::ledger::reconciliation::StatementEntry;
 
-/// Elements within one another, bytes of a text, and transactions of one entry, at most.
+/// Elements within one another, bytes of a text, and balances of a statement, at most.
 const DEPTH_MAX: usize = 64;
 const TEXT_MAX: usize = 16_384;
-const DETAILS_MAX: usize = 1_000_000;
+const BALANCES_MAX: usize = 64;
+
+const WORDS: Words = Words {
+    what: "a statement",
+    remedy: "ask the bank for the statement of the day (camt.053), or its notification of bookings (camt.054)",
+};
 
 pub(super) fn read(
-    input: impl BufRead,
+    input: impl Read + Send + 'static,
+    encoding: Encoding,
     terms: &Terms,
     take: &mut dyn FnMut(StatementEntry) -> bool,
 ) -> Result<Summary, StatementError> {
-    let mut reader = Reader::from_reader(input);
-    reader.config_mut().check_end_names = true;
+    let mut xml = Xml::open(input, encoding, WORDS)?;
     let mut document = Document::of(terms, take);
-    let mut buffer = Vec::new();
     loop {
-        buffer.clear();
-        let event = reader.read_event_into(&mut buffer).map_err(|error| {
-            StatementError::new(
-                document.place(),
-                format!("the XML cannot be read: {error}"),
-                "fetch the statement again, whole",
-            )
-        })?;
-        match event {
-            Event::Start(start) => document.open(&start)?,
-            Event::Empty(start) => {
+        let (at, piece) = xml.next()?;
+        document.at = (at.line, at.column);
+        match piece {
+            Piece::Open(start) => document.open(&start)?,
+            Piece::Empty(start) => {
                 document.open(&start)?;
                 document.close()?;
             }
-            Event::End(_) => document.close()?,
-            Event::Text(text) => document.text(&text)?,
-            Event::CData(text) => document.text(&text)?,
-            Event::GeneralRef(reference) => {
-                let character = match reference.resolve_char_ref() {
-                    Ok(Some(character)) => Some(character),
-                    Ok(None) => named_character(&reference),
-                    Err(_) => None,
-                };
-                let character = character.ok_or_else(|| {
-                    StatementError::new(
-                        document.place(),
-                        "the XML has an entity, which a statement has not",
-                        "this is no statement of a bank",
-                    )
-                })?;
-                document.text(character.encode_utf8(&mut [0; 4]))?;
-            }
-            Event::DocType(_) => {
-                return Err(StatementError::new(
-                    "",
-                    "the XML has a document type, which a statement has not",
-                    "this is no statement of a bank",
-                ));
-            }
-            Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
-            Event::Eof => break,
+            Piece::Close => document.close()?,
+            Piece::Text(text) => document.text(&text)?,
+            Piece::Aside => {}
+            Piece::End => break,
         }
     }
     document.finish()
-}
-
-fn named_character(name: &str) -> Option<char> {
-    match name {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => None,
-    }
 }
 
 /// A balance as it is read.
@@ -117,6 +82,8 @@ struct Document<'a> {
     summary: Summary,
     statement: Option<Statement>,
     entry: Option<Entry>,
+    /// Where the piece begins that is read.
+    at: (u64, u64),
     number: u64,
     statements: u64,
     whole: bool,
@@ -133,23 +100,25 @@ impl<'a> Document<'a> {
             summary: Summary::of("camt"),
             statement: None,
             entry: None,
+            at: (1, 1),
             number: 0,
             statements: 0,
             whole: false,
         }
     }
 
-    fn place(&self) -> String {
-        match self.number {
+    fn place(&self) -> Place {
+        let entry = match self.number {
             0 => String::new(),
             number => format!("entry {number}"),
-        }
+        };
+        Place::Point(self.at, entry)
     }
 
     fn open(&mut self, start: &BytesStart<'_>) -> Result<(), StatementError> {
         if self.path.len() >= DEPTH_MAX {
             return Err(StatementError::new(
-                self.place(),
+                &self.place(),
                 "the XML is too deep for a statement",
                 "this is no statement of a bank",
             ));
@@ -175,20 +144,17 @@ impl<'a> Document<'a> {
                 self.entry = Some(Entry::default());
             }
             4 if self.path[3] == "Bal" => {
-                if let Some(statement) = &mut self.statement {
+                if let Some(statement) = &mut self.statement
+                    && statement.balances.len() < BALANCES_MAX
+                {
                     statement.balances.push(Balance::default());
                 }
             }
             6 if self.path[5] == "TxDtls" => {
+                let place = self.place();
                 if let Some(entry) = &mut self.entry {
-                    if entry.details.len() >= DETAILS_MAX {
-                        return Err(StatementError::new(
-                            format!("entry {}", self.number),
-                            "the entry has too many transactions",
-                            "split the statement",
-                        ));
-                    }
-                    entry.details.push(Details::default());
+                    let lines = entry.begin_details(&place)?;
+                    self.hand_out(lines)?;
                 }
             }
             _ => {}
@@ -198,12 +164,13 @@ impl<'a> Document<'a> {
 
     /// Looks at what kind of message it is.
     fn kind(&mut self) -> Result<(), StatementError> {
+        let place = self.place();
         self.summary.format = match self.path[1].as_str() {
             "BkToCstmrStmt" => "camt.053",
             "BkToCstmrDbtCdtNtfctn" => "camt.054",
             other => {
                 return Err(StatementError::new(
-                    "",
+                    &place,
                     format!("expected a camt.053 or a camt.054, found {}", shown(other)),
                     "ask the bank for the statement of the day (camt.053), or its notification of bookings (camt.054)",
                 ));
@@ -215,7 +182,7 @@ impl<'a> Document<'a> {
     fn text(&mut self, text: &str) -> Result<(), StatementError> {
         if self.text.len() + text.len() > TEXT_MAX {
             return Err(StatementError::new(
-                self.place(),
+                &self.place(),
                 "a text is too long for a statement",
                 "look at the file",
             ));
@@ -286,18 +253,18 @@ impl<'a> Document<'a> {
         if self.path.len() != 3 {
             return Ok(());
         }
+        let place = self.place();
         if let Some(statement) = &mut self.statement
             && let Some(account) = &statement.account
         {
             let wanted = self.terms.account.as_deref();
-            statement.is_ours = self.summary.is_of(account, wanted, "")?;
+            statement.is_ours = self.summary.is_of(account, wanted, &place)?;
         }
         Ok(())
     }
 
     fn booked(&mut self, entry: Entry) -> Result<(), StatementError> {
         let place = self.place();
-        let lines = lines_of(&entry, &place)?;
         let Some(statement) = &mut self.statement else {
             return Ok(());
         };
@@ -316,10 +283,17 @@ impl<'a> Document<'a> {
                 .is_some_and(|currency| currency != whole.currency);
             self.summary.currency.get_or_insert(whole.currency);
         }
-        if !statement.is_ours {
-            return Ok(());
-        }
-        for line in lines {
+        let lines = entry.finish(&place)?;
+        self.hand_out(lines)
+    }
+
+    /// Hands lines out, where they are of our account.
+    fn hand_out(&mut self, lines: Vec<StatementEntry>) -> Result<(), StatementError> {
+        let is_ours = self
+            .statement
+            .as_ref()
+            .is_some_and(|statement| statement.is_ours);
+        for line in lines.into_iter().filter(|_| is_ours) {
             self.summary.count(&line);
             if !(self.take)(line) {
                 return Err(StatementError::stopped());
@@ -330,11 +304,12 @@ impl<'a> Document<'a> {
 
     /// Holds the balances and counts of one statement against its entries.
     fn ended(&mut self, statement: Statement) -> Result<(), StatementError> {
+        let place = Place::Point(self.at, String::new());
         if let Some(told) = statement.told_entries
             && told != statement.entries
         {
             return Err(StatementError::new(
-                "",
+                &place,
                 format!(
                     "the statement does not add up: it names {told} entries, and has {}",
                     statement.entries
@@ -353,9 +328,9 @@ impl<'a> Document<'a> {
         };
         let read = |balance: Option<&Balance>| -> Result<Option<(Currency, i128, Option<Day>)>, StatementError> {
             let Some(balance) = balance else { return Ok(None) };
-            let money = money(balance.amount.as_ref(), "")?;
+            let money = money(balance.amount.as_ref(), &place)?;
             let minor = i128::from(money.minor);
-            let minor = if is_out(&balance.direction, "")? { -minor } else { minor };
+            let minor = if is_out(&balance.direction, &place)? { -minor } else { minor };
             Ok(Some((money.currency, minor, balance.day)))
         };
         let opening = read(find(["OPBD", "PRCD"]))?;
@@ -365,16 +340,14 @@ impl<'a> Document<'a> {
         {
             let mut running = Running::of(currency, opening);
             running.add(statement.booked);
-            running.assert(closing, "")?;
+            running.assert(closing, &place)?;
             if statement.is_ours {
                 self.summary.currency = Some(currency);
-                self.summary.opening.get_or_insert(opening);
-                self.summary.closing = Some(closing);
-                self.summary.balanced = true;
+                self.summary.hold(opening, closing, &place)?;
             }
         } else if self.summary.format == "camt.053" && statement.is_ours && !statement.mixed {
             return Err(StatementError::cut_off(
-                "",
+                &place,
                 "a camt.053 without its opening and closing balance (OPBD, CLBD)",
             ));
         }
@@ -395,14 +368,13 @@ impl<'a> Document<'a> {
     fn finish(self) -> Result<Summary, StatementError> {
         if !self.whole {
             return Err(StatementError::cut_off(
-                self.place(),
+                &self.place(),
                 "the XML ends before its end",
             ));
         }
         self.summary.assert_account(self.terms.account.as_deref())?;
         if self.statements == 0 {
-            return Err(StatementError::new(
-                "",
+            return Err(StatementError::whole(
                 "the file has no statement in it",
                 "name the statement itself",
             ));

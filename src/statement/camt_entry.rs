@@ -1,6 +1,6 @@
 //! One entry of a camt, element by element, and the lines that it is.
 
-use super::error::{StatementError, shown};
+use super::error::{Place, StatementError, shown};
 use super::number::signed;
 use crate::domain::{Amount, Currency, Day, Money, Totals};
 use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
@@ -53,8 +53,133 @@ pub(super) struct Entry {
     booking: Option<Day>,
     value: Option<Day>,
     family: String,
-    pub(super) details: Vec<Details>,
+    details: Vec<Details>,
     batch: u64,
+    /// Transactions that were handed out already, and what they come to.
+    handed_out: usize,
+    sum: Totals,
+    /// Its transactions have no amounts of their own, and only the first of them are kept.
+    is_unlisted: bool,
+}
+
+/// Transactions of one entry that are in memory: a booking of all payments of a day has them by the thousand.
+const DETAILS_KEPT: usize = 512;
+
+impl Entry {
+    /// Begins one more transaction; returns the lines of those before it once they are many.
+    pub(super) fn begin_details(
+        &mut self,
+        place: &Place,
+    ) -> Result<Vec<StatementEntry>, StatementError> {
+        let mut lines = Vec::new();
+        if self.details.len() >= DETAILS_KEPT {
+            if self.is_listed() {
+                lines = self.hand_out(place)?;
+            } else {
+                self.assert_none_handed_out(place)?;
+                self.is_unlisted = true;
+                self.details.truncate(REFERENCES_MAX);
+            }
+        }
+        self.details.push(Details::default());
+        Ok(lines)
+    }
+
+    fn is_listed(&self) -> bool {
+        !self.is_unlisted && self.details.iter().all(|details| details.amount.is_some())
+    }
+
+    fn assert_none_handed_out(&self, place: &Place) -> Result<(), StatementError> {
+        match self.handed_out {
+            0 => Ok(()),
+            _ => Err(StatementError::new(
+                place,
+                "a transaction of the entry has no amount, and others have",
+                "look at the file",
+            )),
+        }
+    }
+
+    /// Returns the lines of the transactions that are in memory, and forgets them.
+    fn hand_out(&mut self, place: &Place) -> Result<Vec<StatementEntry>, StatementError> {
+        let details = std::mem::take(&mut self.details);
+        let shape = self.shape(place, false, false, false)?;
+        let mut lines = Vec::with_capacity(details.len());
+        let mut sum = Totals::default();
+        for (index, one) in details.iter().enumerate() {
+            let place = place.part(&format!("transaction {}", self.handed_out + index + 1));
+            let found = money(one.amount.as_ref(), &place)?;
+            sum.add_minor(found.currency, i128::from(found.minor));
+            lines.extend(shape.line(one, &found, &place)?);
+        }
+        self.sum.add_all(&sum);
+        self.handed_out += details.len();
+        Ok(lines)
+    }
+
+    fn shape(
+        &self,
+        place: &Place,
+        is_single: bool,
+        is_alone: bool,
+        is_batch: bool,
+    ) -> Result<Shape<'_>, StatementError> {
+        let standing = match self.status.as_str() {
+            "" | "BOOK" => Standing::Booked,
+            "PDNG" | "INFO" | "FUTR" => Standing::Pending,
+            other => {
+                return Err(StatementError::new(
+                    place,
+                    format!(
+                        "expected the status BOOK, PDNG or INFO, found {}",
+                        shown(other)
+                    ),
+                    "look at the file",
+                ));
+            }
+        };
+        let day = self.booking.or(self.value).ok_or_else(|| {
+            StatementError::new(place, "the entry has no date", "look at the file")
+        })?;
+        Ok(Shape {
+            entry: self,
+            day,
+            standing,
+            is_single,
+            is_alone,
+            is_batch,
+        })
+    }
+
+    /// Ends the entry, and returns the lines that were not handed out: one for each transaction that it lists with an amount, or
+    /// itself.
+    pub(super) fn finish(mut self, place: &Place) -> Result<Vec<StatementEntry>, StatementError> {
+        let whole = money(self.whole.amount.as_ref(), place)?;
+        let listed = self.is_listed();
+        if !listed {
+            self.assert_none_handed_out(place)?;
+        }
+        let is_single = self.details.len() <= 1 && self.handed_out == 0 && !self.is_unlisted;
+        if is_single || !listed {
+            let is_batch = !is_single || self.details.is_empty() && self.batch > 1;
+            let shape = self.shape(place, is_single, true, is_batch)?;
+            let none = Details::default();
+            let details = self.details.first().unwrap_or(&none);
+            let amount = details.amount.as_ref().or(self.whole.amount.as_ref());
+            let found = money(amount, place)?;
+            return Ok(shape.line(details, &found, place)?.into_iter().collect());
+        }
+        let lines = self.hand_out(place)?;
+        let over = self.sum.minor(whole.currency) > i128::from(whole.minor);
+        if over && is_out(&self.whole.direction, place)? {
+            return Err(StatementError::new(
+                place,
+                "the statement does not add up: the transactions of the entry come to more than its amount",
+                "fetch the statement again, whole",
+            ));
+        }
+        Ok(lines)
+    }
 }
 
 /// Takes the value of one element of an entry in.
@@ -122,7 +247,7 @@ pub(super) struct Minor {
 
 pub(super) fn money(
     amount: Option<&(String, String)>,
-    place: &str,
+    place: &Place,
 ) -> Result<Minor, StatementError> {
     let wrong = |what: String| StatementError::new(place, what, "look at the file");
     let (text, code) = amount.ok_or_else(|| wrong("an amount is missing".to_owned()))?;
@@ -140,7 +265,7 @@ pub(super) fn money(
     }
 }
 
-pub(super) fn is_out(direction: &str, place: &str) -> Result<bool, StatementError> {
+pub(super) fn is_out(direction: &str, place: &Place) -> Result<bool, StatementError> {
     match direction {
         "DBIT" => Ok(true),
         "CRDT" => Ok(false),
@@ -154,67 +279,6 @@ pub(super) fn is_out(direction: &str, place: &str) -> Result<bool, StatementErro
 
 pub(super) fn day(text: &str) -> Option<Day> {
     text.get(..10).and_then(Day::parse)
-}
-
-/// Returns the lines of an entry: one for each transaction that it lists with an amount, or itself.
-pub(super) fn lines_of(entry: &Entry, place: &str) -> Result<Vec<StatementEntry>, StatementError> {
-    let whole = money(entry.whole.amount.as_ref(), place)?;
-    let standing = match entry.status.as_str() {
-        "" | "BOOK" => Standing::Booked,
-        "PDNG" | "INFO" | "FUTR" => Standing::Pending,
-        other => {
-            return Err(StatementError::new(
-                place,
-                format!(
-                    "expected the status BOOK, PDNG or INFO, found {}",
-                    shown(other)
-                ),
-                "look at the file",
-            ));
-        }
-    };
-    let day = entry
-        .booking
-        .or(entry.value)
-        .ok_or_else(|| StatementError::new(place, "the entry has no date", "look at the file"))?;
-    let is_single = entry.details.len() <= 1;
-    let listed = entry.details.iter().all(|details| details.amount.is_some());
-    let is_batch = !is_single && !listed || entry.details.is_empty() && entry.batch > 1;
-    let one = Details::default();
-    let single = entry.details.first().unwrap_or(&one);
-    let transactions: Vec<&Details> = match is_single || !listed {
-        true => vec![single],
-        false => entry.details.iter().collect(),
-    };
-    let shape = Shape {
-        entry,
-        day,
-        standing,
-        is_single,
-        is_alone: transactions.len() == 1,
-        is_batch,
-    };
-    let mut sum = Totals::default();
-    let mut lines = Vec::with_capacity(transactions.len());
-    for (index, details) in transactions.iter().enumerate() {
-        let place = match shape.is_alone {
-            true => place.to_owned(),
-            false => format!("{place}, transaction {}", index + 1),
-        };
-        let amount = details.amount.as_ref().or(entry.whole.amount.as_ref());
-        let found = money(amount, &place)?;
-        sum.add_minor(found.currency, i128::from(found.minor));
-        lines.extend(shape.line(details, &found, place)?);
-    }
-    let over = sum.minor(whole.currency) > i128::from(whole.minor);
-    if over && !is_single && is_out(&entry.whole.direction, place)? {
-        return Err(StatementError::new(
-            place,
-            "the statement does not add up: the transactions of the entry come to more than its amount",
-            "fetch the statement again, whole",
-        ));
-    }
-    Ok(lines)
 }
 
 /// What the lines of an entry have in common.
@@ -233,14 +297,14 @@ impl Shape<'_> {
         &self,
         details: &Details,
         found: &Minor,
-        place: String,
+        place: &Place,
     ) -> Result<Option<StatementEntry>, StatementError> {
         let entry = self.entry;
         let direction = match details.direction.as_str() {
             "" => entry.whole.direction.as_str(),
             own => own,
         };
-        let flow = match is_out(direction, &place)? {
+        let flow = match is_out(direction, place)? {
             true => Flow::Out,
             false => Flow::In,
         };
@@ -249,7 +313,7 @@ impl Shape<'_> {
             false => &entry.whole,
         };
         let fee = match charged.charge.as_ref() {
-            Some(charge) => Some(money(Some(charge), &place)?)
+            Some(charge) => Some(money(Some(charge), place)?)
                 .filter(|fee| fee.currency == found.currency && fee.minor > 0),
             None => None,
         };
@@ -274,7 +338,7 @@ impl Shape<'_> {
         }
         let codes = entry.family.split(' ');
         Ok(Some(StatementEntry {
-            place,
+            place: place.to_string(),
             day: self.day,
             flow,
             reversal: entry.reversal || details.is_return,

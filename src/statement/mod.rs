@@ -1,28 +1,36 @@
-//! Statements of a gateway or a bank: CSV, MT940, camt.053 and camt.054, read line by line in flat memory.
+//! Statements of a gateway or a bank: CSV, XLSX, MT940, camt.053 and camt.054, read line by line in flat memory.
+//!
+//! ```text
+//! bytes -> csv | sheet -> table (headers, balances, sums) -> StatementEntry
+//!       -> mt940 | camt (entry by entry)                  -> StatementEntry
+//! ```
 //!
 //! Every reader yields [`StatementEntry`]s, and says at the end what the statement was of. One that is cut off, or whose balances
 //! do not add up, is refused: nobody can tell what it leaves out.
 
+mod balances;
 mod camt;
 mod camt_entry;
 mod csv;
 mod error;
-mod layout;
 mod mt940;
 mod number;
+mod sheet;
 mod summary;
+mod table;
 mod terms;
+mod total;
 
 #[cfg(test)]
 mod tests;
 
-use std::io::BufRead;
+use std::io::{BufRead, BufReader, Read, Seek};
 
 pub use error::StatementError;
-pub use layout::{COLUMNS, Layout};
 pub use summary::Summary;
-pub use terms::{Format, Terms};
+pub use terms::{COLUMNS, Format, Said, Takes, Terms};
 
+use crate::intake::{PlainText, is_workbook};
 use crate::ledger::reconciliation::StatementEntry;
 
 /// Reads a statement. `take` is given each line, and says whether to go on.
@@ -30,24 +38,43 @@ use crate::ledger::reconciliation::StatementEntry;
 /// # Errors
 /// The first thing that is wrong with the statement, with its place.
 pub fn read(
-    mut input: impl BufRead,
+    mut input: impl Read + Seek + Send + 'static,
     terms: &Terms,
     take: &mut dyn FnMut(StatementEntry) -> bool,
 ) -> Result<Summary, StatementError> {
-    let beginning = input
-        .fill_buf()
-        .map_err(|error| StatementError::io(&error))?;
-    if beginning.is_empty() {
-        return Err(StatementError::new(
-            "",
-            "the file is empty",
-            "name the statement itself",
-        ));
+    let is_sheet = match terms.format {
+        Some(format) => format == Format::Xlsx,
+        None => is_workbook(&mut input),
+    };
+    input.rewind().map_err(StatementError::io)?;
+    if is_sheet {
+        return sheet::read(input, terms, take);
     }
-    let format = terms.format.unwrap_or_else(|| Format::of(beginning));
+    let format = match terms.format {
+        Some(format) => format,
+        None => {
+            let mut head = Vec::new();
+            let read = (&mut input).take(HEAD_BYTES).read_to_end(&mut head);
+            read.map_err(StatementError::io)?;
+            input.rewind().map_err(StatementError::io)?;
+            let mut text = PlainText::open(
+                std::io::Cursor::new(head),
+                terms.encoding.unwrap_or_default(),
+            )?;
+            Format::of(text.fill_buf().map_err(StatementError::io)?)
+        }
+    };
+    let encoding = terms.encoding.unwrap_or_default();
     match format {
-        Format::Csv => csv::read(input, terms, take),
-        Format::Mt940 => mt940::read(input, terms, take),
-        Format::Camt => camt::read(input, terms, take),
+        Format::Camt => camt::read(input, encoding, terms, take),
+        // An MT940 is of a narrower alphabet; what is beyond it is read as is usual, and never decides anything.
+        Format::Mt940 if terms.encoding.is_none() => {
+            mt940::read(BufReader::with_capacity(1 << 16, input), terms, take)
+        }
+        Format::Mt940 => mt940::read(PlainText::open(input, encoding)?, terms, take),
+        Format::Csv | Format::Xlsx => csv::read(PlainText::open(input, encoding)?, terms, take),
     }
 }
+
+/// Bytes by which the format is told.
+const HEAD_BYTES: u64 = 4_096;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::error::{StatementError, shown};
+use super::error::{Place, StatementError, shown};
 use super::number::signed;
 use super::summary::{Running, Summary};
 use super::terms::Terms;
@@ -25,6 +25,7 @@ pub(super) fn read(
         page: None,
         held: None,
         is_ours: true,
+        opening: 0,
         follows: None,
         closed: false,
     };
@@ -33,13 +34,13 @@ pub(super) fn read(
     loop {
         line.clear();
         let read = input.by_ref().take(LINE_MAX).read_until(b'\n', &mut line);
-        if read.map_err(|error| StatementError::io(&error))? == 0 {
+        if read.map_err(StatementError::io)? == 0 {
             break;
         }
         number += 1;
         if line.len() as u64 == LINE_MAX {
             return Err(StatementError::new(
-                format!("line {number}"),
+                &Place::Line(number),
                 "the line is too long for an MT940",
                 "look at the file",
             ));
@@ -71,7 +72,7 @@ pub(super) fn read(
             field.bytes += content.len();
             if field.bytes > FIELD_MAX {
                 return Err(StatementError::new(
-                    format!("line {number}"),
+                    &Place::Line(number),
                     "the field is too long for an MT940",
                     "look at the file",
                 ));
@@ -114,6 +115,8 @@ struct Reader<'a> {
     /// A line that waits for the text behind it.
     held: Option<StatementEntry>,
     is_ours: bool,
+    /// The balance before the first page of the statement.
+    opening: i128,
     /// An intermediate balance, which the next page begins with.
     follows: Option<i128>,
     closed: bool,
@@ -121,7 +124,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn field(&mut self, field: &Field) -> Result<(), StatementError> {
-        let place = format!("line {}", field.line);
+        let place = Place::Line(field.line);
         let value = field.lines.first().map_or("", String::as_str);
         match field.tag.as_str() {
             "" => return Ok(()),
@@ -161,7 +164,7 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&mut self, value: &str, is_page: bool, place: &str) -> Result<(), StatementError> {
+    fn open(&mut self, value: &str, is_page: bool, place: &Place) -> Result<(), StatementError> {
         let balance = balance(value, place)?;
         if self.page.is_some() {
             return Err(StatementError::cut_off(
@@ -197,7 +200,9 @@ impl Reader<'_> {
                 ));
             }
             self.summary.currency = Some(balance.currency);
-            self.summary.opening.get_or_insert(balance.minor);
+            if !is_page {
+                self.opening = balance.minor;
+            }
         }
         self.page = Some(Page {
             currency: balance.currency,
@@ -206,7 +211,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn close(&mut self, value: &str, is_page: bool, place: &str) -> Result<(), StatementError> {
+    fn close(&mut self, value: &str, is_page: bool, place: &Place) -> Result<(), StatementError> {
         let balance = balance(value, place)?;
         let Some(page) = self.page.take() else {
             return Err(StatementError::cut_off(
@@ -224,15 +229,16 @@ impl Reader<'_> {
         page.running.assert(balance.minor, place)?;
         if self.is_ours {
             self.follows = is_page.then_some(balance.minor);
-            self.summary.closing = Some(balance.minor);
-            self.summary.balanced = true;
+            if !is_page {
+                self.summary.hold(self.opening, balance.minor, place)?;
+            }
             self.summary.reach(balance.day);
             self.closed = true;
         }
         Ok(())
     }
 
-    fn line(&mut self, lines: &[String], place: &str) -> Result<(), StatementError> {
+    fn line(&mut self, lines: &[String], place: &Place) -> Result<(), StatementError> {
         let Some(page) = &mut self.page else {
             return Err(StatementError::cut_off(
                 place,
@@ -264,7 +270,7 @@ impl Reader<'_> {
         });
         // A line of zero moves nothing.
         self.held = money.map(|money| StatementEntry {
-            place: place.to_owned(),
+            place: place.to_string(),
             day: parsed.day,
             flow: parsed.flow,
             reversal: parsed.reversal,
@@ -284,7 +290,7 @@ impl Reader<'_> {
         self.release()?;
         match self.page {
             Some(_) => Err(StatementError::cut_off(
-                format!("line {number}"),
+                &Place::Line(number),
                 "the message ends without its closing balance (:62F:)",
             )),
             None => Ok(()),
@@ -293,20 +299,20 @@ impl Reader<'_> {
 
     fn finish(mut self, number: u64) -> Result<Summary, StatementError> {
         self.release()?;
-        let place = format!("line {number}");
+        let place = Place::Line(number);
         if self.page.is_some() {
             return Err(StatementError::cut_off(
-                place,
+                &place,
                 "it ends without its closing balance (:62F:)",
             ));
         }
         if self.follows.is_some() {
-            return Err(StatementError::cut_off(place, "its last page is missing"));
+            return Err(StatementError::cut_off(&place, "its last page is missing"));
         }
         self.summary.assert_account(self.terms.account.as_deref())?;
         if !self.closed {
             return Err(StatementError::cut_off(
-                place,
+                &place,
                 "it has no balance (:60F: and :62F:)",
             ));
         }
@@ -321,7 +327,7 @@ struct Balance {
 }
 
 /// Reads `C251128KES1234,56`.
-fn balance(value: &str, place: &str) -> Result<Balance, StatementError> {
+fn balance(value: &str, place: &Place) -> Result<Balance, StatementError> {
     let read = || {
         let value = value.trim();
         let negative = match value.get(..1)? {

@@ -1,6 +1,6 @@
 //! What a statement was of, and whether it adds up.
 
-use super::error::StatementError;
+use super::error::{Place, StatementError, shown};
 use crate::domain::{Currency, Day, Totals};
 use crate::ledger::reconciliation::{Period, Standing, StatementEntry};
 
@@ -27,6 +27,20 @@ pub struct Summary {
     pub fees: Totals,
     /// The balances were compared with the lines, and agree.
     pub balanced: bool,
+    /// What is worth telling about how it was read.
+    pub notes: Vec<String>,
+    /// How several statements of one file follow on one another.
+    sequence: Option<Sequence>,
+}
+
+/// Statements of one file, oldest first or newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sequence {
+    /// Opening and closing balance.
+    first: (i128, i128),
+    last: (i128, i128),
+    falls: bool,
+    rises: bool,
 }
 
 impl Summary {
@@ -37,13 +51,49 @@ impl Summary {
         }
     }
 
+    /// Takes in the balances of one statement, which agree with its lines, and holds them against those of the one before it.
+    pub(super) fn hold(
+        &mut self,
+        opening: i128,
+        closing: i128,
+        place: &Place,
+    ) -> Result<(), StatementError> {
+        let this = (opening, closing);
+        let sequence = self.sequence.get_or_insert(Sequence {
+            first: this,
+            last: this,
+            falls: true,
+            rises: true,
+        });
+        if self.balanced {
+            sequence.falls &= sequence.last.1 == opening;
+            sequence.rises &= closing == sequence.last.0;
+            sequence.last = this;
+        }
+        if !sequence.falls && !sequence.rises {
+            return Err(StatementError::cut_off(
+                place,
+                "it does not begin with the balance that the one before it in the file ends with, so that one is missing, or stands there twice",
+            ));
+        }
+        let (oldest, newest) = match sequence.falls {
+            true => (sequence.first, this),
+            false => (this, sequence.first),
+        };
+        (self.opening, self.closing) = (Some(oldest.0), Some(newest.1));
+        self.balanced = true;
+        Ok(())
+    }
+
     /// Takes a line in.
     pub(super) fn count(&mut self, entry: &StatementEntry) {
         self.entries += 1;
         if !self.period_is_named {
             self.reach(entry.day);
         }
-        if let Some(fee) = entry.fee {
+        if let Some(fee) = entry.fee
+            && entry.standing == Standing::Booked
+        {
             self.fees.add_minor(entry.money.currency, i128::from(fee));
         }
         if entry.is_charge && entry.standing == Standing::Booked {
@@ -63,7 +113,7 @@ impl Summary {
         &mut self,
         account: &str,
         wanted: Option<&str>,
-        place: &str,
+        place: &Place,
     ) -> Result<bool, StatementError> {
         if let Some(wanted) = wanted {
             let same = bare(wanted) == bare(account);
@@ -75,7 +125,11 @@ impl Summary {
         match &self.account {
             Some(known) if bare(known) != bare(account) => Err(StatementError::new(
                 place,
-                format!("the file has statements of several accounts, {known} and {account}"),
+                format!(
+                    "the file has statements of several accounts, {} and {}",
+                    shown(known),
+                    shown(account)
+                ),
                 "say which one the batch was paid from: --account ACCOUNT",
             )),
             _ => {
@@ -88,9 +142,8 @@ impl Summary {
     /// Refuses a statement of another account than the one that is asked for.
     pub(super) fn assert_account(&self, wanted: Option<&str>) -> Result<(), StatementError> {
         match (wanted, &self.account) {
-            (Some(wanted), None) => Err(StatementError::new(
-                "",
-                format!("nothing in the statement is of account {wanted}"),
+            (Some(wanted), None) => Err(StatementError::whole(
+                format!("nothing in the statement is of account {}", shown(wanted)),
                 "name the statement of that account, or leave --account out where the file names none",
             )),
             _ => Ok(()),
@@ -124,7 +177,7 @@ impl Running {
     }
 
     /// Compares the sum with a balance of the statement.
-    pub(super) fn assert(&self, balance: i128, place: &str) -> Result<(), StatementError> {
+    pub(super) fn assert(&self, balance: i128, place: &Place) -> Result<(), StatementError> {
         if self.sum == balance {
             return Ok(());
         }

@@ -1,10 +1,18 @@
 use super::*;
 use crate::domain::{Currency, Day};
+use crate::intake::Encoding;
 use crate::ledger::reconciliation::{Flow, Standing};
 
 fn all(text: &str, terms: &Terms) -> Result<(Summary, Vec<StatementEntry>), StatementError> {
+    of_bytes(text.as_bytes().to_vec(), terms)
+}
+
+fn of_bytes(
+    bytes: Vec<u8>,
+    terms: &Terms,
+) -> Result<(Summary, Vec<StatementEntry>), StatementError> {
     let mut entries = Vec::new();
-    let summary = read(text.as_bytes(), terms, &mut |entry| {
+    let summary = read(std::io::Cursor::new(bytes), terms, &mut |entry| {
         entries.push(entry);
         true
     })?;
@@ -13,10 +21,7 @@ fn all(text: &str, terms: &Terms) -> Result<(Summary, Vec<StatementEntry>), Stat
 
 fn kes() -> Terms {
     Terms {
-        layout: Layout {
-            currency: Currency::from_code("KES"),
-            ..Layout::default()
-        },
+        currency: Currency::from_code("KES"),
         ..Terms::default()
     }
 }
@@ -224,7 +229,7 @@ fn a_charge_within_the_amount_is_taken_off() {
 fn a_csv_is_read_below_its_titles_whatever_its_headers_look_like() {
     let text = "My bank;;;\nDATE;Paid_Out;Reference;Balance\n2026-11-25;1.500,00;E-1;8.500,00\n2026-11-25 10:00;200,00;E-2;8.300,00\n";
     let mut terms = kes();
-    terms.layout.decimal = ',';
+    terms.decimal = Some(',');
     let (summary, entries) = all(text, &terms).unwrap();
     assert_eq!(entries.len(), 2);
     assert_eq!(entries[0].money.to_string(), "1500.00");
@@ -254,7 +259,7 @@ fn a_status_is_read_by_words_that_are_known_and_no_others() {
         assert_eq!(found, expected, "{status}");
     }
     let mut named = kes();
-    named.layout.booked = vec!["Done".to_owned()];
+    named.booked = vec!["Done".to_owned()];
     assert!(all(&text("done"), &named).is_ok());
     // Who names the words for it means no other one.
     refused(&text("Completed"), &named, "nothing says what");
@@ -262,24 +267,24 @@ fn a_status_is_read_by_words_that_are_known_and_no_others() {
 
 #[test]
 fn a_csv_that_is_odd_is_refused_with_its_line() {
-    let head = "date,amount,currency,balance\n";
+    let head = "date,amount,currency,balance,reference\n";
     for (rows, with) in [
         (
-            "2026-11-25,-5.00,KES,95.00\n2026-11-25,-5.00,KES,80.00\n",
+            "2026-11-25,-5.00,KES,95.00,a\n2026-11-25,-5.00,KES,80.00,b\n",
             "line 3: the statement does not add up",
         ),
         ("2026-11-25,-5.00\n", "line 2: the row has 2 cells"),
-        ("25/11/2026,-5.00,KES,95.00\n", "line 2: date"),
-        ("2026-11-25,-5,00,KES,1\n", "line 2: the row has 5 cells"),
-        ("2026-11-25,\"-5,00\",KES,1\n", "line 2: amount"),
-        ("2026-11-25,-5.00,Shilling,1\n", "line 2: currency"),
-        ("2026-11-25,,KES,1\n", "line 2: the row has no amount"),
+        ("25/11/2026,-5.00,KES,95.00,a\n", "line 2: date"),
+        ("2026-11-25,-5,00,KES,1,a\n", "line 2: the row has 6 cells"),
+        ("2026-11-25,\"-5,00\",KES,1,a\n", "line 2: amount"),
+        ("2026-11-25,-5.00,Shilling,1,a\n", "line 2: currency"),
+        ("2026-11-25,,KES,1,a\n", "line 2: the row has no amount"),
     ] {
         refused(&format!("{head}{rows}"), &kes(), with);
     }
     refused("a,b\n1,2\n", &kes(), "no row has the headers");
     refused("", &kes(), "empty");
-    refused("PK\u{0}\u{0}", &kes(), "not text");
+    refused("PK\u{0}\u{0}", &kes(), "binary file");
     let none = Terms::default();
     refused(
         "date,amount\n2026-11-25,-5.00\n",
@@ -299,4 +304,277 @@ fn the_format_is_told_by_the_beginning() {
     ] {
         assert_eq!(Format::of(text.as_bytes()), expected, "{text}");
     }
+}
+
+#[test]
+fn headers_that_are_doubled_missing_or_said_to_stand_elsewhere_are_refused_with_their_place() {
+    refused(
+        "date,amount,Amount\n2026-11-25,-5.00,-6.00\n",
+        &kes(),
+        "line 1: two columns are called \"amount\"",
+    );
+    let mut said = kes();
+    let column = |ours: &str, theirs: &str| Said::Column(ours.to_owned(), vec![theirs.to_owned()]);
+    said.say("columns", column("date", "Completion Time"))
+        .unwrap();
+    said.say("columns", column("amount", "Paid Out")).unwrap();
+    refused(
+        "My wallet\nReceipt,Completion Time,Withdrawn\nA,2026-11-25,5\n",
+        &said,
+        "line 2: these headers have no \"Paid Out\"",
+    );
+    let titled = "x\ndate,amount\ndate,amount\n2026-11-25,-5.00\n";
+    let mut third = kes();
+    third.header = Some(3);
+    assert_eq!(all(titled, &third).unwrap().1.len(), 1);
+    refused(titled, &kes(), "line 3: amount");
+    third.header = Some(4);
+    refused(titled, &third, "line 4: these headers have no");
+    third.header = Some(9);
+    refused(titled, &third, "no row has the headers");
+}
+
+#[test]
+fn a_row_with_the_sum_is_compared_and_is_no_line() {
+    let rows =
+        "date,amount,reference,status\n2026-11-25,-5.00,E-1,paid\n2026-11-26,-7.50,E-2,failed\n";
+    for (last, with) in [
+        ("Total,-12.50,,\n", None),
+        ("Total:,12.50,,\n", None),
+        // Some add up what has moved alone.
+        ("TOTAL,-5.00,,\n", None),
+        (
+            "Total,-12.00,,\n",
+            Some("line 4: the statement does not add up"),
+        ),
+        (
+            "Total,-12.50,,\n2026-11-27,-1.00,E-3,\n",
+            Some("line 5: a row stands below"),
+        ),
+        ("Balance,-12.50,,\n", Some("line 4: date")),
+    ] {
+        let read = all(
+            &format!("{rows}{last}")
+                .replace("Total", ",Total")
+                .replace("TOTAL", ",TOTAL")
+                .replace("Balance", ",Balance")
+                .replace(
+                    "date,amount,reference,status",
+                    "date,note,amount,reference,status",
+                )
+                .replace("2026-11-25,", "2026-11-25,,")
+                .replace("2026-11-26,", "2026-11-26,,")
+                .replace("2026-11-27,", "2026-11-27,,"),
+            &kes(),
+        );
+        match with {
+            None => assert_eq!(read.unwrap().1.len(), 2, "{last}"),
+            Some(with) => {
+                let error = read.unwrap_err().to_string();
+                assert!(error.contains(with), "{last}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn balances_hold_with_charges_beside_the_amounts_and_through_what_did_not_move() {
+    let head = "date,amount,fee,balance,reference,status\n";
+    let charged = "2026-11-25,,,1000.00,,\n2026-11-25,-100.00,5.00,895.00,E-1,paid\n2026-11-25,-50.00,5.00,895.00,E-2,failed\n\
+                   2026-11-26,-95.00,0,800.00,E-3,paid\n";
+    let (summary, entries) = all(&format!("{head}{charged}"), &kes()).unwrap();
+    assert_eq!(
+        (summary.opening, summary.closing),
+        (Some(100_000), Some(80_000))
+    );
+    assert!(summary.balanced);
+    assert_eq!(entries.len(), 3);
+    assert_eq!(summary.fees.to_string(), "KES 5.00");
+    // Newest first, the same.
+    let mut turned: Vec<&str> = charged.split_inclusive('\n').collect();
+    turned.reverse();
+    let (summary, _) = all(&format!("{head}{}", turned.concat()), &kes()).unwrap();
+    assert_eq!(
+        (summary.opening, summary.closing),
+        (Some(100_000), Some(80_000))
+    );
+    refused(
+        &format!("{head}{}", charged.replace("895.00,E-2", "890.00,E-2")),
+        &kes(),
+        "line 4: the statement does not add up",
+    );
+}
+
+#[test]
+fn texts_of_other_encodings_are_read_and_other_files_are_named() {
+    let text = "date;amount;reference;recipient\n2026-11-25;-5,00;Lohn für Jörg;0712345678\n";
+    let mut terms = kes();
+    terms.decimal = Some(',');
+    let utf16: Vec<u8> = std::iter::once(0xFEFF)
+        .chain(text.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let latin: Vec<u8> = text
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).unwrap())
+        .collect();
+    let error = of_bytes(latin.clone(), &terms).unwrap_err();
+    assert!(
+        error.of_file("s.csv").starts_with("s.csv:2: is not UTF-8"),
+        "{error}"
+    );
+    assert!(
+        error.hint().contains("--encoding windows-1252"),
+        "{}",
+        error.hint()
+    );
+    let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    for bytes in [marked, utf16] {
+        let (_, entries) = of_bytes(bytes, &terms).unwrap();
+        assert_eq!(entries[0].references, ["Lohn für Jörg"]);
+    }
+    terms.encoding = Encoding::from_name("windows-1252");
+    assert_eq!(
+        of_bytes(latin, &terms).unwrap().1[0].references,
+        ["Lohn für Jörg"]
+    );
+    for (bytes, with) in [
+        (&b"%PDF-1.7 ..."[..], "PDF"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "XLS"),
+        (b"", "empty"),
+    ] {
+        let error = of_bytes(bytes.to_vec(), &kes()).unwrap_err();
+        assert!(error.to_string().contains(with), "{error}");
+    }
+    let endless = format!("date,amount\n\"2026-11-25,{}", "x".repeat(5 << 20));
+    refused(&endless, &kes(), "more than");
+}
+
+#[test]
+fn a_mistake_of_a_camt_is_named_by_line_character_and_entry() {
+    let text = camt(&BATCH.replace(">10.00<", ">1o.00<"), "70.00");
+    let error = all(&text, &Terms::default()).unwrap_err();
+    let told = error.of_file("s.xml");
+    assert!(
+        told.starts_with("s.xml:7:") && told.contains(": entry 1, transaction 1: "),
+        "{told}"
+    );
+}
+
+#[test]
+fn statements_of_several_days_in_one_file_follow_on_one_another() {
+    let terms = Terms::default();
+    let monday = ":20:A\n:25:1\n:60F:C251124KES100,\n:61:251124D10,NTRFA\n:62F:C251124KES90,\n-\n";
+    let tuesday = ":20:A\n:25:1\n:60F:C251125KES90,\n:61:251125D20,NTRFB\n:62F:C251125KES70,\n-\n";
+    let wednesday =
+        ":20:A\n:25:1\n:60F:C251126KES70,\n:61:251126D30,NTRFC\n:62F:C251126KES40,\n-\n";
+    for days in [[monday, tuesday, wednesday], [wednesday, tuesday, monday]] {
+        let (summary, entries) = all(&days.concat(), &terms).unwrap();
+        assert_eq!(
+            (summary.opening, summary.closing),
+            (Some(10_000), Some(4_000))
+        );
+        assert_eq!(entries.len(), 3);
+    }
+    // One is missing between them, or there twice.
+    for days in [
+        [monday, wednesday, ""],
+        [monday, monday, ""],
+        [tuesday, monday, wednesday],
+    ] {
+        refused(
+            &days.concat(),
+            &terms,
+            "one is missing, or stands there twice",
+        );
+    }
+    let camt_of = |opening: &str, closing: &str, amount: &str| {
+        let balance = |code: &str, amount: &str| {
+            format!(
+                "<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp><Amt Ccy=\"KES\">{amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd></Bal>"
+            )
+        };
+        format!(
+            "<Stmt>{}{}<Ntry><Amt Ccy=\"KES\">{amount}</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2026-11-25</Dt></BookgDt></Ntry></Stmt>",
+            balance("OPBD", opening),
+            balance("CLBD", closing)
+        )
+    };
+    let file = |statements: &str| {
+        format!("<Document><BkToCstmrStmt>{statements}</BkToCstmrStmt></Document>")
+    };
+    let (first, second) = (camt_of("100", "90", "10"), camt_of("90", "70", "20"));
+    let (summary, _) = all(&file(&format!("{first}{second}")), &terms).unwrap();
+    assert_eq!(
+        (summary.opening, summary.closing),
+        (Some(10_000), Some(7_000))
+    );
+    refused(
+        &file(&format!("{first}{first}")),
+        &terms,
+        "one is missing, or stands there twice",
+    );
+}
+
+#[test]
+fn an_entry_of_thousands_of_transactions_is_handed_out_piece_by_piece() {
+    let of = |details: &str| {
+        format!(
+            r#"<Ntry><Amt Ccy="EUR">50.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2026-11-25</Dt></BookgDt><NtryDtls>{details}</NtryDtls></Ntry>"#
+        )
+    };
+    let listed = r#"<TxDtls><Amt Ccy="EUR">0.02</Amt></TxDtls>"#;
+    let unlisted = "<TxDtls><Refs><EndToEndId>E</EndToEndId></Refs></TxDtls>";
+    let terms = Terms::default();
+    let (_, entries) = all(&camt(&of(&listed.repeat(2_500)), "50.00"), &terms).unwrap();
+    assert_eq!(entries.len(), 2_500);
+    let last = entries.last().map(|entry| entry.place.clone());
+    assert_eq!(last.as_deref(), Some("entry 1, transaction 2500"));
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.money.to_string() == "0.02" && !entry.is_batch)
+    );
+    refused(
+        &camt(&of(&listed.repeat(2_501)), "50.00"),
+        &terms,
+        "come to more than its amount",
+    );
+    let (_, entries) = all(&camt(&of(&unlisted.repeat(2_500)), "50.00"), &terms).unwrap();
+    assert_eq!((entries.len(), entries[0].is_batch), (1, true));
+    refused(
+        &camt(&of(&(listed.repeat(600) + unlisted)), "50.00"),
+        &terms,
+        "has no amount, and others have",
+    );
+}
+
+#[test]
+fn a_row_is_a_charge_by_its_kind_or_by_how_it_is_described() {
+    let mut terms = kes();
+    terms.charges = vec!["pay out charge".to_owned()];
+    let head = "date,amount,description,receipt\n";
+    let rows = "2026-11-25,-100,Pay out to 0712345678,R1\n2026-11-25,-2.30,Pay Out Charge of R1,R1\n2026-11-25,5,Pay out charge taken back,R2\n";
+    let (summary, entries) = all(&format!("{head}{rows}"), &terms).unwrap();
+    let charges: Vec<bool> = entries.iter().map(|entry| entry.is_charge).collect();
+    assert_eq!(charges, [false, true, false]);
+    assert_eq!(summary.fees.to_string(), "KES 2.30");
+    // Where a column says the kind, the description says nothing of it.
+    let kinds = "date,amount,description,kind\n2026-11-25,-100,Pay out charge,Payment\n2026-11-25,-2.30,x,PAY OUT CHARGE\n";
+    let (_, entries) = all(kinds, &terms).unwrap();
+    let charges: Vec<bool> = entries.iter().map(|entry| entry.is_charge).collect();
+    assert_eq!(charges, [false, true]);
+}
+
+#[test]
+fn a_last_line_without_a_line_break_is_told() {
+    let text = "date,amount\n2026-11-25,-5.00\n2026-11-26,-5.0";
+    let (summary, _) = all(text, &kes()).unwrap();
+    assert!(
+        summary.notes[0].contains("may have been cut off"),
+        "{:?}",
+        summary.notes
+    );
+    let (summary, _) = all(&format!("{text}\n"), &kes()).unwrap();
+    assert_eq!(summary.notes, [""; 0]);
 }

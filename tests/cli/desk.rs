@@ -67,6 +67,14 @@ impl Desk {
         desk
     }
 
+    /// A desk whose batch `b` is posted and waits, as the sandbox has ended with the run: are accepted, not settled.
+    pub fn waiting() -> Self {
+        let desk = Self::loaded();
+        let run = "run b --sandbox --faults none --no-wait --poll-only";
+        desk.run(&run.split(' ').collect::<Vec<_>>()).finished(4);
+        desk
+    }
+
     /// A desk with `ok.csv` and the configuration of a gateway that nobody serves, the password known.
     pub fn configured() -> Self {
         Self::with_rows()

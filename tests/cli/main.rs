@@ -40,6 +40,7 @@ mod reports;
 #[allow(dead_code, reason = "other tests need more of it")]
 mod server;
 mod sheets;
+mod statements;
 mod template;
 mod unreachable;
 mod verify;

@@ -40,18 +40,7 @@ fn at_a_terminal_the_person_answers() {
 
 #[test]
 fn a_rehearsed_payment_is_asked_about_in_the_sandbox_that_it_was_run_against() {
-    let desk = Desk::loaded();
-    // The sandbox ends with the run, before it has settled anything.
-    let run = [
-        "run",
-        "b",
-        "--sandbox",
-        "--faults",
-        "none",
-        "--no-wait",
-        "--poll-only",
-    ];
-    desk.run(&run).finished(4);
+    let desk = Desk::waiting();
     let states = || desk.run(&["status", "b", "--json"]).json()["states"].clone();
     assert_eq!(states()["acknowledged"]["count"], 3);
     let why = ["--reason", "a", "--evidence", "b", "--yes"];

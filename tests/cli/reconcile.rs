@@ -4,24 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::desk::{Desk, Said};
 
-/// A desk whose batch `b` is posted and waits: R-1 to R-3 are accepted, not settled.
-fn waiting() -> Desk {
-    let desk = Desk::loaded();
-    let run = [
-        "run",
-        "b",
-        "--sandbox",
-        "--faults",
-        "none",
-        "--no-wait",
-        "--poll-only",
-    ];
-    desk.run(&run).finished(4);
-    desk
-}
-
 /// Identifier and state of every payment, by its reference.
-fn payments(desk: &Desk) -> BTreeMap<String, (String, String)> {
+pub fn payments(desk: &Desk) -> BTreeMap<String, (String, String)> {
     desk.run(&["report", "b", "--out", "r"]).finished(0);
     let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -34,7 +18,7 @@ fn payments(desk: &Desk) -> BTreeMap<String, (String, String)> {
         .collect()
 }
 
-fn today(desk: &Desk) -> String {
+pub fn today(desk: &Desk) -> String {
     let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
     report["created_at"].as_str().unwrap()[..10].to_owned()
 }
@@ -56,7 +40,7 @@ fn states(desk: &Desk) -> [String; 3] {
 
 #[test]
 fn what_is_proven_is_settled_and_what_is_not_is_left() {
-    let desk = waiting();
+    let desk = Desk::waiting();
     let known = payments(&desk);
     let day = today(&desk);
     let line = |amount: &str, reference: &str, recipient: &str| {
@@ -140,7 +124,7 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
 
 #[test]
 fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing() {
-    let desk = waiting();
+    let desk = Desk::waiting();
     payments(&desk);
     let day = today(&desk);
     let rows = desk.run(&["status", "b", "--json"]).finished(0).out;
@@ -158,7 +142,7 @@ fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing
         (
             format!("date,amount,account\n{day},100.00,111\n"),
             &["--account", "222"],
-            "nothing in the statement is of account 222",
+            "nothing in the statement is of account \"222\"",
         ),
         (
             format!("date,amount,account\n{day},100.00,111\n{day},100.00,222\n"),
@@ -174,9 +158,135 @@ fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing
     assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, rows);
 }
 
+const DECISIONS: &str = "reference,decision,reason,evidence\n";
+
+#[test]
+fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let good = "R-1,paid,seen,line 1\n";
+    let by_id = format!(
+        "identifier,decision,reason,evidence\n{},paid,seen,line 1\n{},paid,seen,line 2\n",
+        known["R-1"].0, known["R-1"].0
+    );
+    let rows = |rows: &str| format!("{DECISIONS}{good}{rows}");
+    let cases: Vec<(&str, String, &str, &str)> = vec![
+        (
+            "a bad decision",
+            rows("R-2,payed,seen,line 2\n"),
+            "d.csv:3: decision: expected paid or failed, found \"payed\"",
+            "decision (paid or failed)",
+        ),
+        (
+            "an empty one",
+            rows("R-2,,seen,line 2\n"),
+            "d.csv:3: decision: expected paid or failed",
+            "decision (paid or failed)",
+        ),
+        (
+            "a reference that nobody has",
+            rows("R-9,paid,seen,line 2\n"),
+            "d.csv:3: ",
+            "",
+        ),
+        (
+            "the same payment twice",
+            rows("R-1,paid,seen,line 2\n"),
+            "R-1 is decided twice",
+            "one line for each payment",
+        ),
+        (
+            "twice by its identifier",
+            by_id,
+            "is decided twice",
+            "one line for each payment",
+        ),
+        (
+            "paid and failed at once",
+            rows("R-1,failed,seen,line 2\n"),
+            "R-1 is decided twice",
+            "one line for each payment",
+        ),
+        (
+            "no reference",
+            rows(",paid,seen,line 2\n"),
+            "d.csv:3: identifier or reference is empty",
+            "say which payment",
+        ),
+        (
+            "no reason",
+            rows("R-2,paid,,line 2\n"),
+            "d.csv:3: reason is empty",
+            "say which payment",
+        ),
+        (
+            "no evidence",
+            rows("R-2,paid,seen,\n"),
+            "d.csv:3: evidence is empty",
+            "say which payment",
+        ),
+        (
+            "a cell too few",
+            rows("R-2,paid,seen\n"),
+            "d.csv:3",
+            "decision (paid or failed)",
+        ),
+        (
+            "a cell too many",
+            rows("R-2,paid,seen,line 2,more\n"),
+            "d.csv:3",
+            "decision (paid or failed)",
+        ),
+        (
+            "no rows",
+            DECISIONS.to_owned(),
+            "no decision is in the file",
+            "decision (paid or failed)",
+        ),
+        (
+            "no such columns",
+            format!("a,b,c,d\n{good}"),
+            "a column is missing",
+            "decision (paid or failed)",
+        ),
+        (
+            "a column too many",
+            format!("reference,identifier,decision,reason,evidence\nR-1,,paid,seen,line 1\n"),
+            "five, expected four",
+            "",
+        ),
+    ];
+    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
+    for (what, text, with, hint) in cases {
+        std::fs::write(desk.path("d.csv"), text).unwrap();
+        let said = desk
+            .run(&["resolve", "b", "--from", "d.csv", "--yes"])
+            .finished(2);
+        let with = with.replace("five, expected four", "5 columns, expected four");
+        assert!(said.err.contains(&with), "{what}: {}", said.err);
+        assert!(said.err.contains(hint), "{what}: {}", said.err);
+        let after = desk.run(&["status", "b", "--json"]).finished(0).out;
+        assert_eq!(after, before, "{what}");
+    }
+    // One that failed here already has nothing to decide, whatever else stands in the file.
+    std::fs::write(desk.path("d.csv"), rows("R-2,paid,seen,line 2\n")).unwrap();
+    desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
+        .finished(0);
+    let said = desk
+        .run(&["resolve", "b", "--from", "d.csv", "--yes"])
+        .finished(2);
+    assert!(
+        said.err
+            .contains("d.csv:2: R-1 is paid: there is nothing to decide"),
+        "{}",
+        said.err
+    );
+    desk.run(&["verify", "b"]).finished(0);
+}
+
 #[test]
 fn decisions_of_a_file_are_recorded_all_or_none() {
-    let desk = waiting().file(
+    let desk = Desk::waiting().file(
         "d.csv",
         "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-2,paid,seen,line 2\nR-9,paid,seen,line 3\n",
     );

@@ -8,42 +8,76 @@ use clap::Args;
 pub(in crate::cli) struct ReconcileArguments {
     /// The batch
     pub batch: String,
-    /// The statement: CSV, MT940, camt.053 or camt.054; - reads standard input
+    /// The statement: CSV, XLSX, MT940, camt.053 or camt.054, packed or encrypted too; - reads standard input
     pub statement: PathBuf,
     /// Record as paid what is open here and paid there; what has amount and recipient only is asked row by row
     #[arg(long)]
     pub settle: bool,
-    /// The account that the statement must be of
-    #[arg(long, value_name = "ACCOUNT")]
-    pub account: Option<String>,
-    /// Its format, where the file does not show it: csv, mt940 or camt
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<String>,
-    /// Of a CSV: what stands under which header, such as 'date=Completion Time'; may be said again
-    #[arg(long = "column", value_name = "NAME=HEADER")]
-    pub columns: Vec<String>,
-    /// Of a CSV: the currency of all lines
-    #[arg(long, value_name = "CODE")]
-    pub currency: Option<String>,
-    /// Of a CSV: how dates are written, such as %d/%m/%Y
-    #[arg(long, value_name = "PATTERN")]
-    pub date_format: Option<String>,
-    /// Of a CSV: the decimal sign of amounts
-    #[arg(long, value_name = "SIGN", default_value_t = '.')]
-    pub decimal: char,
-    /// Of a CSV: what stands between cells
-    #[arg(long, value_name = "SIGN")]
-    pub delimiter: Option<char>,
-    /// Of a CSV: amounts above zero were paid out, as in a gateway's list of payments; else those below zero were
-    #[arg(long)]
-    pub paid_out: bool,
-    /// Of a CSV: a status that means paid; may be said again
-    #[arg(long, value_name = "WORD")]
-    pub booked: Vec<String>,
-    /// Of a CSV: a status that means pending; may be said again
-    #[arg(long, value_name = "WORD")]
-    pub pending: Vec<String>,
+    #[command(flatten)]
+    pub terms: StatementArguments,
     /// Write every finding to this CSV; a file that is there is not written over
     #[arg(long, value_name = "FILE")]
     pub findings: Option<PathBuf>,
+}
+
+/// How the statement is read; what is said here comes before what its layout says.
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct StatementArguments {
+    /// How it is read: NAME of [statements.NAME] in disburse.toml; options here come before it
+    #[arg(long, value_name = "NAME")]
+    pub layout: Option<String>,
+    /// The account that the statement must be of
+    #[arg(long, value_name = "ACCOUNT")]
+    pub account: Option<String>,
+    /// Its format, where the file does not show it: csv, xlsx, mt940 or camt
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Of a CSV or a sheet: what stands under which header, such as 'date=Completion Time'; may be said again
+    #[arg(long = "column", value_name = "NAME=HEADER")]
+    pub columns: Vec<String>,
+    /// Of a CSV or a sheet: the row with the headers, from 1 [default: the first that has them]
+    #[arg(long, value_name = "ROW")]
+    pub header: Option<u64>,
+    /// Of a CSV or a sheet: the currency of all lines
+    #[arg(long, value_name = "CODE")]
+    pub currency: Option<String>,
+    /// Of a CSV or a sheet: how dates are written, such as %d/%m/%Y [default: 2026-11-28]
+    #[arg(long, value_name = "PATTERN")]
+    pub date_format: Option<String>,
+    /// Of a CSV or a sheet: the decimal sign of amounts [default: .]
+    #[arg(long, value_name = "SIGN")]
+    pub decimal: Option<String>,
+    /// Of a CSV: what stands between cells [default: as its headers show]
+    #[arg(long, value_name = "SIGN")]
+    pub delimiter: Option<String>,
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<String>,
+    /// Of a CSV or a sheet: amounts above zero were paid out, as in a gateway's list of payments; else those below zero were
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub paid_out: Option<bool>,
+    /// Of a CSV or a sheet: a status that means paid; may be said again
+    #[arg(long, value_name = "WORD")]
+    pub booked: Vec<String>,
+    /// Of a CSV or a sheet: a status that means pending; may be said again
+    #[arg(long, value_name = "WORD")]
+    pub pending: Vec<String>,
+    /// Of a CSV or a sheet: a status that means tried, and not moved; may be said again
+    #[arg(long, value_name = "WORD")]
+    pub not_executed: Vec<String>,
+    /// Of a CSV or a sheet: a status that means moved, and come back; may be said again
+    #[arg(long, value_name = "WORD")]
+    pub reversed: Vec<String>,
+    /// Of a CSV or a sheet: how the kind of a row begins (else its description) that is a charge, and no payment; may be said again
+    #[arg(long = "charge", value_name = "WORD")]
+    pub charges: Vec<String>,
+    /// The sheet of a workbook [default: the one that has data]
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
+    /// include or skip: what becomes of hidden rows and columns of a sheet [default: they are refused]
+    #[arg(long, value_name = "WHAT")]
+    pub hidden: Option<String>,
+    /// stored: take the results that were stored with formulas
+    #[arg(long, value_name = "WHAT")]
+    pub formulas: Option<String>,
 }

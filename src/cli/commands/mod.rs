@@ -18,6 +18,8 @@ pub(super) mod orders;
 pub(super) mod probe;
 mod probe_pay;
 pub(super) mod reconcile;
+mod reconcile_findings;
+mod reconcile_told;
 pub(super) mod recover;
 pub(super) mod report;
 mod report_accounting;

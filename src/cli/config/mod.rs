@@ -37,6 +37,7 @@ pub use shown::ShownValue;
 pub use value::kind::Kind;
 pub use value::rate::Rate;
 pub(super) use value::secret::read_key;
+pub(super) use value::suggest::one_of;
 
 /// Reads a duration such as `250ms`, `40s`, `10m`, `24h` or `1h30m`.
 ///

@@ -27,6 +27,7 @@ use crate::cli::config::value::suggest;
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 use crate::intake::layout::Layout;
 use crate::report::accounting::Chart;
+use crate::statement::Terms;
 
 /// What the configuration is made from. It may hold a password, so it has no debug output.
 #[derive(Clone, Default)]
@@ -58,6 +59,8 @@ pub struct Settings {
     pub columns: BTreeMap<String, String>,
     /// Layouts of files by their names, beside those that come along.
     pub layouts: BTreeMap<String, Layout>,
+    /// How statements are read, by the names that `reconcile --layout` takes.
+    pub statements: BTreeMap<String, Terms>,
     /// How files are opened before they are read.
     pub files: FileSettings,
     /// What a deployment's codes mean in status replies and callbacks.
@@ -170,6 +173,7 @@ impl Settings {
             document_thresholds: document.document_thresholds,
             columns: document.columns,
             layouts: document.layouts,
+            statements: document.statements,
             files: document.files,
             status_codes: document.status_codes,
             post_codes: document.post_codes,

@@ -7,6 +7,7 @@ mod refusals;
 mod sample;
 mod sandbox;
 mod secrets;
+mod statements;
 mod values;
 
 use std::path::PathBuf;

@@ -43,7 +43,7 @@ const HEAD_BYTES: usize = 4 * 1024;
 const PACKED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes of the file that are hashed at a time.
 const PIECE_BYTES: usize = 64 * 1024;
-const STANDARD_INPUT: &str = "standard input";
+pub(super) const STANDARD_INPUT: &str = "standard input";
 
 /// A batch file, opened so that it can be read twice.
 #[derive(Debug)]
@@ -425,7 +425,7 @@ fn joined(error: &CrossRowError) -> String {
 }
 
 /// Standard input is kept in an unnamed file, so that rows found late can be read again.
-fn spool() -> Result<File, Error> {
+pub(super) fn spool() -> Result<File, Error> {
     let failed = |error: std::io::Error| {
         Error::refused(format!("standard input cannot be kept aside: {error}"))
     };

@@ -1,8 +1,9 @@
 //! Layouts by their names: those of the configuration, and those that come along.
 
 use crate::cli::Error;
-use crate::cli::config::{BUILT_IN_LAYOUTS, Settings, built_in_layout};
+use crate::cli::config::{BUILT_IN_LAYOUTS, Settings, built_in_layout, one_of};
 use crate::intake::layout::{Factor, Layout};
+use crate::statement::Terms;
 
 /// Returns the names of all layouts, those of the configuration first.
 pub(in crate::cli) fn names(settings: &Settings) -> Vec<String> {
@@ -25,10 +26,37 @@ pub(in crate::cli) fn named(name: &str, settings: &Settings) -> Result<Layout, E
         .map(|known| (strsim::osa_distance(name, known), known))
         .filter(|(distance, known)| *distance <= 1.max(known.len().min(name.len()) / 3))
         .min();
+    if settings.statements.contains_key(name) {
+        return Err(Error::refused(format!(
+            "--layout {name}: reads statements, and no batch file"
+        ))
+        .hint("disburse reconcile BATCH STATEMENT takes it; disburse layout list shows those of batch files"));
+    }
     Err(Error::refused(format!("--layout {name}: there is no such layout")).hint(match near {
         Some((_, near)) => format!("did you mean {near}? disburse layout list shows all of them"),
         None => "disburse layout list shows all of them; disburse layout guess FILE proposes one for a file".to_owned(),
     }))
+}
+
+/// Returns how a statement is read, by its name.
+pub(in crate::cli) fn of_statement(name: &str, settings: &Settings) -> Result<Terms, Error> {
+    if let Some(own) = settings.statements.get(name) {
+        return Ok(own.clone());
+    }
+    let refused = |what: &str| Error::refused(format!("--layout {name}: {what}"));
+    if names(settings).iter().any(|known| known == name) {
+        return Err(
+            refused("is a layout of batch files, and reads no statement")
+                .hint("what reads a statement stands in [statements.NAME] of disburse.toml"),
+        );
+    }
+    let known: Vec<&str> = settings.statements.keys().map(String::as_str).collect();
+    let hint = match known.is_empty() {
+        true => "disburse.toml has no [statements.NAME] yet; without a layout, --column, --date-format and the other options say how it is read"
+            .to_owned(),
+        false => one_of(name, &known),
+    };
+    Err(refused("there is no such layout of statements").hint(hint))
 }
 
 /// Returns a layout that files are to be read by.

@@ -2,7 +2,7 @@
 
 use super::super::Error;
 use super::super::layout::{Decimal, Numbers};
-use super::xml::{Place, refused};
+use super::super::xml::{Place, refused};
 
 const REMEDY: &str = "transfers may be missing, doubled or changed in the file: export it again, or ask whoever made it";
 

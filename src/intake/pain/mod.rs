@@ -11,6 +11,5 @@ mod elements;
 mod rows;
 mod transfer;
 mod version;
-mod xml;
 
 pub(super) use rows::PainRows;

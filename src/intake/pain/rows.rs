@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::BytesStart;
 
 use super::super::bad::RowError;
 use super::super::message_cells::{NAMES, OURS};
@@ -10,12 +10,12 @@ use super::super::names::same;
 use super::super::record::{Fault, Record};
 use super::super::source::Source;
 use super::super::text::quoted;
+use super::super::xml::{EXPORT, MESSAGE, Piece, Place, Xml, refused, unreadable};
 use super::super::{Error, FIELD_BYTES_MAX};
 use super::control::Control;
 use super::elements::{Fact, Node, child, lost};
 use super::transfer::{Cells, Facts, ID_MAX, Named};
 use super::version::version_of;
-use super::xml::{EXPORT, Place, Xml, refused, unreadable};
 
 /// Elements within one another.
 const DEPTH_MAX: usize = 64;
@@ -37,7 +37,7 @@ impl PainRows {
     /// It is another kind of XML, an unknown version, or no XML at all.
     pub(in crate::intake) fn open(source: Source) -> Result<Self, Error> {
         let mut rows = Self {
-            xml: Xml::new(source),
+            xml: Xml::new(source, MESSAGE),
             state: State::default(),
         };
         while !rows.state.has_header {
@@ -72,41 +72,18 @@ impl PainRows {
 
     /// Takes one event; returns whether it was the end of the file.
     fn step(&mut self) -> Result<bool, Error> {
-        let (at, event) = self.xml.next()?;
+        let (at, piece) = self.xml.next()?;
         let state = &mut self.state;
-        match event {
-            Event::Start(start) => state.open(&start, at)?,
-            Event::Empty(start) => {
+        match piece {
+            Piece::Open(start) => state.open(&start, at)?,
+            Piece::Empty(start) => {
                 state.open(&start, at)?;
                 state.close(at)?;
             }
-            Event::End(_) => state.close(at)?,
-            Event::Text(text) => state.text(&text),
-            Event::CData(text) => state.text(&text),
-            Event::GeneralRef(reference) => {
-                let character = match reference.resolve_char_ref() {
-                    Ok(Some(character)) => Some(character),
-                    Ok(None) => named_character(&reference),
-                    Err(_) => None,
-                };
-                let Some(character) = character else {
-                    return Err(refused(
-                        Some(at),
-                        "has an entity, which a message has not",
-                        EXPORT,
-                    ));
-                };
-                state.text(character.encode_utf8(&mut [0; 4]));
-            }
-            Event::DocType(_) => {
-                return Err(refused(
-                    Some(at),
-                    "has a document type, which a message has not",
-                    EXPORT,
-                ));
-            }
-            Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
-            Event::Eof => {
+            Piece::Close => state.close(at)?,
+            Piece::Text(text) => state.text(&text),
+            Piece::Aside => {}
+            Piece::End => {
                 state.ended(at)?;
                 return Ok(true);
             }
@@ -188,17 +165,6 @@ const ELEMENTS: [&str; OURS.len()] = [
     "ReqdExctnDt",
     "PmtId",
 ];
-
-fn named_character(name: &str) -> Option<char> {
-    match name {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => None,
-    }
-}
 
 /// What was read so far.
 #[derive(Default)]

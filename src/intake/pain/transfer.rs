@@ -3,8 +3,8 @@
 use super::super::FIELD_BYTES_MAX;
 use super::super::message_cells::{NAMES, OURS};
 use super::super::text::quoted;
+use super::super::xml::Place;
 use super::elements::Fact;
-use super::xml::Place;
 use crate::domain::Origin;
 
 /// Cells whose loss is told, with the element that they come from. Of others the content stands in another cell too.

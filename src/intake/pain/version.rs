@@ -2,7 +2,7 @@
 
 use super::super::Error;
 use super::super::text::quoted;
-use super::xml::{EXPORT, Place, refused};
+use super::super::xml::{EXPORT, Place, refused};
 
 /// What the namespace of a message begins with, and the versions that are read.
 const NAMESPACE: &str = "urn:iso:std:iso:20022:tech:xsd:";

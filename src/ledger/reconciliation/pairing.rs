@@ -51,6 +51,10 @@ pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(i64, i64)> {
             .find(|index| !taken[*index] && free[*index].day >= payment.from);
         if let Some(index) = open {
             taken[index] = true;
+            #[cfg(test)]
+            if crate::seeded_bugs::SeededBug::LineCountsTwice.is_active() {
+                taken[index] = false;
+            }
             pairs.push((payment.seq, free[index].number));
         }
     }

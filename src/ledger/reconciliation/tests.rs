@@ -132,6 +132,14 @@ fn a_line_is_about_a_payment_with_its_amount_and_its_number_alone() {
             Bearing::OtherAmount,
         ),
         (
+            "a charge for it",
+            StatementEntry {
+                is_charge: true,
+                ..line(2_300)
+            },
+            Bearing::Charge,
+        ),
+        (
             "dated before it was there",
             StatementEntry {
                 day: day(98),

@@ -44,6 +44,24 @@ fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }
 
+/// Writes an amount with its currency, as people read it.
+fn money(currency: &str, decimal: &str) -> String {
+    format!("{currency} {}", text::grouped(decimal))
+}
+
+/// Writes a balance, which has its currency before it.
+fn balance(text: &str) -> String {
+    text.split_once(' ')
+        .map_or_else(|| text.to_owned(), |(currency, told)| money(currency, told))
+}
+
+/// Writes amounts by currency.
+fn amounts(by_currency: &Value) -> String {
+    let amounts = by_currency.as_object().into_iter().flatten();
+    let told = |(code, amount): (&String, &Value)| money(code, amount.as_str().unwrap_or_default());
+    amounts.map(told).collect::<Vec<_>>().join(" · ")
+}
+
 impl Statement {
     fn of(header: &BatchHeader, stated: &Stated) -> Self {
         let summary = &stated.summary;
@@ -56,12 +74,17 @@ impl Statement {
                 facts.push(format!("{label} {value}"));
             }
         }
-        if summary["balanced"] == true {
-            facts.push(format!(
+        facts.push(match summary["balanced"] == true {
+            true => format!(
                 "{} to {}: its lines add up",
-                word(summary, "opening"),
-                word(summary, "closing")
-            ));
+                balance(word(summary, "opening")),
+                balance(word(summary, "closing"))
+            ),
+            false => "no balances, so that a missing line would not be seen".to_owned(),
+        });
+        let fees = amounts(&summary["fees"]);
+        if !fees.is_empty() {
+            facts.push(format!("charges {fees}"));
         }
         let (mut counts, mut to_look_at) = (Vec::new(), 0);
         for kind in FindingKind::ALL {
@@ -72,11 +95,8 @@ impl Statement {
             if kind.needs_a_person() {
                 to_look_at += count;
             }
-            let amounts = found["amounts"].as_object().into_iter().flatten();
-            let amounts: Vec<String> = amounts
-                .map(|(code, amount)| format!("{code} {}", amount.as_str().unwrap_or_default()))
-                .collect();
-            counts.push((kind.in_words(), text::count(count), amounts.join(" · ")));
+            let amounts = amounts(&found["amounts"]);
+            counts.push((kind.in_words(), text::count(count), amounts));
         }
         let findings: Vec<Finding> = stated.findings.iter().map(Finding::of).collect();
         Self {
@@ -94,7 +114,7 @@ impl Finding {
     fn of(said: &Value) -> Self {
         let amount = |amount: &str, currency: &str| match word(said, amount) {
             "" => String::new(),
-            told => format!("{} {told}", word(said, currency)),
+            told => money(word(said, currency), told),
         };
         let shown = [
             word(said, "statement_line").to_owned(),

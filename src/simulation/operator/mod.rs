@@ -9,3 +9,4 @@ pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;
 pub(super) mod scheduled;
+pub(super) mod statements;

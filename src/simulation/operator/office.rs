@@ -186,6 +186,7 @@ impl Scene {
             }
             25..=28 => self.amend(number).await,
             29..=32 => self.decide_one(&journal).await,
+            33..=36 => self.reconcile(&journal).await,
             _ => return,
         };
         self.world.lock().note(|| said);

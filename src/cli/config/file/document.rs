@@ -9,6 +9,7 @@ use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
 use crate::intake::layout::Layout;
 use crate::report::accounting::Chart;
+use crate::statement::Terms;
 
 /// One whole file.
 #[derive(Default)]
@@ -19,6 +20,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) document_thresholds: Vec<Money>,
     pub(in crate::cli::config) columns: BTreeMap<String, String>,
     pub(in crate::cli::config) layouts: BTreeMap<String, Layout>,
+    pub(in crate::cli::config) statements: BTreeMap<String, Terms>,
     pub(in crate::cli::config) status_codes: BTreeMap<i32, StatusClass>,
     pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
     pub(in crate::cli::config) accounting: Option<Chart>,

@@ -92,7 +92,13 @@ const KEYS: [&str; 22] = [
 ];
 /// The longest text of a value, in bytes, and the longest name of a layout.
 const TEXT_MAX: usize = 1_024;
-const NAME_MAX: usize = 64;
+pub(super) const NAME_MAX: usize = 64;
+
+/// Returns whether a layout may be called so.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(is_plain)
+}
 
 type Table<'t, 'i> = (&'t str, &'t DeTable<'i>);
 
@@ -105,8 +111,7 @@ pub(in crate::cli::config) fn read(
     for (key, value) in in_order(table) {
         let name = key.get_ref().to_string();
         let header = format!("layouts.{}", named(&name));
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(is_plain) {
+        if !is_name(&name) {
             return Err(Error::Value {
                 place: source.origin(&key.span()),
                 key: "layouts".to_owned(),
@@ -533,7 +538,7 @@ fn places(
     }
 }
 
-fn texts(
+pub(super) fn texts(
     source: &Source<'_>,
     name: &str,
     value: &Spanned<DeValue<'_>>,

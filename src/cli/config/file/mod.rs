@@ -15,4 +15,5 @@ pub(super) mod origin;
 pub(super) mod reading;
 pub(super) mod service_table;
 pub(super) mod source;
+pub(super) mod statements;
 pub(super) mod thresholds;

@@ -10,6 +10,7 @@ use super::files;
 use super::layouts;
 use super::service_table;
 use super::source::Source;
+use super::statements;
 use super::thresholds;
 use crate::cli::config::Error;
 use crate::cli::config::keys::{self, KEYS};
@@ -28,6 +29,7 @@ const TABLES: &[&str] = &[
     "columns",
     "files",
     "layouts",
+    "statements",
     "status_codes",
     "post_codes",
     "accounting",
@@ -65,12 +67,20 @@ impl Document {
                 "layouts" => {
                     document.layouts = layouts::read(source, subtable(source, name, value)?)?;
                 }
+                "statements" => {
+                    let table = subtable(source, name, value)?;
+                    document.statements = statements::read(source, table)?;
+                }
                 "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {
                     codes::read(source, name, subtable(source, name, value)?, &mut document)?;
                 }
                 _ => return Err(unknown(source, key, suggest::one_of(name, TABLES))),
             }
+        }
+        if let Some(value) = table.get_ref().get("statements") {
+            let table = subtable(source, "statements", value)?;
+            statements::compare(source, table, &document.layouts)?;
         }
         Ok(document)
     }

@@ -24,7 +24,7 @@ pub(in crate::cli::config) fn nearest<'a>(
 }
 
 /// Suggests the nearest of some names, or lists them all.
-pub(in crate::cli::config) fn one_of(word: &str, names: &[&str]) -> String {
+pub(in crate::cli) fn one_of(word: &str, names: &[&str]) -> String {
     match nearest(word, names.iter().copied()) {
         Some(name) => format!("did you mean {name:?}?"),
         None => format!("known are {}", names.join(", ")),

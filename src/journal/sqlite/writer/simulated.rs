@@ -2,6 +2,7 @@
 //! a crash can cut in before or after any commit.
 
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -11,10 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::commit::Work;
 use super::commit::commit;
-use crate::domain::Timestamp;
-use crate::journal::Error;
+use crate::domain::{BatchName, Timestamp, WireZone};
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
 use crate::ledger::recovery::Marked;
 
 /// The data of a journal: what a crash leaves.
@@ -153,6 +156,27 @@ impl Disk {
     pub(crate) fn look<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(disk.as_ref().expect("the disk is there until it is read"))
+    }
+
+    /// Holds the lines of a statement against a batch, as a reader beside the writer does.
+    pub(crate) fn reconcile(
+        &self,
+        batch: &BatchName,
+        desk: &mut StatementDesk,
+        findings: &mut Vec<StatementFinding>,
+    ) -> Result<Reconciled, Error> {
+        self.look(|c| {
+            // Nothing was begun for it that would have to end with it.
+            let snapshot = ManuallyDrop::new(Snapshot {
+                c,
+                batch: batch.clone(),
+                batch_id: known_batch(c, batch)?,
+            });
+            snapshot.reconcile(desk, None, &WireZone::utc(), &mut |finding| {
+                findings.push(finding);
+                Ok(())
+            })
+        })
     }
 
     /// Writes past the verbs, as another program that has the file open.

@@ -1,0 +1,215 @@
+//! What `reconcile` says of what it found.
+
+use super::reconcile::Found;
+use super::settled::Settled;
+use crate::cli::session::{Session, sandbox_flag};
+use crate::cli::terminal::output;
+use crate::domain::BatchName;
+use crate::journal::StatementFinding;
+use crate::ledger::reconciliation::FindingKind;
+
+/// Findings of one kind that are shown one by one.
+const SHOWN_MAX: usize = 20;
+
+/// What is told.
+pub(super) struct Told<'a> {
+    pub(super) session: &'a Session,
+    pub(super) batch: &'a BatchName,
+    pub(super) found: &'a Found,
+    pub(super) in_conflict: u64,
+    pub(super) settled: &'a Settled,
+    /// It was to be settled.
+    pub(super) settling: bool,
+}
+
+impl Told<'_> {
+    pub(super) fn tell(&self) {
+        let Self {
+            found,
+            batch,
+            settled,
+            ..
+        } = *self;
+        let facts = &found.facts;
+        if self.session.common.json {
+            let counts: serde_json::Map<String, serde_json::Value> = found
+            .reconciled
+            .found
+            .iter()
+            .map(|(kind, tally)| {
+                (
+                    kind.name().to_owned(),
+                    serde_json::json!({"count": tally.count, "amounts": tally.amounts.decimals()}),
+                )
+            })
+            .collect();
+            output::json(&serde_json::json!({
+                "batch": batch.as_str(), "statement": facts.source, "digest": facts.digest, "format": facts.format,
+                "account": facts.account, "from": facts.period.map(|period| period.from.to_string()),
+                "to": facts.period.map(|period| period.to.to_string()), "opening": facts.opening, "closing": facts.closing,
+                "balanced": facts.balanced, "entries": facts.entries, "fees": facts.fees.decimals(), "found": counts,
+                "in_conflict": self.in_conflict, "recorded_as_paid": settled.recorded, "proposed": settled.left,
+            }));
+            return;
+        }
+        tell_statement(found);
+        tell_notes(self.session, found);
+        for (kind, tally) in &found.reconciled.found {
+            output::line(&format!(
+                "{:>9}  {}, {}",
+                output::grouped(&tally.count.to_string()),
+                kind.in_words(),
+                output::amounts(&tally.amounts)
+            ));
+            if !kind.needs_a_person() {
+                continue;
+            }
+            let mut of_kind = found.kept.iter().filter(|finding| finding.kind == *kind);
+            for finding in of_kind.by_ref().take(SHOWN_MAX) {
+                output::line(&format!("             {}", sentence(finding)));
+            }
+            if tally.count > SHOWN_MAX as u64 {
+                output::line("             … --findings FILE writes all of them");
+            }
+        }
+        self.tell_next();
+    }
+
+    fn tell_next(&self) {
+        let Self {
+            session,
+            batch,
+            found,
+            settled,
+            ..
+        } = *self;
+        let in_conflict = self.in_conflict;
+        let flag = sandbox_flag(found.purpose);
+        if in_conflict > 0 {
+            output::complain(
+                "warning",
+                &format!(
+                    "{} not paid here, and paid in the statement: in conflict from now on, so that no retry pays again. Decide each: \
+                 disburse resolve {batch} --id ID --paid|--failed{flag} --reason TEXT --evidence TEXT",
+                    output::counted(in_conflict, "payment")
+                ),
+            );
+        }
+        if settled.recorded > 0 {
+            output::line(&format!(
+                "{} recorded as paid on the statement's word",
+                output::counted(settled.recorded, "payment")
+            ));
+        }
+        if found.unproposed > 0 && self.settling {
+            session.note(&format!(
+                "{} more can be recorded: say the same command again",
+                output::counted(found.unproposed, "payment")
+            ));
+        }
+        if settled.left > 0 && !self.settling {
+            let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
+            session.note(&format!(
+            "{} open here and paid there, {proven} of them proven by identifier or receipt: with --settle these are recorded as paid, and the others asked one by one. One at a time:",
+            output::counted(settled.left, "payment")
+        ));
+            for one in found.proposed.iter().take(SHOWN_MAX) {
+                session.note(&format!(
+                "  disburse resolve {batch} --id {} --paid --reason 'a statement shows it paid' --evidence {}",
+                one.id,
+                output::quoted(&one.evidence)
+            ));
+            }
+        }
+        if found.reconciled.of(FindingKind::MissingThere).count
+            + found.reconciled.of(FindingKind::OpenMissing).count
+            > 0
+        {
+            session.note("what a statement does not show proves nothing: look at the next one, and ask the gateway's people");
+        }
+    }
+}
+
+fn tell_notes(session: &Session, found: &Found) {
+    for note in found.notes.iter().chain(&found.summary.notes) {
+        session.note(&output::name(note));
+    }
+}
+
+fn tell_statement(found: &Found) {
+    let facts = &found.facts;
+    let account = facts.account.as_deref().map_or_else(
+        || "account not named".to_owned(),
+        |account| format!("account {}", output::name(account)),
+    );
+    let days = facts.period.map_or_else(String::new, |period| {
+        format!(", {} to {}", period.from, period.to)
+    });
+    output::line(&format!(
+        "{}: {}, {account}{days}, {}",
+        output::name(&facts.source),
+        facts.format,
+        output::counted(facts.entries, "line")
+    ));
+    match (&facts.opening, &facts.closing, facts.balanced) {
+        (Some(opening), Some(closing), true) => output::line(&format!(
+            "  opening balance {}, closing balance {}: its lines add up",
+            balance(opening),
+            balance(closing)
+        )),
+        _ => output::line(
+            "  it has no balances to be held against its lines: that none is missing is not shown",
+        ),
+    }
+    if !found.summary.fees.decimals().is_empty() {
+        output::line(&format!("  charges: {}", output::amounts(&facts.fees)));
+    }
+    if found.again {
+        output::line("  this very statement was held against the batch before");
+    }
+}
+
+/// Writes a balance, which has its currency before it.
+fn balance(text: &str) -> String {
+    text.split_once(' ').map_or_else(
+        || text.to_owned(),
+        |(currency, told)| match told.strip_prefix('-') {
+            Some(told) => format!("{currency} -{}", output::grouped(told)),
+            None => format!("{currency} {}", output::grouped(told)),
+        },
+    )
+}
+
+fn sentence(finding: &StatementFinding) -> String {
+    let mut parts = Vec::new();
+    if let Some(payment) = &finding.payment {
+        let called = match payment.reference.as_str() {
+            "" => payment.id.to_string(),
+            reference => format!("{} ({})", output::name(reference), payment.id),
+        };
+        parts.push(format!(
+            "{called}, line {}, {} {}, {} here",
+            payment.line,
+            payment.money.currency,
+            output::grouped(&payment.money.to_string()),
+            payment.state.in_words()
+        ));
+    }
+    if let Some(entry) = &finding.entry {
+        let named = match entry.reference.as_str() {
+            "" => String::new(),
+            reference => format!(", {}", output::name(reference)),
+        };
+        parts.push(format!(
+            "statement {}: {}, {} {}{named}",
+            entry.place,
+            entry.day,
+            entry.money.currency,
+            output::grouped(&entry.money.to_string())
+        ));
+    }
+    if let Some(by) = finding.by {
+        parts.push(by.in_words().to_owned());
+    }
+    parts.join("; ")
+}
