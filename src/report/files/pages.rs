@@ -164,6 +164,8 @@ impl Staged {
             State::Incomplete => remove(&place).map_err(failed())?,
             State::Foreign => return Err(Error::not_ours(FOLDER, dir, Whose::Somebodys)),
         }
+        #[cfg(debug_assertions)]
+        crate::failpoints::pass("in-place");
         let synced = |folder: &Path| File::open(folder).and_then(|folder| folder.sync_all());
         fs::rename(self.folder.path(), &place).map_err(failed())?;
         // It has another name now, and nothing is left to disappear.

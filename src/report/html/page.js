@@ -123,13 +123,13 @@
   let shown = [0, body.rows.length];
   let isMarkup = isBeside;
   const step = () => Number(size.value) || Math.max(view.total, 1);
-  const range = () => (view.total ? group(shown[0] + 1) + '–' + group(shown[1]) + ' of ' : '') + group(view.total);
+  const range = () => (shown[1] > shown[0] ? group(shown[0] + 1) + '–' + group(shown[1]) + ' of ' : '') + group(view.total);
   const tell = () => {
     const known = view.words.length ? sumsOf(view.sums) : [state.selectedOptions[0].dataset.sums].filter(Boolean);
     const share = Math.floor(100 * view.looked / rowsInAll) + ' %';
     found.textContent = view.isBroken ? group(view.total) + ' found in ' + share + ' of the rows'
       : !view.isDone ? group(view.total) + ' found so far · ' + share + ' searched'
-      : view.total || !view.words.length ? [range(), ...known].join(' · ')
+      : view.total || !view.words.length ? [range(), ...known].join(' · ').replace(/([A-Z]{3}) (?=\d)/g, '$1\u00a0')
       : 'Nothing found among ' + (view.state ? 'the rows of this state' : group(rowsInAll) + ' rows');
     progress.hidden = view.isDone || view.isBroken;
     progress.value = view.looked / (rowsInAll || 1);
@@ -183,7 +183,7 @@
       if (mine === showing) put(rows, top);
     } catch (error) {
       if (mine !== showing) return;
-      if (!isMarkup) put([], top);
+      if (!isMarkup || top > 0) put([], top);
       fail(error);
     }
   };
@@ -254,10 +254,14 @@
     if (view.isDone && view.total <= PRINTED_MAX && view.kept.length === view.total) put(view.kept, 0);
     for (const details of folded) details.open = true;
     const missing = rowsInAll - body.rows.length;
+    const isChosen = view.total < rowsInAll;
+    const reasons = [
+      isChosen && 'a search or a state is chosen',
+      body.rows.length < view.total && (isBeside ? 'choose more rows, or search, to print others' : 'choose “Rows: all” to print them'),
+    ].filter(Boolean);
     unprinted.hidden = missing === 0;
-    const which = body.rows.length ? 'Printed are rows ' + range() + (view.total < rowsInAll ? ' found' : '') + '; ' : '';
-    const how = view.total < rowsInAll ? 'a search or a state is chosen. ' : isBeside ? 'choose more rows, or search, to print others. ' : 'choose “Rows: all” to print them. ';
-    unprinted.textContent = which + group(missing) + ' of the ' + group(rowsInAll) + ' payments are not printed: ' + how + 'payments.csv has every payment.';
+    unprinted.textContent = (body.rows.length ? 'Printed are rows ' + range() + (isChosen ? ' found; ' : '; ') : '') + group(missing) + ' of the ' +
+      group(rowsInAll) + ' payments of this list are not printed: ' + reasons.join(', ') + '. payments.csv has every payment.';
   });
   addEventListener('afterprint', () => {
     for (const details of folded) details.open = false;
@@ -274,8 +278,14 @@
   back.addEventListener('click', () => turn(top - step()));
   next.addEventListener('click', () => turn(top + step()));
   last.addEventListener('click', () => turn(view.total - 1));
-  pageNumber.addEventListener('change', () => turn((Math.max(1, Math.floor(Number(pageNumber.value)) || 1) - 1) * step()));
-  find.addEventListener('submit', (event) => { event.preventDefault(); clearTimeout(timer); search(); });
+  const go = () => turn((Math.max(1, Math.floor(Number(pageNumber.value)) || 1) - 1) * step());
+  pageNumber.addEventListener('change', go);
+  find.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (document.activeElement === pageNumber) return go();
+    clearTimeout(timer);
+    search();
+  });
   // report.html#q=EMP-0017&state=failed&rows=200&page=3 opens the list there.
   const open = () => {
     const asked = new URLSearchParams(location.hash.slice(1));

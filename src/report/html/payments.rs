@@ -60,7 +60,7 @@ fn sums(tally: &Tally) -> String {
     source = r#"<section id="payments">
 <h2>Payments</h2>
 <form id="find" hidden>
-<label class="search">Search <input type="search" id="q" autocomplete="off" placeholder="reference, number, name, receipt …"></label>
+<label class="search">Search <input type="search" id="q" autocomplete="off" placeholder="reference, name, receipt …"></label>
 <label>State <select id="state"><option value="" data-sums="{{ sums }}">all</option>
 {%- for choice in states %}<option value="{{ choice.state }}" data-words="{{ choice.state.in_words() }}" data-sums="{{ choice.sums }}">{{ choice.state.in_words() }} ({{ choice.count }})</option>{% endfor -%}
 </select></label>
