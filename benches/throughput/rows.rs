@@ -180,7 +180,7 @@ pub const ROWS: &[Row] = &[
         Work::Report,
         ROWS_PER_SECOND,
         Goal::AtLeast(0.4, 1.0),
-        "payments.csv, report.json and report.html of a finished batch, synced; sqlite3 writes the columns of payments.csv once, as they are, to a file that is not synced",
+        "payments.csv, report.json and report.html (with the rows beside it) of a finished batch, synced; sqlite3 writes the columns of payments.csv once, as they are, to a file that is not synced",
     ),
     row(
         "status",

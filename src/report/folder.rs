@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::files::error::Error;
-use super::files::output;
 use super::files::own::{self, FileIdentity};
 use super::files::owner::Owner;
+use super::files::{output, pages};
 use super::html::Page;
 use super::json::Document;
 use super::sheet::csv::Sheet;
@@ -22,5 +22,11 @@ pub(super) const FILES: [&str; 4] = [Sheet::NAME, Book::NAME, Document::NAME, Pa
 /// [`Error::Folder`]; [`Error::NotOurs`] when something else has the name of one of its files.
 pub fn usable(dir: &Path, owner: &Owner, input: Option<FileIdentity>) -> Result<(), Error> {
     output::usable(dir)?;
-    own::check(dir, &FILES, owner, input)
+    check(dir, owner, input)
+}
+
+/// Refuses names that something else has than a file of this report. Leaves no trace.
+pub(super) fn check(dir: &Path, owner: &Owner, input: Option<FileIdentity>) -> Result<(), Error> {
+    own::check(dir, &FILES, owner, input)?;
+    pages::check(dir)
 }

@@ -5,7 +5,8 @@
 //!                               ├─▶ payments.csv     one row for each entry, streamed
 //!                               ├─▶ report.xlsx        the same cells as texts, and what they add up to, for a spreadsheet
 //!                               ├─▶ report.json      totals first, then every entry, streamed
-//!                               └─▶ report.html      the page that is read, printed and signed; bounded in size
+//!                               └─▶ report.html      the page that is read, printed and signed; bounded in size, with the rows of
+//!                                                    a large batch in files beside it
 //! ```
 //!
 //! Entries are pushed one at a time, in line order, so that neither the caller nor the report ever holds a batch in memory.

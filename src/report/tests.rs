@@ -4,4 +4,5 @@ mod batch;
 mod files;
 mod fold;
 mod hostile;
+mod pages;
 mod workbook;

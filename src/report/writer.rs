@@ -1,4 +1,4 @@
-//! One pass over the entries that feeds the fold and the four files, on a thread of its own: whoever reads the journal
+//! One pass over the entries that feeds the fold and the files, on a thread of its own: whoever reads the journal
 //! has the next entries ready meanwhile.
 
 use std::io;
@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 use tempfile::NamedTempFile;
 
 use super::files::error::Error;
+use super::files::output;
 use super::files::owner::Owner;
-use super::files::{output, own};
 use super::fold::reconciliation::Reconciliation;
-use super::folder::FILES;
+use super::folder;
 use super::html::Page;
 use super::json::Document;
 use super::rows::entry::{BatchHeader, Entry, Prepaid};
@@ -35,7 +35,7 @@ pub struct Paths {
     pub xlsx: PathBuf,
     /// Everything, for programs.
     pub json: PathBuf,
-    /// The page, for people.
+    /// The page, for people. The rows of a large batch are in a folder beside it.
     pub html: PathBuf,
 }
 
@@ -64,7 +64,7 @@ impl Writer {
     /// The folder cannot be made or written.
     pub fn create(dir: &Path, header: BatchHeader) -> Result<Self, Error> {
         output::prepare(dir)?;
-        own::check(dir, &FILES, &Owner::new(&header.name, header.purpose), None)?;
+        folder::check(dir, &Owner::new(&header.name, header.purpose), None)?;
         let files = Files::create(dir, header)?;
         let (full, waiting) = sync_channel(WAITING_MAX);
         let (give_back, emptied) = sync_channel(WAITING_MAX);
@@ -232,6 +232,7 @@ impl Files {
             let file = finished.and_then(sync).map_err(Error::write(name, dir))?;
             Ok((name, file))
         };
+        let mut rows = None;
         // Each goes to the disk while the others are still put together.
         let header = &header;
         let totals = &reconciliation;
@@ -241,7 +242,14 @@ impl Files {
                 scope.spawn(move || synced(Document::NAME, document.finish(header, totals))),
                 scope.spawn(move || synced(Sheet::NAME, sheet.finish())),
                 scope.spawn(move || synced(Book::NAME, book.finish(header, totals))),
-                scope.spawn(move || synced(Page::NAME, page.finish(header, totals))),
+                scope.spawn(|| {
+                    let finished = page.finish(header, totals);
+                    let page = finished.map(|(page, beside)| {
+                        rows = beside;
+                        page
+                    });
+                    synced(Page::NAME, page)
+                }),
             ]
             .into_iter()
             .map(|file| {
@@ -250,7 +258,7 @@ impl Files {
             })
             .collect::<Result<Vec<_>, Error>>()
         })?;
-        output::publish(dir, staged, &Owner::new(&header.name, header.purpose))?;
+        output::publish(dir, staged, rows, &Owner::new(&header.name, header.purpose))?;
         Ok(Report {
             paths: Paths {
                 csv: dir.join(Sheet::NAME),

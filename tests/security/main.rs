@@ -19,6 +19,7 @@ mod modes;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/oracle.rs"]
 mod oracle;
+mod page;
 mod recorder;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/sandbox.rs"]

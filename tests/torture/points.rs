@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 
+use data_encoding::HEXLOWER;
 use fastrand::Rng;
+use sha2::{Digest, Sha256};
 
 use crate::batch::{Mix, PAY, Scene, WALLETS};
 use crate::jobs::{all, rounds, tell};
@@ -231,5 +233,73 @@ fn a_report_killed_at_any_point_leaves_whole_files_and_is_written_again() {
         "reports",
         started,
         &format!("{kills} kills of a report, no torn file"),
+    );
+}
+
+/// The folder of rows that a page names.
+fn rows_of(world: &World, folder: &str) -> String {
+    let page = world.read(&format!("{folder}/report.html"));
+    let (_, data) = page.split_once("id=\"rows\">").unwrap();
+    let data = data.split_once("</script>").unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let named = data["folder"].as_str().unwrap();
+    let files = data["counts"].as_array().unwrap().len();
+    // Its name is a digest of what is in its files: they are those that the page was written with, and all of them.
+    let mut digest = Sha256::new();
+    for number in 1..=files {
+        digest.update(fs::read(world.path(&format!("{folder}/{named}/{number:05}.js"))).unwrap());
+    }
+    let key = HEXLOWER.encode(&digest.finalize()[..8]);
+    assert_eq!(named, format!("report_files/{key}"));
+    key
+}
+
+#[test]
+fn a_page_whose_report_was_killed_at_any_point_has_all_of_its_rows() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    let started = Instant::now();
+    let many = Mix {
+        wallets: 20_001,
+        ..WALLETS
+    };
+    let mut scene = Scene::new(&Setup::default(), many, 3_200, &[]);
+    let reference = scene.rows[0].reference.clone();
+    let world = &mut scene.world;
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.expect(0, &["report", "b", "--out", "r"]);
+    let early = rows_of(world, "r");
+    let cancel = ["cancel", "b", &reference, "--reason", "left", "--yes"];
+    world.expect(0, &cancel);
+    let mut kills = 0;
+    for (point, passage) in [
+        ("in-report", 20_001),
+        ("in-place", 1),
+        ("in-publish", 1),
+        ("in-publish", 4),
+        ("in-sweep", 1),
+    ] {
+        world.set("TORTURE_KILL_AT", format!("{point}:{passage}"));
+        assert_eq!(
+            world.disburse(&["report", "b", "--out", "r"]).code,
+            None,
+            "{point}"
+        );
+        kills += 1;
+        let there = rows_of(world, "r");
+        let is_replaced = point == "in-sweep";
+        assert_eq!(there != early, is_replaced, "killed at {point}:{passage}");
+    }
+    world.unset("TORTURE_KILL_AT");
+    world.expect(0, &["report", "b", "--out", "r"]);
+    let late = rows_of(world, "r");
+    let folders = fs::read_dir(world.path("r/report_files")).unwrap();
+    let left: Vec<_> = folders.map(|folder| folder.unwrap().file_name()).collect();
+    assert_eq!(left, [late.as_str()], "nothing is left of the earlier rows");
+    tell(
+        "pages",
+        started,
+        &format!("{kills} kills of a report of 20,001 rows, no page without them"),
     );
 }

@@ -5,4 +5,5 @@ pub(super) mod error;
 pub(super) mod output;
 pub(super) mod own;
 pub(super) mod owner;
+pub(super) mod pages;
 pub(super) mod writeback;

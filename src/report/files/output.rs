@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 use super::error::Error;
 use super::own;
 use super::owner::{Owner, Whose};
+use super::pages;
 
 /// Makes the folder, for its owner only, unless it is there.
 pub(in crate::report) fn prepare(dir: &Path) -> Result<(), Error> {
@@ -55,7 +56,8 @@ pub(in crate::report) fn scratch(dir: &Path, name: &'static str) -> Result<File,
     tempfile::tempfile_in(dir).map_err(Error::write(name, dir))
 }
 
-/// Syncs every file, then renames them all, then syncs the folder.
+/// Syncs every file, then renames them all, then syncs the folder. The rows beside the page come before the page that names
+/// them, and those of the earlier page go when it is gone.
 ///
 /// # Errors
 /// Until the first rename the earlier files are untouched; every cause known in advance is looked for before it, a file that
@@ -63,6 +65,7 @@ pub(in crate::report) fn scratch(dir: &Path, name: &'static str) -> Result<File,
 pub(in crate::report) fn publish(
     dir: &Path,
     staged: Vec<(&'static str, NamedTempFile)>,
+    rows: Option<pages::Staged>,
     owner: &Owner,
 ) -> Result<(), Error> {
     for (name, file) in &staged {
@@ -74,6 +77,8 @@ pub(in crate::report) fn publish(
     }
     let names: Vec<&'static str> = staged.iter().map(|(name, _)| *name).collect();
     let mut own = own::begin(dir, &names, owner)?;
+    pages::check(dir)?;
+    let rows = rows.map(|rows| rows.place(dir)).transpose()?;
     let files = staged.iter().map(|(name, file)| (*name, file.as_file()));
     own.note(files, Some(owner))
         .map_err(Error::write(own::LIST, dir))?;
@@ -92,5 +97,8 @@ pub(in crate::report) fn publish(
             dir: dir.to_owned(),
             source,
         })?;
+    #[cfg(debug_assertions)]
+    crate::failpoints::pass("in-sweep");
+    pages::sweep(dir, rows.as_deref());
     Ok(())
 }

@@ -20,6 +20,8 @@ pub(in crate::report) const LIST: &str = ".disburse-files";
 const HEAD: &str = "What disburse wrote in this folder: file, bytes, seconds and nanoseconds of its last change.\n";
 /// Bytes at the end of the list that are read: what is there now was written last.
 const TAIL_MAX: u64 = 64 * 1024;
+/// Bytes of the list of a folder of page files: twice as many as for the most rows that a journal holds.
+const LISTED_MAX: u64 = 16 << 20;
 
 /// How a line of the list begins that says of which batch the report is that follows.
 const OF: &str = "# ";
@@ -36,7 +38,8 @@ pub(in crate::report) struct Mark {
 }
 
 impl Mark {
-    fn of(metadata: &Metadata) -> Self {
+    /// Returns the mark of a file as it is now.
+    pub(in crate::report) fn of(metadata: &Metadata) -> Self {
         Self {
             bytes: metadata.len(),
             seconds: metadata.mtime(),
@@ -156,7 +159,7 @@ impl Own {
             if make {
                 file.lock()?;
             }
-            read(&file)
+            read(&file, TAIL_MAX)
         };
         match read().map_err(Error::write(LIST, dir))? {
             Some(written) => Ok(Some(Self { file, written })),
@@ -185,21 +188,59 @@ impl Own {
         let owner = owner.map_or("", |Owner(name)| name);
         text.push_str(&format!("{OF}{owner}\n"));
         for (name, file) in files {
-            let mark = Mark::of(&file.metadata()?);
-            let Mark {
-                bytes,
-                seconds,
-                nanoseconds,
-            } = mark;
-            text.push_str(&format!("{name} {bytes} {seconds} {nanoseconds}\n"));
+            push_line(&mut text, name, Mark::of(&file.metadata()?));
         }
         self.file.write_all(text.as_bytes())?;
         self.file.sync_all()
     }
 }
 
-/// Reads the end of a list; `None` when it is none of ours.
-fn read(mut file: &File) -> io::Result<Option<Vec<(String, Written)>>> {
+/// Lists all files of a folder that is being made, for good.
+pub(in crate::report) fn list_all(folder: &Path, files: &[(String, Mark)]) -> io::Result<()> {
+    let mut text = HEAD.to_owned();
+    for (name, mark) in files {
+        push_line(&mut text, name, *mark);
+    }
+    let mut list = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(folder.join(LIST))?;
+    list.write_all(text.as_bytes())?;
+    list.sync_all()
+}
+
+/// Reads the list of such a folder; `None` when there is none of ours.
+pub(in crate::report) fn listed(folder: &Path) -> io::Result<Option<Vec<(String, Mark)>>> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0))
+        .open(folder.join(LIST));
+    let file = match opened {
+        Ok(file) if file.metadata()?.is_file() => file,
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(_) if folder.join(LIST).is_symlink() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let written = read(&file, LISTED_MAX)?;
+    Ok(written.map(|files| {
+        let files = files.into_iter();
+        files.map(|(name, (mark, _))| (name, mark)).collect()
+    }))
+}
+
+fn push_line(text: &mut String, name: &str, mark: Mark) {
+    let Mark {
+        bytes,
+        seconds,
+        nanoseconds,
+    } = mark;
+    text.push_str(&format!("{name} {bytes} {seconds} {nanoseconds}\n"));
+}
+
+/// Reads the end of a list, so many bytes of it; `None` when it is none of ours.
+fn read(mut file: &File, bytes_max: u64) -> io::Result<Option<Vec<(String, Written)>>> {
     let length = file.metadata()?.len();
     let mut head = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -208,10 +249,10 @@ fn read(mut file: &File) -> io::Result<Option<Vec<(String, Written)>>> {
         return Ok(None);
     }
     file.seek(SeekFrom::Start(
-        length.saturating_sub(TAIL_MAX).max(head.len() as u64),
+        length.saturating_sub(bytes_max).max(head.len() as u64),
     ))?;
     let mut tail = Vec::new();
-    file.take(TAIL_MAX).read_to_end(&mut tail)?;
+    file.take(bytes_max).read_to_end(&mut tail)?;
     let tail = String::from_utf8_lossy(&tail);
     let mut owner = None;
     let mut written = Vec::new();
@@ -455,7 +496,7 @@ mod tests {
             (format!(" {HEAD}"), None),
         ] {
             fs::write(&path, &text).unwrap();
-            let read = read(&File::open(&path).unwrap()).unwrap();
+            let read = read(&File::open(&path).unwrap(), TAIL_MAX).unwrap();
             assert_eq!(read.map(|files| files.len()), files, "{text:?}");
         }
     }

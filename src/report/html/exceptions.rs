@@ -46,10 +46,6 @@ impl Kept {
         self.states[rank(cells.state)].push(cells);
         self.count += 1;
     }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Listed> {
-        self.states.iter().flatten()
-    }
 }
 
 pub(super) fn write(
@@ -119,7 +115,7 @@ struct Group<'a> {
 </tbody>
 </table>
 {%- if group.missing > 0 %}
-<p class="quiet">{{ text::count(*group.missing) }} more are in payments.csv.</p>
+<p class="quiet">{{ text::count(*group.missing) }} more are in the list of payments below (choose this state there), and in payments.csv.</p>
 {%- endif %}
 </details>
 </div>

@@ -1,11 +1,11 @@
 //! One payment as the page lists it.
 
 use std::borrow::Cow;
-use std::io;
 
 use crate::domain::WireZone;
 use crate::report::rows::entry::StateName;
 use crate::report::rows::row::Row;
+use crate::report::words::figures::push_number;
 use crate::report::words::text;
 
 /// Texts that are safe to show, composed into few cells: a page of six columns fits on paper.
@@ -78,10 +78,10 @@ impl Listed {
         }
     }
 
-    /// Writes the row as a JSON array that may stand inside a script element, in the order page.js reads it.
-    pub(super) fn write_json(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        let cells = (
-            self.line,
+    /// Appends the row as a line of a part, in the order page.js reads it. It may stand within quotes in a script or in JSON.
+    pub(super) fn write_line(&self, out: &mut Vec<u8>) {
+        push_number(out, self.line);
+        for cell in [
             &self.reference,
             &self.id,
             &self.msisdn,
@@ -97,17 +97,43 @@ impl Listed {
             &self.name,
             &self.bank,
             &self.about,
-        );
-        // No text can end the element or open a comment: the three characters that markup needs are written as escapes.
-        for byte in serde_json::to_vec(&cells)? {
-            match byte {
-                b'<' => out.extend_from_slice(b"\\u003c"),
-                b'>' => out.extend_from_slice(b"\\u003e"),
-                b'&' => out.extend_from_slice(b"\\u0026"),
-                _ => out.push(byte),
-            }
+        ] {
+            out.extend_from_slice(b"\\t");
+            push_escaped(out, cell);
         }
-        Ok(())
+    }
+}
+
+/// Bytes that make a text one to look at closely. 0xE2 begins the line separators, among others.
+const CARE: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let careful = byte < 0x20 || matches!(byte as u8, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2);
+        table[byte] = careful as u8;
+        byte += 1;
+    }
+    table
+};
+
+/// Appends a text as it stands between the quotes of a JSON text or of a script's. No text can end those, or the element that
+/// they stand in, or open a comment: what markup needs is written as escapes, and so are the line ends that older scripts know.
+fn push_escaped(out: &mut Vec<u8>, text: &str) {
+    // The usual case, copied whole; no loop that ends early, which is slower for texts as short as these.
+    let care = text
+        .bytes()
+        .fold(0, |care, byte| care | CARE[usize::from(byte)]);
+    if care == 0 {
+        return out.extend_from_slice(text.as_bytes());
+    }
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
+            '\0'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                out.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes());
+            }
+            _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
     }
 }
 
@@ -182,4 +208,33 @@ fn detail(row: &Row<'_>) -> String {
     }
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn escaped(text: &str) -> String {
+        let mut out = Vec::new();
+        push_escaped(&mut out, text);
+        String::from_utf8(out).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn texts_come_back_and_hold_nothing_that_ends_them(
+            any in ".{0,12}",
+            odd in "[\"\\\\<>&/!\\x00-\\x20\\x7f\u{2028}\u{2029}\u{20ac}a-]{0,12}",
+        ) {
+            for text in [any, odd] {
+                let written = escaped(&text);
+                for sign in ['<', '>', '&', '\n', '\r', '\u{2028}', '\u{2029}'] {
+                    prop_assert!(!written.contains(sign), "{written:?}");
+                }
+                let read: String = serde_json::from_str(&format!("\"{written}\"")).unwrap();
+                prop_assert_eq!(read, text);
+            }
+        }
+    }
 }

@@ -1,11 +1,15 @@
-//! report.html: the page that is read, printed and signed. One file, nothing loaded from anywhere.
+//! report.html: the page that is read, printed and signed. Nothing is loaded from anywhere but from beside it.
 //!
-//! It lists every payment of a batch of up to 20,000, and of larger ones the first 5,000 exceptions; payments.csv has all.
+//! Up to 20,000 payments are listed in the page itself, which is one file then. More are in files beside it, which hand their rows
+//! to the page's script one after another: a page that was opened as a file may load scripts, and nothing else. What the page
+//! says in its own markup (the verdict, the totals, the exceptions, the first payments) is seen without them.
 
 mod exceptions;
+mod list;
 mod listed;
 mod order;
 mod outcomes;
+mod parts;
 mod payments;
 mod progress;
 mod statements;
@@ -21,19 +25,21 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use self::exceptions::Kept;
+use self::list::List;
 use self::listed::Listed;
+use self::parts::Parts;
 use super::files::error::Error;
-use super::files::output;
+use super::files::{output, pages};
 use super::fold::reconciliation::Reconciliation;
 use super::rows::entry::{BatchHeader, StateName};
 use super::rows::row::Row;
 use crate::domain::WireZone;
 
-/// A larger batch lists its exceptions only.
-const LISTED_MAX: u64 = 20_000;
-
 /// At most this many payments are in the page's own markup, where they are seen without scripts.
-const MARKUP_MAX: u64 = 500;
+const MARKUP_MAX: usize = 500;
+
+/// So many are where the list goes on beside the page: what it shows first.
+const MARKUP_FIRST: usize = 50;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -43,10 +49,13 @@ pub(super) struct Page {
     staged: NamedTempFile,
     zone: WireZone,
     rows: u64,
-    data: Vec<u8>,
+    parts: Parts,
     markup: Vec<Listed>,
     kept: Kept,
 }
+
+/// The page, and the files of its rows when they are beside it.
+pub(super) type Finished = (NamedTempFile, Option<pages::Staged>);
 
 impl Page {
     pub(super) const NAME: &'static str = "report.html";
@@ -56,7 +65,7 @@ impl Page {
             staged: output::stage(dir, Self::NAME)?,
             zone,
             rows: 0,
-            data: Vec::new(),
+            parts: Parts::new(dir),
             markup: Vec::new(),
             kept: Kept::default(),
         })
@@ -64,24 +73,12 @@ impl Page {
 
     pub(super) fn add(&mut self, row: &Row<'_>) -> io::Result<()> {
         self.rows += 1;
-        let exception = row.entry.state != StateName::Paid && self.kept.has_room(row.entry.state);
-        let listed = self.rows <= LISTED_MAX;
-        if !listed {
-            // Frees the memory: the list is not going to be shown.
-            self.data = Vec::new();
-            self.markup = Vec::new();
-        }
-        if !listed && !exception {
-            return Ok(());
-        }
         let cells = Listed::new(row, &self.zone);
-        if listed {
-            append(&mut self.data, &cells)?;
-        }
-        if self.rows <= MARKUP_MAX {
+        self.parts.add(&cells)?;
+        if self.markup.len() < MARKUP_MAX {
             self.markup.push(cells.clone());
         }
-        if exception {
+        if cells.state != StateName::Paid && self.kept.has_room(cells.state) {
             self.kept.add(cells);
         }
         Ok(())
@@ -91,18 +88,11 @@ impl Page {
         mut self,
         header: &BatchHeader,
         reconciliation: &Reconciliation,
-    ) -> io::Result<NamedTempFile> {
-        let complete = self.rows <= LISTED_MAX;
-        let listed = match complete {
-            true => self.rows,
-            false => self.kept.iter().count() as u64,
-        };
-        if !complete {
-            for cells in self.kept.iter() {
-                append(&mut self.data, cells)?;
-            }
-        }
-        if self.rows > MARKUP_MAX {
+    ) -> io::Result<Finished> {
+        let list = List::new(self.parts.finish()?, reconciliation);
+        if list.is_beside() {
+            self.markup.truncate(MARKUP_FIRST);
+        } else if self.rows > MARKUP_MAX as u64 {
             self.markup.clear();
         }
         let mut out = BufWriter::with_capacity(1 << 16, self.staged.as_file_mut());
@@ -110,6 +100,7 @@ impl Page {
             title: header.name.as_str(),
             style_hash: &sha256(STYLE),
             script_hash: &sha256(SCRIPT),
+            is_beside: list.is_beside(),
         };
         head.write_into(&mut out)?;
         write!(out, "<style>{STYLE}</style>\n</head>\n<body>\n<main>\n")?;
@@ -124,25 +115,17 @@ impl Page {
         summary::write_signatures(&mut out, header)?;
         statements::write(&mut out, header)?;
         exceptions::write(&mut out, header, reconciliation, &self.kept)?;
-        payments::write(&mut out, reconciliation, complete, listed, &self.markup)?;
-        out.write_all(b"</main>\n<script type=\"application/json\" id=\"rows\">[")?;
-        out.write_all(&self.data)?;
+        payments::write(&mut out, reconciliation, &list, &self.markup)?;
+        out.write_all(b"</main>\n<script type=\"application/json\" id=\"rows\">")?;
+        list.write_json(&mut out)?;
         write!(
             out,
-            "]</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+            "</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
         )?;
         out.flush()?;
         drop(out);
-        Ok(self.staged)
+        Ok((self.staged, list.into_staged()))
     }
-}
-
-fn append(data: &mut Vec<u8>, cells: &Listed) -> io::Result<()> {
-    if !data.is_empty() {
-        data.push(b',');
-    }
-    data.push(b'\n');
-    cells.write_json(data)
 }
 
 /// Returns the source expression that allows exactly this text in the page's own security policy.
@@ -157,7 +140,7 @@ fn sha256(text: &str) -> String {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {{ style_hash|safe }}; script-src {{ script_hash|safe }}; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {{ style_hash|safe }}; script-src {{ script_hash|safe }}{% if is_beside %} 'strict-dynamic'{% endif %}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -168,4 +151,6 @@ struct Head<'a> {
     title: &'a str,
     style_hash: &'a str,
     script_hash: &'a str,
+    /// The one script that is let in may load others, which are the files of rows; no markup can, whatever it names.
+    is_beside: bool,
 }

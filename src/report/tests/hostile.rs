@@ -4,7 +4,7 @@ use super::batch::{paid, texts};
 use super::files::rows;
 use crate::report::{Entry, StateName};
 
-const HOSTILE: [&str; 8] = [
+pub(super) const HOSTILE: [&str; 10] = [
     "</script><script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
     "\"><svg/onload=alert(1)>",
@@ -13,6 +13,8 @@ const HOSTILE: [&str; 8] = [
     "\u{1b}[2J\u{9b}31mred\u{7}",
     "line one\r\nline two, \"quoted\"",
     "\u{202e}05.1 SEK",
+    "\");alert(1);(\"",
+    "\\\u{2028}alert(1)\u{2029}\\",
 ];
 
 #[test]
@@ -61,12 +63,7 @@ fn no_format_runs_or_mangles_a_hostile_text() {
             assert!(!page.contains(markup), "{markup:?} of {text:?}");
         }
         for row in rows(&page) {
-            for cell in row
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter_map(|cell| cell.as_str())
-            {
+            for cell in row {
                 assert!(!cell.starts_with('='), "{cell:?}");
             }
         }
