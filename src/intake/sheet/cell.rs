@@ -88,7 +88,7 @@ fn date(moment: &ExcelDateTime) -> String {
 }
 
 /// Names a column as spreadsheets do: A, B, … Z, AA.
-pub(super) fn letters(column: usize) -> String {
+pub(in crate::intake) fn letters(column: usize) -> String {
     let mut name = Vec::new();
     let mut rest = column + 1;
     while rest > 0 {

@@ -11,6 +11,7 @@ mod rows;
 mod table;
 
 pub use admission::is_workbook;
+pub(super) use cell::letters;
 pub use choice::{Hiding, SheetOptions};
 pub(super) use rows::SheetRows;
 pub(super) use table::{Table, fill, header, row_numbered};
