@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::super::columns::{ColumnMap, RAW};
 use super::super::names::{plain, same, suggestion};
+use super::super::oddity::Oddity;
+use super::super::record::{Fault, Record};
 use super::super::rules::Rules;
 use super::super::suggest::nearest;
 use super::super::text::quoted;
@@ -16,6 +18,8 @@ const LINKS: [&str; 3] = ["rejected_row", "replaces", RAW];
 const NOTES: [&str; 3] = ["error", "reason", "what_to_do"];
 /// The column that such a file has for the service that its rows were read with.
 const SERVICE: &str = "service_code";
+/// Columns of ours that say whom to pay, and how much.
+const PAYMENT: [&str; 4] = ["amount", "msisdn", "account_number", "bank_account_number"];
 /// Names of a file that one error repeats.
 const SHOWN_MAX: usize = 8;
 
@@ -261,6 +265,26 @@ impl Binding {
             .map(|bound| self.source(bound).column.as_str())
     }
 
+    /// Returns whether a row says whom to pay, or how much.
+    pub(in super::super) fn says_payment(&self, row: &Record) -> bool {
+        let is_said = |bound: &Bound| {
+            PAYMENT.contains(&self.source(bound).column.as_str())
+                && bound.cells.iter().any(|at| has_something(row, *at))
+        };
+        self.bound.iter().any(is_said)
+    }
+
+    /// Returns the first text of a row in a column that the layout takes something from, and how the layout writes both.
+    pub(in super::super) fn first_text(&self, row: &Record) -> Option<(String, String)> {
+        let mut cells = self.bound.iter().flat_map(|bound| &bound.cells);
+        let at = *cells.find(|at| has_something(row, **at))?;
+        let column = match self.header.get(at) {
+            Some(name) if !name.is_empty() && !self.is_bare => quoted(name),
+            _ => (at + 1).to_string(),
+        };
+        Some((column, quoted(row.cell(at).trim())))
+    }
+
     /// Returns how a message names a column of the file.
     pub(super) fn shown(&self, at: usize) -> String {
         match self.header.get(at) {
@@ -268,6 +292,16 @@ impl Binding {
             _ => format!("column {}", at + 1),
         }
     }
+}
+
+/// Returns whether a cell holds something, as a formula without a result does, too.
+fn has_something(row: &Record, at: usize) -> bool {
+    let is_odd = |fault: &Fault| match fault {
+        Fault::Odd { index, oddity } => *index == at && *oddity == Oddity::NotCalculated,
+        Fault::LongField { index, .. } => *index == at,
+        _ => false,
+    };
+    !row.cell(at).trim().is_empty() || row.faults.iter().any(is_odd)
 }
 
 /// Returns how many columns a layout without a header names.
