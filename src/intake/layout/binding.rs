@@ -10,7 +10,8 @@ use super::super::rules::Rules;
 use super::super::suggest::nearest;
 use super::super::text::quoted;
 use super::super::{COLUMNS, Error};
-use super::definition::{Condition, Factor, HeaderAt, Layout, Place, Source, Taken};
+use super::definition::{Condition, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken};
+use super::total::is_marker;
 
 /// Columns of a file that this program has written to be mended: they are taken as they stand.
 const LINKS: [&str; 3] = ["rejected_row", "replaces", RAW];
@@ -20,6 +21,8 @@ const NOTES: [&str; 3] = ["error", "reason", "what_to_do"];
 const SERVICE: &str = "service_code";
 /// Columns of ours that say whom to pay, and how much.
 const PAYMENT: [&str; 4] = ["amount", "msisdn", "account_number", "bank_account_number"];
+/// Those of them that say whom.
+const RECIPIENT: [&str; 3] = ["msisdn", "account_number", "bank_account_number"];
 /// Names of a file that one error repeats.
 const SHOWN_MAX: usize = 8;
 
@@ -118,7 +121,8 @@ impl Binding {
             .collect();
         finder.unknown(&used, &binding.kept)?;
         binding.header = finder.header;
-        let map = ColumnMap::of_names(binding.own_names())?;
+        let mut map = ColumnMap::of_names(binding.own_names())?;
+        map.restores_zero = layout.restores_zero;
         let missing = map.missing(rules);
         match missing.is_empty() {
             true => Ok((binding, map)),
@@ -274,15 +278,41 @@ impl Binding {
         self.bound.iter().any(is_said)
     }
 
+    /// Says of a row with errors that it looks like the sum of those above, where the layout does not say how that is told.
+    pub(in super::super) fn unsaid_sum(&self, row: &Record) -> Option<String> {
+        if self.layout.total.is_some() || self.layout.kind != FileKind::Table || self.is_ours {
+            return None;
+        }
+        let says = |column: &str| {
+            let mut of = self.bound.iter();
+            let bound = of.find(|bound| self.source(bound).column == column);
+            bound.is_some_and(|bound| bound.cells.iter().any(|at| has_something(row, *at)))
+        };
+        let at = (0..row.len()).find(|at| is_marker(row.cell(*at)))?;
+        let pays = RECIPIENT.iter().any(|column| says(column));
+        (says("amount") && !pays).then(|| {
+            format!(
+                "looks like the sum of the rows above. If it is, say so in a layout under another name: [layouts.NAME.total] with column = {} and \
+                 marker = {}; the sum is compared then, and not paid",
+                self.place_text(at),
+                quoted(row.cell(at).trim())
+            )
+        })
+    }
+
+    /// Returns how a layout writes a column of the file.
+    fn place_text(&self, at: usize) -> String {
+        match self.header.get(at) {
+            Some(name) if !name.is_empty() && !self.is_bare => quoted(name),
+            _ => (at + 1).to_string(),
+        }
+    }
+
     /// Returns the first text of a row in a column that the layout takes something from, and how the layout writes both.
     pub(in super::super) fn first_text(&self, row: &Record) -> Option<(String, String)> {
         let mut cells = self.bound.iter().flat_map(|bound| &bound.cells);
         let at = *cells.find(|at| has_something(row, **at))?;
-        let column = match self.header.get(at) {
-            Some(name) if !name.is_empty() && !self.is_bare => quoted(name),
-            _ => (at + 1).to_string(),
-        };
-        Some((column, quoted(row.cell(at).trim())))
+        Some((self.place_text(at), quoted(row.cell(at).trim())))
     }
 
     /// Returns how a message names a column of the file.

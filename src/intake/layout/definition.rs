@@ -159,6 +159,8 @@ pub struct Layout {
     pub stored_formulas: bool,
     /// How amounts are written.
     pub numbers: Numbers,
+    /// Phone numbers that have lost the zero in front of a national number are taken with it.
+    pub restores_zero: bool,
     /// Our columns, in the order in which they were said.
     pub columns: Vec<Source>,
     /// Columns of the file that are no part of a payment.
@@ -205,6 +207,7 @@ impl Layout {
             hidden: Hiding::Refused,
             stored_formulas: false,
             numbers: Numbers::default(),
+            restores_zero: false,
             columns: Vec::new(),
             ignore: Vec::new(),
             ignores_others: false,
@@ -343,7 +346,7 @@ mod tests {
             ..sound()
         };
         assert_eq!(other.digest(), digest);
-        let changes: [fn(&mut Layout); 7] = [
+        let changes: [fn(&mut Layout); 9] = [
             |l| l.amount_signs.push("KSh".to_owned()),
             |l| l.numbers.decimal = Some(','),
             |l| l.header = HeaderAt::Row(2),
@@ -351,6 +354,14 @@ mod tests {
             |l| l.ignores_others = true,
             |l| l.empty_amount = EmptyAmount::Skip,
             |l| l.factor = Factor::Open,
+            |l| l.restores_zero = true,
+            // What earlier releases took for a text reads other rows since.
+            |l| {
+                l.skip.push(Condition {
+                    column: name("First"),
+                    values: vec!["Prepared by: *".to_owned()],
+                });
+            },
         ];
         for change in changes {
             let mut layout = sound();

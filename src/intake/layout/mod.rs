@@ -25,4 +25,4 @@ pub use definition::{
 };
 pub use guess::{ColumnGuess, Given, Guess};
 pub(super) use mapped::Mapped;
-pub(super) use total::Sum;
+pub(super) use total::{Sum, is_marker};

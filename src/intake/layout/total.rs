@@ -2,6 +2,15 @@
 
 use super::super::Error;
 use super::decimal::{Decimal, Numbers};
+use super::definition::marked;
+
+/// Words by which rows with a sum are marked, as [`marked`] has them.
+const MARKERS: [&str; 6] = ["total", "totals", "grandtotal", "sum", "subtotal", "jumla"];
+
+/// Returns whether a cell says that its row holds a sum.
+pub(in super::super) fn is_marker(cell: &str) -> bool {
+    MARKERS.contains(&marked(cell).as_str())
+}
 
 /// What the rows of a file add up to so far.
 #[derive(Debug)]

@@ -227,6 +227,9 @@ impl Layout {
         if let Some(column) = &self.factor_column {
             write("amount_factor_column", place(column));
         }
+        if self.restores_zero {
+            write("lost_zero", quoted("restore"));
+        }
         if self.empty_amount == EmptyAmount::Skip {
             write("empty_amount", quoted("skip"));
         }

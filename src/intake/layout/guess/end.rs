@@ -1,11 +1,10 @@
 //! The end of a table: the row with the sum, and what stands behind it or below the last payment.
 
-use super::super::definition::{Condition, Place, marked};
+use super::super::definition::{Condition, Place};
+use super::super::total::is_marker;
 use super::columns::Columns;
 use super::forms::{is_amount, is_phone};
 
-/// Words by which rows with a sum are marked, as they are compared.
-const TOTALS: [&str; 5] = ["total", "totals", "grandtotal", "sum", "jumla"];
 /// Rows from the end in which the one with the sum is looked for.
 const END_ROWS: usize = 20;
 
@@ -23,9 +22,8 @@ pub(super) struct Sum {
 pub(super) fn sum_of(columns: &Columns<'_>) -> Option<Sum> {
     let rows = columns.body.iter().enumerate().rev().take(END_ROWS);
     for (at, (_, row)) in rows {
-        let is_total = |cell: &String| TOTALS.contains(&marked(cell).as_str());
         let has_amount = row.iter().any(|cell| is_amount(cell));
-        if let Some(column) = row.iter().position(is_total)
+        if let Some(column) = row.iter().position(|cell| is_marker(cell))
             && has_amount
             && at > 0
         {

@@ -16,6 +16,8 @@ use forms::{part_of_name, without_currency};
 pub use given::Given;
 use written::Comment;
 
+use crate::domain::Msisdn;
+
 /// Different texts of a column that are proposed to be mapped, at most.
 const VALUES_MAX: usize = 40;
 /// Services that a comment names, at most.
@@ -72,6 +74,9 @@ impl Guess {
         if let Some(at) = guess.position("amount") {
             guess.amounts(&columns, at);
             guess.currency(&columns.names[at]);
+        }
+        if let Some(at) = guess.position("msisdn") {
+            guess.zeros(&columns, at, given);
         }
         guess.service(&columns, given);
         guess.lacking();
@@ -178,6 +183,31 @@ impl Guess {
             ));
             self.constant("currency_code", currency.code());
         }
+    }
+
+    /// Finds phone numbers that have lost the zero in front of a national number.
+    fn zeros(&mut self, columns: &Columns<'_>, at: usize, given: &Given) {
+        let Some(country) = given.country else { return };
+        let has_lost = |cell: &&str| Msisdn::restore_line(cell, country).is_some();
+        let (mut lost, mut all) = (0, 0);
+        for cell in columns.cells(at) {
+            all += 1;
+            lost += u64::from(has_lost(&cell));
+        }
+        if lost == 0 {
+            return;
+        }
+        self.layout.restores_zero = true;
+        let text = format!(
+            "{lost} of the {all} phone numbers have lost the zero in front of a national number of {country}, as spreadsheets do"
+        );
+        self.notes.push(format!(
+            "{text}: the layout takes them with it, and says how many at each load"
+        ));
+        self.comments.push(Comment::below_name(vec![
+            format!("{text}."),
+            "lost_zero puts it back where the number is valid with it and nothing else can be meant; without the line such numbers are errors.".to_owned(),
+        ]));
     }
 
     fn constant(&mut self, column: &str, text: &str) {
