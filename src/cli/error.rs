@@ -340,9 +340,19 @@ impl Error {
             None => name.to_owned(),
         };
         let base = Self::refused(format!("{place}: {error}"));
-        match error.hint() {
+        let base = match error.hint() {
             Some(hint) => base.hint(hint),
             None => base,
+        };
+        match error.is_first_contact() {
+            true => base.hint(format!(
+                "is it a file of another program? disburse layout guess {} says what its columns seem to be, and proposes a layout to read it by",
+                output::quoted(match name {
+                    "standard input" => "FILE",
+                    name => name,
+                })
+            )),
+            false => base,
         }
     }
 }

@@ -219,6 +219,25 @@ impl Msisdn {
         Self::parse_any(text, country)
     }
 
+    /// The same, of a number that has lost the zero in front of its national number, as spreadsheets do; `None` unless it is such
+    /// a number for certain.
+    ///
+    /// It is valid with the zero in this country, and no number of any country as it stands.
+    #[must_use]
+    pub fn restore_line(text: &str, country: Country) -> Option<(Self, Line)> {
+        let Err(MsisdnError::LostLeadingZero { international }) = Self::parse_any(text, country)
+        else {
+            return None;
+        };
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        let abroad = PHONE_NUMBER_UTIL.parse(&format!("+{digits}"), country.region());
+        let is_abroad = abroad.is_ok_and(|number| PHONE_NUMBER_UTIL.is_valid_number(&number));
+        if is_abroad {
+            return None;
+        }
+        Self::parse_line(international.as_str(), country).ok()
+    }
+
     /// The same, however the number is written.
     fn parse_any(text: &str, country: Country) -> Result<(Self, Line), MsisdnError> {
         if text.is_empty() {
@@ -532,5 +551,38 @@ mod tests {
         for code in ["", "K", "ke", "XX", "KEN"] {
             assert!(Country::from_code(code).is_none(), "{code}");
         }
+    }
+
+    #[test]
+    fn a_lost_zero_is_put_back_where_nothing_else_can_be_meant() {
+        for (text, country, expected) in [
+            ("712345678", "KE", Some("254712345678")),
+            ("712 345 678", "KE", Some("254712345678")),
+            ("772123456", "UG", Some("256772123456")),
+            ("8031234567", "NG", Some("2348031234567")),
+            // Whole already, or of another length, or of no network.
+            ("0712345678", "KE", None),
+            ("254712345678", "KE", None),
+            ("71234567", "KE", None),
+            ("7123456789", "KE", None),
+            ("912345678", "KE", None),
+            ("712345678.0", "KE", None),
+            ("7.12346E+08", "KE", None),
+            ("", "KE", None),
+            // A national number has no zero in front there.
+            ("612345678", "ES", None),
+        ] {
+            let country = Country::from_code(country).unwrap();
+            let found = Msisdn::restore_line(text, country);
+            let found = found.map(|(number, _)| number.as_str().to_owned());
+            assert_eq!(found.as_deref(), expected, "{text} {country}");
+        }
+        let kenya = Country::from_code("KE").unwrap();
+        let line = Msisdn::restore_line("202345678", kenya).map(|(_, line)| line);
+        assert_eq!(
+            line,
+            Some(Line::Landline),
+            "the kind of line is told as ever"
+        );
     }
 }

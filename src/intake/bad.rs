@@ -46,6 +46,20 @@ pub struct RowError {
 }
 
 impl RowError {
+    /// Returns one about a row as a whole.
+    pub(super) fn of_row((line, row): (u64, Option<u64>), message: String) -> Self {
+        Self {
+            line,
+            row,
+            cell: None,
+            column: None,
+            header: None,
+            message,
+            code: "invalid",
+            found: None,
+        }
+    }
+
     /// Returns the message without what was found: equal mistakes in other cells have the same.
     #[must_use]
     pub fn gist(&self) -> &str {

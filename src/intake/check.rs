@@ -50,6 +50,8 @@ pub(super) struct Checker {
     documents: document::Checked,
     /// Lines whose accounts do not look like those of their service, and were taken all the same.
     odd_accounts: OddAccounts,
+    /// Rows whose phone number was taken with the zero that it had lost, and the line of the first.
+    restored: (u64, u64),
     /// What the row that was checked last says that it corrects.
     pub(super) corrects: Option<Corrects>,
 }
@@ -113,6 +115,7 @@ impl Checker {
             last_country: None,
             documents: document::Checked::default(),
             odd_accounts: OddAccounts::default(),
+            restored: (0, 0),
             corrects: None,
         }
     }
@@ -173,6 +176,12 @@ impl Checker {
         self.wire_form(place, service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
+                if found.has_restored_zero {
+                    self.restored = match self.restored {
+                        (0, _) => (1, record.line),
+                        (rows, first) => (rows + 1, first),
+                    };
+                }
                 Ok(Instruction {
                     line: record.line,
                     reference,
@@ -251,6 +260,19 @@ impl Checker {
         let currency = self.currency(currency, service.as_ref(), &mut unheard);
         let amount = layout.cell(record, Field::Amount);
         amount::check(amount, currency, service.as_ref(), &mut unheard).and_then(Stated::money)
+    }
+
+    /// Returns how many phone numbers were taken with the zero that they had lost, in words; complete once the last row was read.
+    pub(super) fn restored_text(&self) -> Option<String> {
+        match self.restored {
+            (0, _) => None,
+            (1, line) => Some(format!(
+                "1 phone number was taken with the zero that it had lost, in line {line}"
+            )),
+            (rows, line) => Some(format!(
+                "{rows} phone numbers were taken with the zero that they had lost, the first in line {line}"
+            )),
+        }
     }
 
     /// Returns how many documents were left out: the gateway asks for none below the threshold.

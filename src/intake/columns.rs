@@ -215,6 +215,8 @@ pub(super) struct ColumnMap {
     pub header: Vec<String>,
     /// What each column is.
     pub columns: Vec<Column>,
+    /// Phone numbers that have lost the zero in front of a national number are taken with it, says the layout.
+    pub restores_zero: bool,
     index: [Option<usize>; COLUMNS.len()],
 }
 
@@ -295,6 +297,7 @@ impl ColumnMap {
         Self {
             header,
             columns,
+            restores_zero: false,
             index,
         }
     }
@@ -330,6 +333,7 @@ impl ColumnMap {
         Ok(Self {
             header,
             columns,
+            restores_zero: false,
             index,
         })
     }

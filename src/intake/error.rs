@@ -277,6 +277,16 @@ impl Error {
         Some(text.to_owned())
     }
 
+    /// Returns whether the file is one of another program, as far as its columns tell: a layout is to be found for it.
+    #[must_use]
+    pub fn is_first_contact(&self) -> bool {
+        match self {
+            Self::UnknownColumns(_) => true,
+            Self::MissingColumns(names) => names.contains(&"amount") || names.contains(&"msisdn"),
+            _ => false,
+        }
+    }
+
     fn long_hint(&self) -> Option<String> {
         match self {
             Self::MissingColumns(names) => {

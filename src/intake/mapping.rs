@@ -51,6 +51,14 @@ impl Mapping {
             }
             return Ok(false);
         }
+        if let Some(sum) = self.sum.as_ref().filter(|sum| sum.line().is_some()) {
+            let was_skipped = match outcome {
+                Mapped::Skipped(reason) => Some(reason),
+                Mapped::Row | Mapped::Total(_) => None,
+            };
+            self.skipped = Some(self.behind_sum(sum, row, was_skipped)?);
+            return Ok(true);
+        }
         if let Some(sum) = &mut self.sum {
             let is_of_amount = |error: &RowError| error.column.as_deref() == Some("amount");
             let is_unread =
@@ -59,13 +67,35 @@ impl Mapping {
                 true => UNREAD,
                 false => columns.cell(&self.mapped, Field::Amount),
             };
-            sum.add(amount, row.line, matches!(outcome, Mapped::Skipped(_)))?;
+            let is_skipped = row.is_hidden || matches!(outcome, Mapped::Skipped(_));
+            sum.add(amount, row.line, is_skipped)?;
         }
         self.skipped = match outcome {
             Mapped::Skipped(reason) => Some(reason),
             Mapped::Row | Mapped::Total(_) => None,
         };
         Ok(true)
+    }
+
+    /// Returns why a row behind the one with the sum is no payment: one that pays nobody nothing may stand there, where the layout
+    /// skips it or takes nothing from it.
+    fn behind_sum(
+        &self,
+        sum: &Sum,
+        row: &Record,
+        was_skipped: Option<String>,
+    ) -> Result<String, Error> {
+        let is_payment = self.mapped.misfit.is_some() || self.binding.says_payment(row);
+        let stray = self.binding.first_text(row);
+        match (is_payment, was_skipped, stray) {
+            (true, ..) => Err(sum.behind(row.line, None)),
+            (false, Some(reason), _) => Ok(reason),
+            (false, None, None) => Ok(format!(
+                "skipped by layout {}: no payment behind the sum, and empty in all columns that are read",
+                self.binding.name()
+            )),
+            (false, None, stray) => Err(sum.behind(row.line, stray)),
+        }
     }
 
     /// Returns what is worth telling about how the file was read.

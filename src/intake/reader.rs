@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
-use super::bad::{BadRow, Row};
+use super::bad::{BadRow, Row, RowError};
 use super::check::{Checker, Stated};
 use super::columns::{ColumnMap, is_exact, resolve};
 use super::csv::Parser;
@@ -285,6 +285,7 @@ impl Reader {
             1 => notes.push("1 empty row skipped".to_owned()),
             rows => notes.push(format!("{rows} empty rows skipped")),
         }
+        notes.extend(self.checker.restored_text());
         match self.checker.documents_left_out() {
             0 => {}
             rows => notes.push(format!(
@@ -467,6 +468,12 @@ impl Reader {
             }
             None => judged(self.checker.check(&self.layout, &mapping.mapped)),
         };
+        if let Row::Bad(bad) = &mut row
+            && let Some(message) = mapping.binding.unsaid_sum(&self.record)
+        {
+            let row = (self.record.line, self.record.row);
+            bad.errors.insert(0, RowError::of_row(row, message));
+        }
         if let Row::Bad(bad) | Row::Skipped(bad) = &mut row {
             bad.raw = self.record.cells().map(str::to_owned).collect();
             bad.odd = odd_cells::that_matter(&self.record, &bad.errors);

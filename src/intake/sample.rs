@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 use super::csv::{DELIMITERS, Parser};
 use super::json::{Frames, Value, members, value};
 use super::names::plain;
+use super::oddity::Oddity;
 use super::record::Record;
 use super::sheet::{self, Hiding, SheetOptions, SheetRows};
 use super::source::Source;
@@ -24,6 +25,8 @@ pub struct Sample {
     pub delimiter: Option<u8>,
     /// The file goes on behind them.
     pub goes_on: bool,
+    /// Rows of a sheet that have merged cells, each with its first such cell, as `Sheet1!C7`.
+    pub merged: Vec<(u64, String)>,
 }
 
 /// Reads the first rows of a file.
@@ -63,6 +66,11 @@ pub fn sample_workbook(
         }
         let width = row.cells.last().map_or(0, |cell| cell.column + 1);
         sheet::fill(&row, width.min(COLUMNS_MAX), &mut record);
+        let is_merged = |(_, oddity): &(usize, Oddity)| *oddity == Oddity::Merged;
+        if let Some((at, _)) = record.oddities().into_iter().find(is_merged) {
+            let place = format!("{}!{}{}", rows.sheet, sheet::letters(at), record.line);
+            sample.merged.push((record.line, place));
+        }
         let cells = record.cells().map(|cell| cell.trim().to_owned());
         sample.rows.push((record.line, cells.collect()));
     }
@@ -166,5 +174,6 @@ fn of_json(source: &mut Source) -> Result<Sample, Error> {
         rows,
         delimiter: None,
         goes_on,
+        merged: Vec::new(),
     })
 }

@@ -27,6 +27,12 @@ pub(in crate::cli) struct GuessArguments {
     /// The sheet of a workbook [default: the one that has data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
+    /// include or skip: what becomes of hidden rows and columns of a sheet [default: they are refused]
+    #[arg(long, value_name = "WHAT")]
+    pub hidden: Option<String>,
+    /// stored: take the results that were stored with formulas, for recipients and amounts too
+    #[arg(long, value_name = "WHAT")]
+    pub formulas: Option<String>,
     /// Service of rows that name none
     #[arg(long, value_name = "CODE")]
     pub service: Option<String>,

@@ -5,13 +5,13 @@ use std::path::Path;
 use crate::cli::Error;
 use crate::cli::arguments::{FileArguments, GuessArguments, LayoutCommand};
 use crate::cli::exit::ExitStatus;
-use crate::cli::files::input::Input;
+use crate::cli::files::input::{Input, sheet_options};
 use crate::cli::files::layouts;
 use crate::cli::files::open::open;
 use crate::cli::files::plain::{Plain, plain_name};
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::intake::layout::{Guess, Layout};
+use crate::intake::layout::{Given, Guess, Layout};
 use crate::intake::{self, Encoding, Row, SheetOptions};
 
 /// Rows that are shown as they would be paid.
@@ -99,16 +99,12 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         &settings.files,
     )?;
     let is_workbook = intake::is_workbook(plain.reader()?);
+    let said_of_sheets = [&arguments.sheet, &arguments.hidden, &arguments.formulas];
+    let sheet = sheet_options(&said_of_sheets.map(Option::as_deref), None)?;
     let sample = |encoding| {
         let input = plain.reader()?;
         let read = match is_workbook {
-            true => intake::sample_workbook(
-                input,
-                &SheetOptions {
-                    sheet: arguments.sheet.clone(),
-                    ..SheetOptions::default()
-                },
-            ),
+            true => intake::sample_workbook(input, &sheet),
             false => intake::sample(input, encoding),
         };
         read.map_err(|error| Error::of_file(&file, &error))
@@ -121,11 +117,25 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
         .name
         .clone()
         .unwrap_or_else(|| name_of(&arguments.file));
-    let guess = Guess::of(&name, &sample, encoding);
+    let given = Given {
+        encoding,
+        sheet: match is_workbook {
+            true => sheet.clone(),
+            false => SheetOptions::default(),
+        },
+        service: arguments.service.clone(),
+        services: settings
+            .services
+            .keys()
+            .map(|service| service.as_str().to_owned())
+            .collect(),
+        country: settings.profile.country_code,
+    };
+    let guess = Guess::of(&name, &sample, &given).map_err(|error| Error::of_file(&file, &error))?;
     for note in &plain.notes {
         session.note(&format!("{file}: {note}"));
     }
-    let rows = rows(arguments, &settings, (&guess.layout, plain), encoding)?;
+    let rows = rows(arguments, &settings, (&guess, plain), encoding)?;
     if session.common.json {
         output::json(&serde_json::json!({
             "file": file,
@@ -134,16 +144,16 @@ fn guess(session: &Session, arguments: &GuessArguments) -> Result<ExitStatus, Er
             })).collect::<Vec<_>>(),
             "notes": guess.notes,
             "rows": rows,
-            "toml": guess.layout.to_toml(),
+            "toml": guess.to_toml(),
         }));
         return Ok(ExitStatus::Done);
     }
-    tell(session, &guess, &rows, &file);
+    tell(session, arguments, &guess, &rows);
     Ok(ExitStatus::Done)
 }
 
 /// Shows a proposal to a person.
-fn tell(session: &Session, guess: &Guess, rows: &[String], file: &str) {
+fn tell(session: &Session, arguments: &GuessArguments, guess: &Guess, rows: &[String]) {
     let columns = guess.columns.iter().map(|column| {
         let meaning = column
             .meaning
@@ -165,11 +175,36 @@ fn tell(session: &Session, guess: &Guess, rows: &[String], file: &str) {
     }
     output::line("To keep in disburse.toml, once it is right:");
     output::line("");
-    output::print(&guess.layout.to_toml());
+    output::print(&guess.to_toml());
     session.note(&format!(
-        "next: look at each line of it, keep it, then: disburse check {file} --layout {}",
-        guess.layout.name
+        "next: look at each line of it, keep it, then: {}",
+        check_of(arguments, &guess.layout.name)
     ));
+}
+
+/// Returns the command that checks the file by the layout, once that is kept; what this one said of the file stands in it, too.
+fn check_of(arguments: &GuessArguments, layout: &str) -> String {
+    let file = output::name(&arguments.file.display().to_string());
+    let mut command = format!(
+        "disburse check {} --layout {}",
+        output::quoted(&file),
+        output::quoted(layout)
+    );
+    let said = [
+        ("--encoding", &arguments.encoding),
+        ("--sheet", &arguments.sheet),
+        ("--hidden", &arguments.hidden),
+        ("--formulas", &arguments.formulas),
+    ];
+    for (option, value) in said {
+        if let Some(value) = value {
+            command.push_str(&format!(" {option} {}", output::quoted(value)));
+        }
+    }
+    if arguments.sandbox {
+        command.push_str(" --sandbox");
+    }
+    command
 }
 
 /// Makes a layout's name of a file's.
@@ -194,13 +229,13 @@ fn name_of(file: &Path) -> String {
 fn rows(
     arguments: &GuessArguments,
     settings: &crate::cli::config::Settings,
-    (layout, plain): (&Layout, Plain),
+    (guess, plain): (&Guess, Plain),
     encoding: Encoding,
 ) -> Result<Vec<String>, Error> {
     let file = FileArguments {
         sheet: arguments.sheet.clone(),
-        hidden: None,
-        formulas: Some("stored".to_owned()),
+        hidden: arguments.hidden.clone(),
+        formulas: arguments.formulas.clone(),
         file: arguments.file.clone(),
         format: None,
         encoding: Some(encoding.name().to_owned()),
@@ -211,7 +246,8 @@ fn rows(
         expect_total: None,
         corrections: None,
     };
-    let reader = match Input::by_layout(&file, settings, layout.clone(), plain) {
+    let layout = guess.layout.without_open_values();
+    let reader = match Input::by_layout(&file, settings, layout, plain) {
         Ok(input) => input.reader()?,
         // What is missing is said in its place.
         Err(error) => return Ok(vec![error.message().to_owned()]),

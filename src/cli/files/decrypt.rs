@@ -35,8 +35,10 @@ pub(in crate::cli) fn is_encrypted(name: &Path) -> bool {
 }
 
 /// Decrypts a file, which is read from its beginning, into memory.
+///
+/// `kind` is the name that says how it is encrypted: `name` is what the person has named, which may be an archive around it.
 pub(in crate::cli) fn decrypt(
-    name: &str,
+    (name, kind): (&str, &Path),
     file: File,
     settings: &FileSettings,
 ) -> Result<Arc<[u8]>, Error> {
@@ -44,10 +46,10 @@ pub(in crate::cli) fn decrypt(
         return Err(Error::refused(format!(
             "{name}: is encrypted, as its name says, and no command decrypts it"
         ))
-        .hint(
-            "in disburse.toml, [files] decrypt = [\"age\", \"-d\", \"-i\", \"KEY_FILE\"] names one: it gets the file as its standard input, and \
-             writes the plain one to its standard output",
-        ));
+        .hint(format!(
+            "in disburse.toml, [files] decrypt = {} names one: it gets the file as its standard input, and writes the plain one to its standard output",
+            usual_command(kind)
+        )));
     };
     let shown = output::name(program);
     let refused = |what: String| Error::refused(format!("{name}: not decrypted: {what}"));
@@ -92,6 +94,15 @@ pub(in crate::cli) fn decrypt(
         Outcome::Ended(_, plain, _) => return Ok(plain.into()),
     };
     Err(refused(why).hint(hint))
+}
+
+/// Returns the command that most use for files whose names end so.
+fn usual_command(name: &Path) -> &'static str {
+    let ending = name.extension().and_then(|ending| ending.to_str());
+    match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("age")) {
+        true => r#"["age", "-d", "-i", "KEY_FILE"]"#,
+        false => r#"["gpg", "--decrypt", "--batch"]"#,
+    }
 }
 
 /// The command as a person types it.
@@ -241,7 +252,7 @@ mod tests {
             decrypt: Some(command.iter().map(|word| (*word).to_owned()).collect()),
             decrypt_within: Duration::from_millis(within_ms),
         };
-        decrypt("june.csv.age", file, &settings)
+        decrypt(("june.csv.age", Path::new("june.csv.age")), file, &settings)
             .map(|plain| plain.to_vec())
             .map_err(|error| error.message().to_owned())
     }
@@ -320,6 +331,27 @@ mod tests {
             ("june.age.csv", false),
         ] {
             assert_eq!(is_encrypted(Path::new(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_hint_names_the_program_that_the_ending_speaks_of() {
+        let settings = FileSettings {
+            decrypt: None,
+            ..FileSettings::default()
+        };
+        for (ending, program) in [
+            ("age", "[\"age\", \"-d\""),
+            ("AGE", "[\"age\", \"-d\""),
+            ("gpg", "[\"gpg\", \"--decrypt\""),
+            ("pgp", "[\"gpg\", \"--decrypt\""),
+            ("asc", "[\"gpg\", \"--decrypt\""),
+        ] {
+            let name = format!("june.csv.{ending}");
+            let file = tempfile::tempfile().unwrap();
+            let error = decrypt((&name, Path::new(&name)), file, &settings).unwrap_err();
+            let hint = error.first_hint().unwrap();
+            assert!(hint.contains(program), "{hint}");
         }
     }
 }

@@ -122,7 +122,7 @@ impl Input {
     ) -> Result<Self, Error> {
         let layout = layout.map(Arc::new);
         let encoding = encoding(arguments, layout.as_deref())?;
-        let sheet = sheet_options(arguments, layout.as_deref())?;
+        let sheet = sheet_options(&said_of_sheets(arguments), layout.as_deref())?;
         let format = match &arguments.format {
             Some(name) => Some(Format::from_name(name).ok_or_else(|| {
                 Error::refused(format!(
@@ -488,12 +488,19 @@ fn encoding(arguments: &FileArguments, layout: Option<&Layout>) -> Result<Encodi
     }
 }
 
+/// What a command says of sheets: their name, what is hidden, and formulas.
+pub(in crate::cli) type SaidOfSheets<'a> = [Option<&'a str>; 3];
+
+fn said_of_sheets(arguments: &FileArguments) -> SaidOfSheets<'_> {
+    [&arguments.sheet, &arguments.hidden, &arguments.formulas].map(Option::as_deref)
+}
+
 /// Reads how a workbook is to be read: as is said here, else as its layout says.
-fn sheet_options(
-    arguments: &FileArguments,
+pub(in crate::cli) fn sheet_options(
+    [sheet, hidden, formulas]: &SaidOfSheets<'_>,
     layout: Option<&Layout>,
 ) -> Result<SheetOptions, Error> {
-    let hidden = match arguments.hidden.as_deref() {
+    let hidden = match hidden {
         None => layout.map_or(Hiding::Refused, |layout| layout.hidden),
         Some("include") => Hiding::Included,
         Some("skip") => Hiding::Skipped,
@@ -503,7 +510,7 @@ fn sheet_options(
             )));
         }
     };
-    let stored_formulas = match arguments.formulas.as_deref() {
+    let stored_formulas = match formulas {
         None => layout.is_some_and(|layout| layout.stored_formulas),
         Some("stored") => true,
         Some(other) => {
@@ -512,11 +519,9 @@ fn sheet_options(
             )));
         }
     };
+    let of_layout = || layout.and_then(|layout| layout.sheet.clone());
     Ok(SheetOptions {
-        sheet: arguments
-            .sheet
-            .clone()
-            .or_else(|| layout.and_then(|layout| layout.sheet.clone())),
+        sheet: sheet.map(str::to_owned).or_else(of_layout),
         hidden,
         stored_formulas,
     })

@@ -5,6 +5,9 @@ use crate::cli::config::{BUILT_IN_LAYOUTS, Settings, built_in_layout, one_of};
 use crate::intake::layout::{Factor, Layout};
 use crate::statement::Terms;
 
+/// Services that one sentence names.
+const SERVICES_SHOWN: usize = 12;
+
 /// Returns the names of all layouts, those of the configuration first.
 pub(in crate::cli) fn names(settings: &Settings) -> Vec<String> {
     let own = settings.layouts.keys().cloned();
@@ -71,5 +74,28 @@ pub(in crate::cli) fn find(name: &str, settings: &Settings) -> Result<Layout, Er
              worth, and say --layout NAME"
         )));
     }
+    if let Some((column, text)) = layout.open_value() {
+        return Err(Error::refused(format!(
+            "--layout {name}: which {column} stands for {text:?} is not said yet: its line in [layouts.{name}.values.{column}] is empty"
+        ))
+        .hint(format!(
+            "write the service there that pays such rows{}; nothing was read",
+            services_text(settings)
+        )));
+    }
     Ok(layout)
+}
+
+/// Names the services that are configured, as far as they fit into a sentence.
+fn services_text(settings: &Settings) -> String {
+    let names: Vec<&str> = settings
+        .services
+        .keys()
+        .map(|service| service.as_str())
+        .collect();
+    match names.len() {
+        0 => String::new(),
+        1..=SERVICES_SHOWN => format!(", one of {}", names.join(", ")),
+        _ => format!(", one of {} and others", names[..SERVICES_SHOWN].join(", ")),
+    }
 }

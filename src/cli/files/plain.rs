@@ -91,7 +91,7 @@ impl Plain {
         let again = |error| self.unreadable(&error);
         let mut file = file.try_clone().map_err(again)?;
         file.rewind().map_err(again)?;
-        let plain = decrypt::decrypt(&self.shown, file, settings)?;
+        let plain = decrypt::decrypt((&self.shown, &self.name), file, settings)?;
         self.contents = Contents::Memory(plain);
         self.was_encrypted = true;
         self.name = self.name.with_extension("");

@@ -15,6 +15,8 @@ pub(super) struct Findings {
     row: Option<u64>,
     errors: Vec<RowError>,
     shapeless: bool,
+    /// A phone number was taken with the zero that it had lost.
+    pub(super) has_restored_zero: bool,
 }
 
 impl Findings {
@@ -25,6 +27,7 @@ impl Findings {
             row: record.row,
             errors: Vec::new(),
             shapeless: false,
+            has_restored_zero: false,
         }
     }
 

@@ -52,7 +52,7 @@ pub(super) fn check(
             );
             None
         }
-        _ => msisdn(written, country, found),
+        _ => msisdn(layout, written, country, found),
     };
     let (msisdn, line) = (
         parsed.map(|(msisdn, _)| msisdn),
@@ -82,7 +82,12 @@ fn pays_bank(kind: Option<PaymentKind>, bank_account: &str) -> bool {
         || kind.is_none() && !bank_account.is_empty()
 }
 
-fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<(Msisdn, Line)> {
+fn msisdn(
+    layout: &ColumnMap,
+    cell: &str,
+    country: Option<Country>,
+    found: &mut Findings,
+) -> Option<(Msisdn, Line)> {
     if cell.is_empty() {
         found.missing(Field::Msisdn, "a phone number with its country code");
         return None;
@@ -92,12 +97,29 @@ fn msisdn(cell: &str, country: Option<Country>, found: &mut Findings) -> Option<
     if let Some(Ok(number)) = parsed {
         return Some(number);
     }
+    if let Some(restored) = restored(layout, cell, country, found) {
+        return Some(restored);
+    }
     if let Some(cause) = damage::of_digits(cell) {
         found.cell(Field::Msisdn, cause, cell);
     } else if let (Some(Err(error)), Some(country)) = (parsed, country) {
         found.cell(Field::Msisdn, foreign(cell, country).unwrap_or(error), cell);
     }
     None
+}
+
+/// Returns a number with the zero that it has lost, where the layout of the file lets it be put back.
+fn restored(
+    layout: &ColumnMap,
+    cell: &str,
+    country: Option<Country>,
+    found: &mut Findings,
+) -> Option<(Msisdn, Line)> {
+    let number = country
+        .filter(|_| layout.restores_zero)
+        .and_then(|country| Msisdn::restore_line(cell, country))?;
+    found.has_restored_zero = true;
+    Some(number)
 }
 
 /// Tells a number of another country that is written without its plus.
@@ -145,7 +167,7 @@ fn account(
         return account;
     }
     if kind.is_some_and(PaymentKind::account_defaults_to_msisdn) {
-        return phone_account(account, country, msisdn, found);
+        return phone_account(layout, account, country, msisdn, found);
     }
     account
 }
@@ -219,6 +241,7 @@ pub(super) fn oddity_of_phone(
 
 /// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).
 fn phone_account(
+    layout: &ColumnMap,
     account: String,
     country: Option<Country>,
     msisdn: Option<Msisdn>,
@@ -233,6 +256,9 @@ fn phone_account(
     match Msisdn::parse(&account, country) {
         Ok(number) => number.as_str().to_owned(),
         Err(error) => {
+            if let Some((number, _)) = restored(layout, &account, Some(country), found) {
+                return number.as_str().to_owned();
+            }
             let digits = account.bytes().filter(u8::is_ascii_digit).count();
             let is_phone = !matches!(error, MsisdnError::NotANumber) && digits >= PHONE_DIGITS_MIN;
             if is_phone {

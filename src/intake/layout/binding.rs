@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use super::super::columns::{ColumnMap, RAW};
 use super::super::names::{plain, same, suggestion};
+use super::super::oddity::Oddity;
+use super::super::record::{Fault, Record};
 use super::super::rules::Rules;
 use super::super::suggest::nearest;
 use super::super::text::quoted;
 use super::super::{COLUMNS, Error};
-use super::definition::{Condition, Factor, HeaderAt, Layout, Place, Source, Taken};
+use super::definition::{Condition, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken};
+use super::total::is_marker;
 
 /// Columns of a file that this program has written to be mended: they are taken as they stand.
 const LINKS: [&str; 3] = ["rejected_row", "replaces", RAW];
@@ -16,6 +19,10 @@ const LINKS: [&str; 3] = ["rejected_row", "replaces", RAW];
 const NOTES: [&str; 3] = ["error", "reason", "what_to_do"];
 /// The column that such a file has for the service that its rows were read with.
 const SERVICE: &str = "service_code";
+/// Columns of ours that say whom to pay, and how much.
+const PAYMENT: [&str; 4] = ["amount", "msisdn", "account_number", "bank_account_number"];
+/// Those of them that say whom.
+const RECIPIENT: [&str; 3] = ["msisdn", "account_number", "bank_account_number"];
 /// Names of a file that one error repeats.
 const SHOWN_MAX: usize = 8;
 
@@ -114,7 +121,8 @@ impl Binding {
             .collect();
         finder.unknown(&used, &binding.kept)?;
         binding.header = finder.header;
-        let map = ColumnMap::of_names(binding.own_names())?;
+        let mut map = ColumnMap::of_names(binding.own_names())?;
+        map.restores_zero = layout.restores_zero;
         let missing = map.missing(rules);
         match missing.is_empty() {
             true => Ok((binding, map)),
@@ -261,6 +269,52 @@ impl Binding {
             .map(|bound| self.source(bound).column.as_str())
     }
 
+    /// Returns whether a row says whom to pay, or how much.
+    pub(in super::super) fn says_payment(&self, row: &Record) -> bool {
+        let is_said = |bound: &Bound| {
+            PAYMENT.contains(&self.source(bound).column.as_str())
+                && bound.cells.iter().any(|at| has_something(row, *at))
+        };
+        self.bound.iter().any(is_said)
+    }
+
+    /// Says of a row with errors that it looks like the sum of those above, where the layout does not say how that is told.
+    pub(in super::super) fn unsaid_sum(&self, row: &Record) -> Option<String> {
+        if self.layout.total.is_some() || self.layout.kind != FileKind::Table || self.is_ours {
+            return None;
+        }
+        let says = |column: &str| {
+            let mut of = self.bound.iter();
+            let bound = of.find(|bound| self.source(bound).column == column);
+            bound.is_some_and(|bound| bound.cells.iter().any(|at| has_something(row, *at)))
+        };
+        let at = (0..row.len()).find(|at| is_marker(row.cell(*at)))?;
+        let pays = RECIPIENT.iter().any(|column| says(column));
+        (says("amount") && !pays).then(|| {
+            format!(
+                "looks like the sum of the rows above. If it is, say so in a layout under another name: [layouts.NAME.total] with column = {} and \
+                 marker = {}; the sum is compared then, and not paid",
+                self.place_text(at),
+                quoted(row.cell(at).trim())
+            )
+        })
+    }
+
+    /// Returns how a layout writes a column of the file.
+    fn place_text(&self, at: usize) -> String {
+        match self.header.get(at) {
+            Some(name) if !name.is_empty() && !self.is_bare => quoted(name),
+            _ => (at + 1).to_string(),
+        }
+    }
+
+    /// Returns the first text of a row in a column that the layout takes something from, and how the layout writes both.
+    pub(in super::super) fn first_text(&self, row: &Record) -> Option<(String, String)> {
+        let mut cells = self.bound.iter().flat_map(|bound| &bound.cells);
+        let at = *cells.find(|at| has_something(row, **at))?;
+        Some((self.place_text(at), quoted(row.cell(at).trim())))
+    }
+
     /// Returns how a message names a column of the file.
     pub(super) fn shown(&self, at: usize) -> String {
         match self.header.get(at) {
@@ -268,6 +322,16 @@ impl Binding {
             _ => format!("column {}", at + 1),
         }
     }
+}
+
+/// Returns whether a cell holds something, as a formula without a result does, too.
+fn has_something(row: &Record, at: usize) -> bool {
+    let is_odd = |fault: &Fault| match fault {
+        Fault::Odd { index, oddity } => *index == at && *oddity == Oddity::NotCalculated,
+        Fault::LongField { index, .. } => *index == at,
+        _ => false,
+    };
+    !row.cell(at).trim().is_empty() || row.faults.iter().any(is_odd)
 }
 
 /// Returns how many columns a layout without a header names.

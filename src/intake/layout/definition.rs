@@ -1,20 +1,13 @@
-//! What a layout says, and whether that can be carried out.
+//! What a layout says.
 
-use super::super::columns::{COLUMNS, extra_name};
 use super::super::encoding::Encoding;
 use super::super::message_cells::{NAMES, OURS};
 use super::super::names::{plain, same};
 use super::super::sheet::Hiding;
-use super::super::suggest::nearest;
 use super::decimal::{Decimal, Numbers};
 
-/// The most columns that a layout names, and values that it maps for each.
-const COLUMNS_MAX: usize = 500;
-const VALUES_MAX: usize = 10_000;
-/// The last row in which a header may stand.
-const HEADER_MAX: u32 = 1_000;
-/// Columns of ours that no file of another program has.
-const LINKS: [&str; 2] = ["rejected_row", "replaces"];
+/// The column of the service.
+const SERVICE: &str = "service_code";
 
 /// Where the names of the columns stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,19 +43,8 @@ impl Place {
 pub struct Condition {
     /// The column.
     pub column: Place,
-    /// The values: `*` is any but an empty one, `*x*` any with an x in it, the empty text an empty one.
+    /// The values, as [`super::pattern`] has them.
     pub values: Vec<String>,
-}
-
-/// What any value but an empty one is written as.
-pub const ANY: &str = "*";
-
-/// Returns whether a cell is the value that a layout names.
-pub(super) fn is_value(cell: &str, value: &str) -> bool {
-    let within = || value.strip_prefix('*')?.strip_suffix('*');
-    cell == value
-        || value == ANY && !cell.is_empty()
-        || within().is_some_and(|part| !part.is_empty() && cell.contains(part))
 }
 
 /// Where the text of a column of ours comes from.
@@ -177,6 +159,8 @@ pub struct Layout {
     pub stored_formulas: bool,
     /// How amounts are written.
     pub numbers: Numbers,
+    /// Phone numbers that have lost the zero in front of a national number are taken with it.
+    pub restores_zero: bool,
     /// Our columns, in the order in which they were said.
     pub columns: Vec<Source>,
     /// Columns of the file that are no part of a payment.
@@ -223,6 +207,7 @@ impl Layout {
             hidden: Hiding::Refused,
             stored_formulas: false,
             numbers: Numbers::default(),
+            restores_zero: false,
             columns: Vec::new(),
             ignore: Vec::new(),
             ignores_others: false,
@@ -265,6 +250,29 @@ impl Layout {
         self.columns.iter().find(|source| source.column == column)
     }
 
+    /// Returns the column and the text for which a value was to be written, and is not yet.
+    ///
+    /// A service is never empty: rows with such a text would be paid by whatever service is the default.
+    #[must_use]
+    pub fn open_value(&self) -> Option<(&str, &str)> {
+        let is_open = |(_, ours): &&(String, String)| ours.trim().is_empty();
+        let source = self.source(SERVICE)?;
+        let (theirs, _) = source.values.iter().find(is_open)?;
+        Some((SERVICE, theirs))
+    }
+
+    /// Returns the same layout with only those values that are written.
+    #[must_use]
+    pub fn without_open_values(&self) -> Self {
+        let mut layout = self.clone();
+        for source in &mut layout.columns {
+            if source.column == SERVICE {
+                source.values.retain(|(_, ours)| !ours.trim().is_empty());
+            }
+        }
+        layout
+    }
+
     /// Returns every column of the file that it names, each once.
     #[must_use]
     pub fn places(&self) -> Vec<&Place> {
@@ -290,186 +298,6 @@ impl Layout {
             }
         }
         each
-    }
-
-    /// Says what cannot be carried out.
-    ///
-    /// # Errors
-    /// The first problem.
-    pub fn check(&self) -> Result<(), Problem> {
-        let problem = |key: &str, expected: &str| {
-            Err(Problem {
-                key: key.to_owned(),
-                expected: expected.to_owned(),
-            })
-        };
-        if self.kind == FileKind::Pain001 {
-            self.check_message()?;
-        }
-        if let HeaderAt::Row(row) = self.header
-            && !(1..=HEADER_MAX).contains(&row)
-        {
-            return problem("header", "a row from 1 to 1000, or \"none\"");
-        }
-        if self.numbers.group.is_some()
-            && self.numbers.group == Some(self.numbers.decimal.unwrap_or('.'))
-        {
-            return problem("group", "another sign than that of the decimals");
-        }
-        if self.columns.is_empty() || self.source("amount").is_none() {
-            return problem("columns", "at least amount");
-        }
-        if self.columns.len() > COLUMNS_MAX || self.ignore.len() > COLUMNS_MAX {
-            return problem("columns", "at most 500 columns");
-        }
-        for source in &self.columns {
-            self.check_source(source)?;
-        }
-        if let Factor::Given(factor) = &self.factor
-            && !factor.is_positive()
-        {
-            return problem("amount_factor", "a number of more than 0, such as \"0.01\"");
-        }
-        let multiplies = self.factor != Factor::None || self.factor_column.is_some();
-        if multiplies
-            && matches!(
-                self.source("amount"),
-                Some(Source {
-                    taken: Taken::Constant(_),
-                    ..
-                })
-            )
-        {
-            return problem("amount_factor", "an amount that is taken from a column");
-        }
-        if self.total.is_some() && self.factor_column.is_some() {
-            return problem(
-                "total",
-                "no amount_factor_column beside it: the sum of products is no product of sums",
-            );
-        }
-        if let Some(total) = &self.total
-            && marked(&total.marker).is_empty()
-        {
-            return problem(
-                "total.marker",
-                "the text that shows the row with the sum, such as \"TOTAL\"",
-            );
-        }
-        for condition in &self.skip {
-            if condition.values.is_empty() {
-                return problem("skip", "at least one value for each column");
-            }
-        }
-        self.check_places()
-    }
-
-    /// A message has no header and no delimiter, and its numbers are written in one way.
-    fn check_message(&self) -> Result<(), Problem> {
-        let plain = Self::of_messages(&self.name);
-        let others = [
-            ("header", self.header == plain.header),
-            ("delimiter", self.delimiter.is_none()),
-            ("encoding", self.encoding.is_none()),
-            ("decimal", self.numbers == plain.numbers),
-            ("amount_factor", self.factor == Factor::None),
-            ("amount_factor_column", self.factor_column.is_none()),
-            ("amount_signs", self.amount_signs.is_empty()),
-            ("total", self.total.is_none()),
-        ];
-        if let Some((key, _)) = others.into_iter().find(|(_, is_plain)| !is_plain) {
-            return Err(Problem {
-                key: key.to_owned(),
-                expected: "nothing: a pain.001 says it itself".to_owned(),
-            });
-        }
-        let is_known = |place: &&Place| match place {
-            Place::Name(name) => NAMES.iter().any(|known| same(known, name)),
-            Place::At(_) => false,
-        };
-        match self.places().into_iter().find(|place| !is_known(place)) {
-            None => Ok(()),
-            Some(place) => Err(Problem {
-                key: "columns".to_owned(),
-                expected: format!(
-                    "names of elements, {}, instead of {}",
-                    NAMES.join(", "),
-                    place.text()
-                ),
-            }),
-        }
-    }
-
-    fn check_source(&self, source: &Source) -> Result<(), Problem> {
-        let table = match source.taken {
-            Taken::From { .. } => "columns",
-            Taken::Constant(_) => "constants",
-        };
-        let name = &source.column;
-        let problem = |key: String, expected: String| Err(Problem { key, expected });
-        let key = || format!("{table}.{name}");
-        match name.strip_prefix("extra.") {
-            Some(extra) => {
-                if let Err(reason) = extra_name(extra) {
-                    return problem(key(), format!("a member that a file may set ({reason})"));
-                }
-            }
-            None if LINKS.contains(&name.as_str()) => {
-                return problem(
-                    key(),
-                    "a column of a payment: this one is written by disburse alone, and is taken where it stands".to_owned(),
-                );
-            }
-            None if !COLUMNS.contains(&name.as_str()) => {
-                let near = nearest(name, COLUMNS).map(|near| format!(", such as {near:?}"));
-                return problem(
-                    key(),
-                    format!("a column of ours{}", near.unwrap_or_default()),
-                );
-            }
-            None => {}
-        }
-        let is_named = |other: &&Source| plain(&other.column) == plain(name);
-        if self.columns.iter().filter(is_named).count() > 1 {
-            return problem(key(), "one source for each column".to_owned());
-        }
-        if let Taken::From { columns, .. } = &source.taken
-            && (columns.is_empty() && self.kind == FileKind::Table || columns.len() > COLUMNS_MAX)
-        {
-            return problem(key(), "at least one column".to_owned());
-        }
-        if source.values.len() > VALUES_MAX {
-            return problem(
-                format!("values.{name}"),
-                format!("at most {VALUES_MAX} values"),
-            );
-        }
-        if let Some(when) = &source.when
-            && when.values.is_empty()
-        {
-            return problem(key(), "at least one value in \"is\"".to_owned());
-        }
-        Ok(())
-    }
-
-    /// Without a header nothing has a name.
-    fn check_places(&self) -> Result<(), Problem> {
-        for place in self.places().into_iter().chain(&self.ignore) {
-            let expected = match place {
-                Place::At(0) => "positions from 1 on",
-                Place::At(at) if *at > COLUMNS_MAX => "positions up to 500",
-                Place::Name(name) if name.trim().is_empty() => "names that are not empty",
-                Place::Name(_) if self.header == HeaderAt::Nowhere => {
-                    "positions alone, as header is \"none\""
-                }
-                _ => continue,
-            };
-            return Err(Problem {
-                key: "columns".to_owned(),
-                expected: format!("{expected} ({})", place.text()),
-            });
-        }
-        Ok(())
     }
 }
 
@@ -510,67 +338,6 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_carried_out_is_said_with_its_key() {
-        assert_eq!(sound().check(), Ok(()));
-        type Case = (&'static str, &'static str, fn(&mut Layout));
-        let table: [Case; 14] = [
-            ("header", "a row", |l| l.header = HeaderAt::Row(0)),
-            ("columns", "amount", |l| drop(l.columns.remove(0))),
-            ("columns.amuont", "\"amount\"", |l| {
-                l.columns.push(from("amuont", &[name("x")]))
-            }),
-            ("columns.replaces", "by disburse alone", |l| {
-                l.columns.push(from("replaces", &[name("x")]))
-            }),
-            ("columns.amount", "one source", |l| {
-                l.columns.push(from("amount", &[name("x")]))
-            }),
-            ("columns.extra.callbackUrl", "set by the program", |l| {
-                l.columns.push(from("extra.callbackUrl", &[name("x")]))
-            }),
-            ("columns.narration", "at least one column", |l| {
-                l.columns.push(from("narration", &[]))
-            }),
-            ("group", "another sign", |l| l.numbers.group = Some('.')),
-            ("amount_factor", "more than 0", |l| {
-                l.factor = Factor::Given(Decimal::ZERO)
-            }),
-            ("total", "no amount_factor_column", |l| {
-                l.factor_column = Some(name("Rate"));
-                l.total = Some(Total {
-                    column: name("First"),
-                    marker: "Total".to_owned(),
-                });
-            }),
-            ("total.marker", "the text", |l| {
-                l.total = Some(Total {
-                    column: name("First"),
-                    marker: " : ".to_owned(),
-                });
-            }),
-            ("skip", "at least one value", |l| {
-                l.skip.push(Condition {
-                    column: name("x"),
-                    values: vec![],
-                })
-            }),
-            ("columns", "positions alone", |l| {
-                l.header = HeaderAt::Nowhere
-            }),
-            ("columns", "from 1 on", |l| {
-                l.columns.push(from("narration", &[Place::At(0)]))
-            }),
-        ];
-        for (key, expected, spoil) in table {
-            let mut layout = sound();
-            spoil(&mut layout);
-            let problem = layout.check().expect_err(key);
-            assert_eq!(problem.key, key);
-            assert!(problem.expected.contains(expected), "{key}: {problem:?}");
-        }
-    }
-
-    #[test]
     fn a_digest_tells_how_files_are_read_and_nothing_else() {
         let digest = sound().digest();
         let other = Layout {
@@ -579,7 +346,7 @@ mod tests {
             ..sound()
         };
         assert_eq!(other.digest(), digest);
-        let changes: [fn(&mut Layout); 7] = [
+        let changes: [fn(&mut Layout); 9] = [
             |l| l.amount_signs.push("KSh".to_owned()),
             |l| l.numbers.decimal = Some(','),
             |l| l.header = HeaderAt::Row(2),
@@ -587,28 +354,19 @@ mod tests {
             |l| l.ignores_others = true,
             |l| l.empty_amount = EmptyAmount::Skip,
             |l| l.factor = Factor::Open,
+            |l| l.restores_zero = true,
+            // What earlier releases took for a text reads other rows since.
+            |l| {
+                l.skip.push(Condition {
+                    column: name("First"),
+                    values: vec!["Prepared by: *".to_owned()],
+                });
+            },
         ];
         for change in changes {
             let mut layout = sound();
             change(&mut layout);
             assert_ne!(layout.digest(), digest, "{layout:?}");
-        }
-    }
-
-    #[test]
-    fn values_are_told_as_they_are_written() {
-        for (cell, value, expected) in [
-            ("a", "a", true),
-            ("A", "a", false),
-            ("a", "*", true),
-            ("", "*", false),
-            ("", "", true),
-            ("a", "", false),
-            ("a@b", "*@*", true),
-            ("ab", "*@*", false),
-            ("ab", "**", false),
-        ] {
-            assert_eq!(is_value(cell, value), expected, "{cell:?} {value:?}");
         }
     }
 

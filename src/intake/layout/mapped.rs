@@ -11,7 +11,8 @@ use super::super::text::quoted;
 use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX};
 use super::binding::{Binding, Bound};
 use super::decimal::{Decimal, Numbers};
-use super::definition::{ANY, EmptyAmount, Factor, Source, Taken, is_value, marked};
+use super::definition::{EmptyAmount, Factor, Source, Taken, marked};
+use super::pattern::{ANY, is_value};
 
 /// Values of a layout that one error repeats.
 const VALUES_SHOWN: usize = 6;
@@ -377,14 +378,43 @@ impl Binding {
         let at = self.bound.iter().position(amount)?;
         let text = out.cell(at).trim();
         let is_zero = Decimal::read(text, Numbers::default()).is_some_and(Decimal::is_zero);
-        match (text.is_empty(), is_zero) {
-            (true, _) => Some(format!(
-                "skipped by layout {name}: no payment without an amount"
-            )),
-            (_, true) => Some(format!(
-                "skipped by layout {name}: no payment of an amount of zero"
-            )),
-            _ => None,
+        let what = match (text.is_empty(), is_zero) {
+            (true, _) => "without an amount",
+            (_, true) => "of an amount of zero",
+            _ => return None,
+        };
+        Some(format!(
+            "skipped by layout {name}: no payment {what}{}",
+            self.whose(out)
+        ))
+    }
+
+    /// Says whose row it is, as far as it says so itself: somebody may be missing an amount who should have one.
+    fn whose(&self, out: &Record) -> String {
+        let cell = |column: &str| {
+            let at = self
+                .bound
+                .iter()
+                .position(|bound| self.source(bound).column == column);
+            at.map_or("", |at| out.cell(at).trim())
+        };
+        let reference = Some(cell("reference")).filter(|reference| !reference.is_empty());
+        let name = [
+            "customer_names",
+            "bank_account_name",
+            "msisdn",
+            "bank_account_number",
+        ]
+        .into_iter()
+        .map(cell)
+        .find(|name| !name.is_empty());
+        match (reference, name) {
+            (Some(reference), Some(name)) => {
+                format!(" (reference {}, {})", quoted(reference), quoted(name))
+            }
+            (Some(reference), None) => format!(" (reference {})", quoted(reference)),
+            (None, Some(name)) => format!(" ({})", quoted(name)),
+            (None, None) => String::new(),
         }
     }
 

@@ -12,6 +12,8 @@ mod decimal;
 mod definition;
 mod guess;
 mod mapped;
+mod pattern;
+mod soundness;
 mod total;
 mod written;
 
@@ -21,6 +23,6 @@ pub use definition::{
     Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Problem, Refusal, Source,
     Taken, Total,
 };
-pub use guess::{ColumnGuess, Guess};
+pub use guess::{ColumnGuess, Given, Guess};
 pub(super) use mapped::Mapped;
-pub(super) use total::Sum;
+pub(super) use total::{Sum, is_marker};

@@ -2,6 +2,15 @@
 
 use super::super::Error;
 use super::decimal::{Decimal, Numbers};
+use super::definition::marked;
+
+/// Words by which rows with a sum are marked, as [`marked`] has them.
+const MARKERS: [&str; 6] = ["total", "totals", "grandtotal", "sum", "subtotal", "jumla"];
+
+/// Returns whether a cell says that its row holds a sum.
+pub(in super::super) fn is_marker(cell: &str) -> bool {
+    MARKERS.contains(&marked(cell).as_str())
+}
 
 /// What the rows of a file add up to so far.
 #[derive(Debug)]
@@ -39,7 +48,37 @@ impl Sum {
         })
     }
 
-    /// Takes in the amount of a row, as a plain decimal number.
+    /// Returns the line of the row with the sum, once it was read.
+    pub(in super::super) fn line(&self) -> Option<u64> {
+        self.found.map(|(line, _)| line)
+    }
+
+    /// Returns why a row behind the one with the sum refuses the file: `stray` is what stands in it, and in which column, where it
+    /// says neither whom to pay nor how much.
+    pub(in super::super) fn behind(&self, line: u64, stray: Option<(String, String)>) -> Error {
+        let total = self.line().unwrap_or_default();
+        let mut what = format!(
+            "has a row behind the one with the sum, which is line {total} and the last one, as layout {} has it",
+            self.layout
+        );
+        let remedy = match stray {
+            None => "move the sum to the end, and leave sums of parts out".to_owned(),
+            Some((column, text)) => {
+                what.push_str("; it says neither whom to pay nor how much");
+                format!(
+                    "if it is no payment, as a signature, say so in a layout of your own: {column} = [{text}] in its table skip; a * in the text \
+                     stands for anything. Otherwise move the sum to the end"
+                )
+            }
+        };
+        Error::Layout {
+            what,
+            remedy,
+            line: Some(line),
+        }
+    }
+
+    /// Takes in the amount of a row above the one with the sum, as a plain decimal number.
     ///
     /// # Errors
     /// The row stands behind the one with the sum.
@@ -49,16 +88,8 @@ impl Sum {
         line: u64,
         is_skipped: bool,
     ) -> Result<(), Error> {
-        if let Some((total, _)) = self.found {
-            let what = format!(
-                "has a row behind the one with the sum, which is line {total} and the last one, as layout {} has it",
-                self.layout
-            );
-            return self.refused(
-                what,
-                "move the sum to the end, and leave sums of parts out",
-                line,
-            );
+        if self.found.is_some() {
+            return Err(self.behind(line, None));
         }
         if amount.is_empty() {
             return Ok(());

@@ -6,8 +6,9 @@ use sha2::{Digest, Sha256};
 
 use super::super::sheet::Hiding;
 use super::definition::{
-    ANY, Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken,
+    Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken,
 };
+use super::pattern::{ANY, is_newer};
 
 /// Quotes a text as TOML does.
 fn quoted(text: &str) -> String {
@@ -79,7 +80,24 @@ impl Layout {
             written_from: String::new(),
             ..self.clone()
         };
-        data_encoding::HEXLOWER.encode(&Sha256::digest(said.to_toml()))
+        let mut text = said.to_toml();
+        // What is written in it is the same, and what it reads is not.
+        if said.patterns().any(is_newer) {
+            text.push_str("# a star in a value stands for any text\n");
+        }
+        data_encoding::HEXLOWER.encode(&Sha256::digest(text))
+    }
+
+    /// Returns every value of a column that it names.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
+        let of_columns = self.columns.iter().flat_map(|source| {
+            let mapped = source.values.iter().map(|(theirs, _)| theirs.as_str());
+            let when = source.when.iter().flat_map(|when| &when.values);
+            mapped.chain(when.map(String::as_str))
+        });
+        let skipped = self.skip.iter().flat_map(|skip| &skip.values);
+        let refused = self.refuse.iter().map(|refuse| refuse.value.as_str());
+        of_columns.chain(skipped.map(String::as_str)).chain(refused)
     }
 
     /// Writes it as a table of the configuration, from which the same layout is read.
@@ -208,6 +226,9 @@ impl Layout {
         }
         if let Some(column) = &self.factor_column {
             write("amount_factor_column", place(column));
+        }
+        if self.restores_zero {
+            write("lost_zero", quoted("restore"));
         }
         if self.empty_amount == EmptyAmount::Skip {
             write("empty_amount", quoted("skip"));

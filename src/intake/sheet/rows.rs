@@ -21,7 +21,7 @@ const BLOCKS: usize = 4;
 const MERGED_COLUMNS_MAX: usize = 256;
 
 /// A row that holds something.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::intake) struct SheetRow {
     /// Its number in the sheet, from 1.
     pub number: u64,

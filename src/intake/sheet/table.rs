@@ -1,7 +1,7 @@
 //! A sheet as a table: its header, the rows below it, and a row with the sum at its end.
 
 use super::super::columns::{Column, ColumnMap, Field, resolve};
-use super::super::layout::{Decimal, Numbers, Sum};
+use super::super::layout::{Decimal, Numbers, Sum, is_marker};
 use super::super::oddity::Oddity;
 use super::super::record::{Fault, Record};
 use super::super::rules::Rules;
@@ -14,15 +14,9 @@ use super::rows::{SheetRow, SheetRows};
 const HEADER_ROWS_MAX: usize = 50;
 /// So many of our columns make a header.
 const KNOWN_MIN: usize = 2;
-/// How a row begins that holds the sum of those above.
-const TOTALS: [&str; 6] = [
-    "total",
-    "totals",
-    "grand total",
-    "sum",
-    "sub total",
-    "jumla",
-];
+/// What to do about a row below the one with the sum.
+const REMEDY: &str = "move the sum to the end, and leave sums of parts out; a signature below it is no payment: take it out, or name it in skip of a \
+                      layout, which disburse layout guess FILE proposes";
 
 /// What stands for an amount that the file does not have.
 const UNREAD: &str = "?";
@@ -55,7 +49,14 @@ impl Table {
             Ok(Column::Field(_) | Column::Extra(_)) => true,
             Ok(_) | Err(_) => false,
         };
-        let header = header(&mut rows, is_known, KNOWN_MIN)?;
+        let header = match look(&mut rows, is_known, KNOWN_MIN)? {
+            Looked::Found(row) => unmerged(&rows, row)?,
+            // Merged cells are those of a title then: that no name is known is what is wrong.
+            Looked::None {
+                widest, known: 0, ..
+            } => widest,
+            Looked::None { first, .. } => unmerged(&rows, first)?,
+        };
         Ok(Self::under(rows, &header, record))
     }
 
@@ -114,11 +115,7 @@ impl Table {
             };
             if let Some(found) = total.found {
                 let what = format!("has a row below the one with the sum, which is row {found}");
-                return Err(at(
-                    refused(what, "move the sum to the end, and leave sums of parts out"),
-                    &self.rows.sheet,
-                    &row,
-                ));
+                return Err(at(refused(what, REMEDY), &self.rows.sheet, &row));
             }
             if !total.takes(record)? {
                 return Ok(true);
@@ -176,10 +173,6 @@ impl Total {
     }
 
     fn is_sum(&self, record: &Record, amount: &str) -> bool {
-        let is_marker = |cell: &str| {
-            let text = cell.trim().trim_end_matches(':').trim().to_lowercase();
-            TOTALS.contains(&text.as_str())
-        };
         let names_nobody = self.recipient.iter().all(|at| {
             let cell = record.cell(*at);
             cell.trim().is_empty() || is_marker(cell)
@@ -187,6 +180,52 @@ impl Total {
         names_nobody
             && Decimal::read(amount, Numbers::default()).is_some()
             && record.cells().any(is_marker)
+    }
+}
+
+/// What was found where a header was looked for.
+enum Looked {
+    /// The first row with enough names that are known.
+    Found(SheetRow),
+    /// None has.
+    None {
+        first: SheetRow,
+        /// How many names of the first row are known.
+        known: usize,
+        /// The first of those with the most texts.
+        widest: SheetRow,
+    },
+}
+
+fn look(
+    rows: &mut SheetRows,
+    is_known: impl Fn(&str) -> bool,
+    known_min: usize,
+) -> Result<Looked, Error> {
+    let texts = |row: &SheetRow| {
+        let said = row.cells.iter().filter(|cell| !cell.text.trim().is_empty());
+        said.count()
+    };
+    let mut best: Option<(SheetRow, usize, SheetRow)> = None;
+    for _ in 0..HEADER_ROWS_MAX {
+        let Some(row) = rows.next()? else { break };
+        let known = row.cells.iter().filter(|cell| is_known(&cell.text)).count();
+        if known >= known_min {
+            return Ok(Looked::Found(row));
+        }
+        match &mut best {
+            None => best = Some((row.clone(), known, row)),
+            Some((_, _, widest)) if texts(&row) > texts(widest) => *widest = row,
+            Some(_) => {}
+        }
+    }
+    match best {
+        Some((first, known, widest)) => Ok(Looked::None {
+            first,
+            known,
+            widest,
+        }),
+        None => Err(Error::Empty),
     }
 }
 
@@ -199,18 +238,8 @@ pub(in crate::intake) fn header(
     is_known: impl Fn(&str) -> bool,
     known_min: usize,
 ) -> Result<SheetRow, Error> {
-    let mut first = None;
-    for _ in 0..HEADER_ROWS_MAX {
-        let Some(row) = rows.next()? else { break };
-        let known = row.cells.iter().filter(|cell| is_known(&cell.text));
-        if known.count() >= known_min {
-            return unmerged(rows, row);
-        }
-        first.get_or_insert(row);
-    }
-    match first {
-        Some(row) => unmerged(rows, row),
-        None => Err(Error::Empty),
+    match look(rows, is_known, known_min)? {
+        Looked::Found(row) | Looked::None { first: row, .. } => unmerged(rows, row),
     }
 }
 

@@ -261,6 +261,108 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
 }
 
 #[test]
+fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
+    let layout = Layout {
+        total: Some(Total {
+            column: name("Emp No"),
+            marker: "Total".to_owned(),
+        }),
+        skip: vec![Condition {
+            column: name("Emp No"),
+            values: vec!["Prepared by: *".to_owned()],
+        }],
+        ..payroll()
+    };
+    let good = "2 E1 KES 50.00 to 254712345678 A B";
+    let behind = "has a row behind the one with the sum, which is line 3 and the last one, as layout payroll-1 has it";
+    let stray = format!("4: {behind}; it says neither whom to pay nor how much");
+    let payment = format!("4: {behind}");
+    for (row, expected) in [
+        (
+            "Prepared by: J. Mwangi,,,,,",
+            "4 skipped by layout payroll-1: no payment where \"Emp No\" is \"Prepared by: *\"",
+        ),
+        (
+            ",,,,,checked",
+            "4 skipped by layout payroll-1: no payment behind the sum, and empty in all columns that are read",
+        ),
+        ("Approved by: A. Otieno,,,,,", stray.as_str()),
+        (",,,Ann,,", &stray),
+        ("E2,0712345679,,C,D,M", &payment),
+        (",,50,,,", &payment),
+        (",,x,,,", &payment),
+        // To be skipped is no excuse for what may be a payment.
+        ("Prepared by: J. Mwangi,0712345679,,,,", &payment),
+        ("Prepared by: J. Mwangi,,70,,,", &payment),
+        ("E2,0712345679,50", &payment),
+    ] {
+        let file = format!("{HEADER}\nE1,0712345678,50,A,B,F\nTOTAL,,50,,,\n{row}\n");
+        assert_told(&file, &layout, &[good, expected]);
+        // The sum is compared, whatever stands behind it.
+        let file = file.replace("TOTAL,,50", "TOTAL,,51");
+        let told = told(&file, &layout);
+        assert!(
+            told[1].contains("add up to 51, and they add up to 50"),
+            "{told:?}"
+        );
+    }
+    let file =
+        format!("{HEADER}\nE1,0712345678,50,A,B,F\nTOTAL,,50,,,\nApproved by: A. Otieno,,,,,\n");
+    let error = reader(&file, &layout)
+        .unwrap()
+        .find_map(Result::err)
+        .unwrap();
+    assert_eq!(
+        error.hint().unwrap(),
+        "if it is no payment, as a signature, say so in a layout of your own: \"Emp No\" = [\"Approved by: A. Otieno\"] in its table skip; \
+         a * in the text stands for anything. Otherwise move the sum to the end"
+    );
+}
+
+#[test]
+fn a_sum_that_the_layout_does_not_know_is_an_error_that_says_how() {
+    let sum = "3: looks like the sum of the rows above. If it is, say so in a layout under another name: [layouts.NAME.total] with column = \"Emp No\" \
+               and marker = \"Grand Total:\"; the sum is compared then, and not paid";
+    let file = |row: &str| format!("{HEADER}\nE1,0712345678,50,A,B,F\n{row}\n");
+    let told_of = |row: &str| told(&file(row), &payroll());
+    assert_eq!(told_of("Grand Total:,,50,,,")[1], sum);
+    // Somebody of that name is paid, and one with a mistake is told of that alone.
+    assert_eq!(
+        told_of("E2,0712345679,50,Sum,Total,F")[1],
+        "3 E2 KES 50.00 to 254712345679 Sum Total"
+    );
+    assert!(!told_of("E2,07123,50,Sum,Total,F")[1].contains("looks like"));
+}
+
+#[test]
+fn who_is_skipped_for_want_of_an_amount_is_said() {
+    let layout = Layout {
+        empty_amount: EmptyAmount::Skip,
+        ..payroll()
+    };
+    for (row, expected) in [
+        (
+            "E1,0712345678,,Ann,Were,F",
+            "2 skipped by layout payroll-1: no payment without an amount (reference \"E1\", \"Ann Were\")",
+        ),
+        (
+            ",0712345678,0,Ann,,F",
+            "2 skipped by layout payroll-1: no payment of an amount of zero (\"Ann\")",
+        ),
+        (
+            "E1,,,,,F",
+            "2 skipped by layout payroll-1: no payment without an amount (reference \"E1\")",
+        ),
+        (
+            ",,,,,F",
+            "2 skipped by layout payroll-1: no payment without an amount",
+        ),
+    ] {
+        assert_told(&format!("{HEADER}\n{row}\n"), &layout, &[expected]);
+    }
+}
+
+#[test]
 fn rows_without_a_header_are_told_by_their_places() {
     let at = |column: &str, at: usize| Source {
         taken: Taken::From {

@@ -66,7 +66,7 @@ pub const BUILT_IN: [(&str, &str); 11] = [
 ];
 
 /// What a layout's table may hold.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "like",
     "format",
     "written_from",
@@ -81,6 +81,7 @@ const KEYS: [&str; 22] = [
     "amount_factor",
     "amount_factor_column",
     "amount_signs",
+    "lost_zero",
     "empty_amount",
     "ignore",
     "columns",
@@ -304,6 +305,13 @@ fn single(
         }
         "amount_signs" => layout.amount_signs = texts(source, &name(), value)?,
         "amount_factor_column" => layout.factor_column = Some(place(source, &name(), value)?),
+        "lost_zero" => {
+            layout.restores_zero = match text(source, header, key, value)?.as_str() {
+                "error" => false,
+                "restore" => true,
+                _ => return Err(refused("\"error\" or \"restore\"")),
+            };
+        }
         "empty_amount" => {
             layout.empty_amount = match text(source, header, key, value)?.as_str() {
                 "error" => EmptyAmount::Error,
