@@ -21,6 +21,7 @@ use disburse::domain::{
     Amount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode, Timestamp, WireZone,
 };
 use disburse::ledger::Purpose;
+use disburse::ledger::schedule::Scheduled;
 use disburse::report::{BatchHeader, Entry, Load, StateName, Writer};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -107,6 +108,7 @@ fn write(rows: u64, dir: &Path) -> Outcome<()> {
         people: Vec::new(),
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        scheduled: Scheduled::default(),
         statements: Vec::new(),
     };
     let begun = Instant::now();

@@ -74,6 +74,8 @@ impl SheetCell {
         match self.odd? {
             Oddity::Date => (!takes_dates).then_some(DATE),
             Oddity::LostDigits => Some(LOST_DIGITS),
+            // What a format adds decides nothing: lines are told by texts, and amounts by their digits.
+            Oddity::Dressed => None,
             Oddity::Merged => Some(MERGED),
             Oddity::NotCalculated => Some(NOT_CALCULATED),
             Oddity::Calculated => (!takes_results).then_some(CALCULATED),
