@@ -22,8 +22,6 @@ pub const BANK_BATCH: &str = "bank-11";
 /// The day of the samples.
 pub const DAY: &str = "2026-11-28";
 
-/// Rows of the wallet's statement and the bank's, of those that the samples pay.
-const ROWS: usize = 40;
 /// This one is not in the statements.
 const MISSING: usize = 7;
 /// This one has another amount there.
@@ -66,7 +64,7 @@ pub fn all(refunds: &str, bank: &str, day: &str) -> Made<Vec<(&'static str, Vec<
     ])
 }
 
-/// Reads the first payments of a sample, under the identifiers that they have in a rehearsal.
+/// Reads the payments of a sample, under the identifiers that they have in a rehearsal.
 fn payments(csv: &str, batch: &str, recipient: &str) -> Made<Vec<Payment>> {
     let scheme = IdentifierScheme {
         originator: Originator::parse("sandbox")?,
@@ -75,21 +73,20 @@ fn payments(csv: &str, batch: &str, recipient: &str) -> Made<Vec<Payment>> {
     };
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let rows = reader.deserialize::<HashMap<String, String>>();
-    rows.take(ROWS)
-        .map(|row| {
-            let row = row?;
-            let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
-            let reference = Reference::parse(&cell("reference"))?;
-            let id = scheme.derive(&RowKey::Reference(&reference), 0);
-            Ok(Payment {
-                id: id.to_string(),
-                reference: reference.to_string(),
-                cents: cell("amount").replace('.', "").parse()?,
-                to: cell(recipient),
-                name: cell("customer_names"),
-            })
+    rows.map(|row| {
+        let row = row?;
+        let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
+        let reference = Reference::parse(&cell("reference"))?;
+        let id = scheme.derive(&RowKey::Reference(&reference), 0);
+        Ok(Payment {
+            id: id.to_string(),
+            reference: reference.to_string(),
+            cents: cell("amount").replace('.', "").parse()?,
+            to: cell(recipient),
+            name: cell("customer_names"),
         })
-        .collect()
+    })
+    .collect()
 }
 
 fn movements<'a>(payments: &'a [Payment], what: &str) -> Vec<Movement<'a>> {

@@ -34,7 +34,8 @@ struct Statement {
 
 struct Finding {
     what: &'static str,
-    payment: String,
+    reference: String,
+    id: String,
     line: String,
     amount: String,
     shown: String,
@@ -124,11 +125,10 @@ impl Finding {
             word(said, "matched").to_owned(),
         ];
         let shown: Vec<String> = shown.into_iter().filter(|part| !part.is_empty()).collect();
-        let named = [word(said, "reference"), word(said, "payer_transaction_id")];
-        let named: Vec<&str> = named.into_iter().filter(|part| !part.is_empty()).collect();
         Self {
             what: FindingKind::from_name(word(said, "finding")).map_or("", FindingKind::in_words),
-            payment: named.join(" "),
+            reference: word(said, "reference").to_owned(),
+            id: word(said, "payer_transaction_id").to_owned(),
             line: said["line"]
                 .as_u64()
                 .map_or_else(String::new, |line| line.to_string()),
@@ -147,21 +147,21 @@ impl Finding {
 <div class="group">
 <h3>{{ statement.title }}</h3>
 <p class="meaning">{{ statement.facts }} <small class="id">SHA-256 {{ statement.digest }}</small></p>
-<table class="rows">
+<table class="totals">
 <thead><tr><th>Found</th><th class="n">Count</th><th class="n">Amount</th></tr></thead>
 <tbody>
 {%- for (what, count, amounts) in statement.counts %}
-<tr><td>{{ what }}</td><td class="n">{{ count }}</td><td class="n">{{ amounts }}</td></tr>
+<tr><th scope="row">{{ what }}</th><td class="n">{{ count }}</td><td class="n">{{ amounts }}</td></tr>
 {%- endfor %}
 </tbody>
 </table>
 {%- if !statement.findings.is_empty() %}
 <details><summary>Findings that a person must look at</summary>
-<table class="rows">
-<thead><tr><th>Found</th><th class="n">Line</th><th>Payment</th><th class="n">Amount</th><th>In the statement</th></tr></thead>
+<table class="rows excepted">
+<thead><tr><th>Line</th><th>Payment</th><th>Found</th><th class="n">Amount</th><th>In the statement</th></tr></thead>
 <tbody>
 {%- for row in statement.findings %}
-<tr><td>{{ row.what }}</td><td class="n">{{ row.line }}</td><td>{{ row.payment }}</td><td class="n">{{ row.amount }}</td><td>{{ row.shown }}</td></tr>
+<tr><td>{{ row.line }}</td><td>{{ row.reference }} <small class="id">{{ row.id }}</small></td><td>{{ row.what }}</td><td class="n">{{ row.amount }}</td><td>{{ row.shown }}</td></tr>
 {%- endfor %}
 </tbody>
 </table>
