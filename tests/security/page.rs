@@ -9,6 +9,7 @@ use disburse::domain::{
     Timestamp, WireZone,
 };
 use disburse::ledger::Purpose;
+use disburse::ledger::schedule::Scheduled;
 use disburse::report::{BatchHeader, Entry, Load, StateName, Writer};
 
 /// Texts that would leave a mark on the page if one of them ran, wherever it stands.
@@ -152,6 +153,7 @@ fn write(dir: &Path, rows: u64) {
         people: Vec::new(),
         paid_twice: Vec::new(),
         paid_twice_count: 0,
+        scheduled: Scheduled::default(),
         statements: Vec::new(),
     };
     let mut writer = Writer::create(dir, header).unwrap();

@@ -197,5 +197,13 @@ pub(super) fn mixed() -> Vec<Entry<'static>> {
             note: "repeats line 2; withdrawn by ana on desk-7: “a duplicate”",
             ..Entry::default()
         },
+        Entry {
+            line: 14,
+            reference: "TOTAL",
+            money: Some(money(9_000_000, "KES")),
+            state: StateName::Skipped,
+            note: "skipped by layout staff-1: no payment where \"No\" is \"TOTAL\"",
+            ..Entry::default()
+        },
     ]
 }

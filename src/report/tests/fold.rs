@@ -25,7 +25,12 @@ fn every_state_is_one_bucket() {
     for state in StateName::ALL {
         assert_eq!(reconciliation.state(state).count, 1, "{state}");
     }
-    assert_eq!(reconciliation.total().count, 12);
+    assert_eq!(reconciliation.total().count, 13);
+    assert_eq!(
+        reconciliation.state(StateName::Skipped).amounts,
+        Totals::default(),
+        "whatever stands in its cells, it is no payment"
+    );
     assert_eq!(reconciliation.open().count, 6);
     assert!(reconciliation.adds_up() && !reconciliation.finished());
     assert!(fold(&[paid(1)]).finished());
@@ -169,6 +174,7 @@ fn exceptions_come_by_urgency_then_code() {
         ("unpriced", None, 1),
         ("cancelled", None, 1),
         ("withdrawn", None, 1),
+        ("skipped", None, 1),
     ];
     assert_eq!(found, expected);
 }
@@ -227,7 +233,8 @@ proptest! {
 
         // The states partition the entries, and together with the rejected lines the control totals cover them.
         let mut amounts = Totals::default();
-        entries.iter().filter_map(|entry| entry.money).for_each(|money| amounts.add(money));
+        let payments = entries.iter().filter(|entry| entry.state != StateName::Skipped);
+        payments.filter_map(|entry| entry.money).for_each(|money| amounts.add(money));
         prop_assert_eq!(reconciliation.total().count, entries.len() as u64);
         prop_assert_eq!(&reconciliation.total().amounts, &amounts);
         let mut control = reconciliation.control();
