@@ -13,6 +13,7 @@ use super::binding::{Binding, Bound};
 use super::decimal::{Decimal, Numbers};
 use super::definition::{EmptyAmount, Factor, Source, Taken, marked};
 use super::pattern::{ANY, is_value};
+use crate::ledger::likeness;
 
 /// Values of a layout that one error repeats.
 const VALUES_SHOWN: usize = 6;
@@ -210,9 +211,24 @@ impl Binding {
         };
         match source.values.is_empty() {
             true if source.column == "amount" => self.amount(row, &text),
+            true if source.column == "reference" => self.reference(text).into(),
             true => text.into(),
             false => self.value(source, text),
         }
+    }
+
+    /// Puts the period behind a reference.
+    // One that a spreadsheet has damaged stays as it is, so that it is told.
+    fn reference(&self, mut text: String) -> String {
+        if let Some(period) = self.period()
+            && !text.is_empty()
+            && damage::of_digits(&text).is_none()
+            && likeness::oddity(&text).is_none()
+        {
+            text.push('-');
+            text.push_str(period);
+        }
+        text
     }
 
     /// Says what the layout says for a value.

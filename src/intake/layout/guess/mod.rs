@@ -12,7 +12,7 @@ use super::super::sample::Sample;
 use super::definition::{EmptyAmount, HeaderAt, Layout, Place, Source, Taken, Total};
 pub use columns::ColumnGuess;
 use columns::{Columns, header_of};
-use forms::{part_of_name, without_currency};
+use forms::{names_people, part_of_name, without_currency};
 pub use given::Given;
 use written::Comment;
 
@@ -77,6 +77,9 @@ impl Guess {
         }
         if let Some(at) = guess.position("msisdn") {
             guess.zeros(&columns, at, given);
+        }
+        if let Some(at) = guess.position("reference") {
+            guess.people(&columns.names[at]);
         }
         guess.service(&columns, given);
         guess.lacking();
@@ -207,6 +210,23 @@ impl Guess {
         self.comments.push(Comment::below_name(vec![
             format!("{text}."),
             "lost_zero puts it back where the number is valid with it and nothing else can be meant; without the line such numbers are errors.".to_owned(),
+        ]));
+    }
+
+    /// Says what follows from references that are those of people, and not of payments.
+    fn people(&mut self, header: &str) {
+        if !names_people(header) {
+            return;
+        }
+        self.notes.push(format!(
+            "{header:?} seems to name people, and not payments: next month's file has the same references, and its rows are refused as repeats within \
+             repeats.window of this one. With period = \"required\" in the layout, each load says --period 2026-12, or whichever it pays, and that \
+             is a part of each reference"
+        ));
+        self.comments.push(Comment::below_name(vec![
+            format!("{header:?} seems to name people: with the next line, each load says --period 2026-12, or whichever it pays, which is a part of"),
+            "each reference then. Without it, the same references within repeats.window are repeats, and refused.".to_owned(),
+            "period = \"required\"".to_owned(),
         ]));
     }
 
