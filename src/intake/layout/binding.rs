@@ -416,6 +416,11 @@ fn lacking(layout: &Layout, missing: &[&'static str]) -> Error {
             has_default.join(" and ")
         ),
     };
+    let pays_bank = layout.source("bank_account_number").is_some();
+    let bank = match pays_bank && missing.contains(&"msisdn") {
+        true => "; a payment to a bank account needs none where the profile says bank_msisdn",
+        false => "",
+    };
     refused(
         format!(
             "cannot be read by layout {}, which takes no {} from anywhere",
@@ -423,7 +428,7 @@ fn lacking(layout: &Layout, missing: &[&'static str]) -> Error {
             missing.join(" and no ")
         ),
         format!(
-            "in a layout of your own that is like it, name the column in columns or the value in constants{default}"
+            "in a layout of your own that is like it, name the column in columns or the value in constants{default}{bank}"
         ),
     )
 }

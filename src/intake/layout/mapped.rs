@@ -13,7 +13,6 @@ use super::binding::{Binding, Bound};
 use super::decimal::{Decimal, Numbers};
 use super::definition::{EmptyAmount, Factor, Source, Taken, marked};
 use super::pattern::{ANY, is_value};
-use crate::ledger::likeness;
 
 /// Values of a layout that one error repeats.
 const VALUES_SHOWN: usize = 6;
@@ -223,7 +222,6 @@ impl Binding {
         if let Some(period) = self.period()
             && !text.is_empty()
             && damage::of_digits(&text).is_none()
-            && likeness::oddity(&text).is_none()
         {
             text.push('-');
             text.push_str(period);
