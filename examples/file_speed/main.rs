@@ -26,7 +26,7 @@ use disburse::domain::{
     Amount, BatchName, ControlTotals, Country, Currency, Money, Originator, ServiceCode, Timestamp,
     WireZone,
 };
-use disburse::intake::{BookCell, Options, Reader, Row, Rules, TextBook};
+use disburse::intake::{BookCell, NEW_SHEET, Options, Reader, Row, Rules, TextBook};
 use disburse::ledger::Purpose;
 use disburse::ledger::schedule::Scheduled;
 use disburse::report::{BatchHeader, Entry, Load, StateName, Writer};
@@ -91,7 +91,7 @@ fn number(row: u64) -> String {
 
 fn write(rows: u64, dir: &str) -> Outcome<()> {
     let begun = Instant::now();
-    let mut book = TextBook::create(File::create(Path::new(dir).join("rows.xlsx"))?)?;
+    let mut book = TextBook::create(File::create(Path::new(dir).join("rows.xlsx"))?, NEW_SHEET)?;
     book.write_row(COLUMNS.map(BookCell::Text))?;
     for row in 1..=rows {
         let (reference, msisdn) = (format!("EMP-{row:07}"), number(row));

@@ -8,6 +8,9 @@ use super::text::quoted;
 
 use crate::domain::{Instruction, Money, Unpriced};
 
+/// The kind of mistake that the example row of a template is.
+pub(super) const EXAMPLE: &str = "example";
+
 /// One row of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
@@ -143,6 +146,12 @@ impl BadRow {
             Some(_) => &[],
             None => &self.raw,
         }
+    }
+
+    /// Returns whether it is the example of a template, which nobody meant: it is not to be mended, and not to be set aside either.
+    #[must_use]
+    pub fn is_example(&self) -> bool {
+        self.errors.iter().any(|error| error.code == EXAMPLE)
     }
 
     /// Returns whether what stands in a column is what somebody has written there, and not what a spreadsheet has made of it.

@@ -21,7 +21,7 @@ use crate::domain::{
 use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::likeness;
 
-use super::bad::BadRow;
+use super::bad::{self, BadRow};
 use super::columns::{ColumnMap, Field};
 use super::damage;
 use super::odd_cells;
@@ -232,7 +232,7 @@ impl Checker {
         }
         if template::is_example(record) {
             let mut only = Findings::empty(record);
-            only.add(Field::Reference, EXAMPLE_LEFT.to_owned());
+            only.add_as(Field::Reference, bad::EXAMPLE, EXAMPLE_LEFT.to_owned());
             // What it says of money was never meant.
             return Err(Box::new(bad_row(layout, record, only, None)));
         }

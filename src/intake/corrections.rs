@@ -8,7 +8,7 @@ use super::columns::RAW;
 use super::names::same;
 use super::oddity::Oddity;
 use super::reader::Form;
-use super::text_book::{BookCell, TextBook};
+use super::text_book::{BookCell, NEW_SHEET, TextBook};
 use crate::domain::ServiceCode;
 use crate::ledger::shield::shielded_in;
 
@@ -47,7 +47,7 @@ impl<W: Write + Seek> Corrections<W> {
     /// # Errors
     /// What the output reports.
     pub fn create_book(output: W, form: &Form) -> io::Result<Self> {
-        let book = TextBook::create(output)?;
+        let book = TextBook::create(output, form.sheet.as_deref().unwrap_or(NEW_SHEET))?;
         Self::begin(Sink::Book(Box::new(book)), form)
     }
 

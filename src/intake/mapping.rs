@@ -51,6 +51,7 @@ impl Mapping {
             }
             return Ok(false);
         }
+        self.binding.look_at_dates(row);
         if let Some(sum) = self.sum.as_ref().filter(|sum| sum.line().is_some()) {
             let was_skipped = match outcome {
                 Mapped::Skipped(reason) => Some(reason),
@@ -106,7 +107,16 @@ impl Mapping {
             rows => Some(format!("{rows} rows above the header left out")),
         };
         let sum = self.sum.as_ref().and_then(Sum::note);
-        above.into_iter().chain(sum).collect()
+        let period = self.binding.period().map(|period| {
+            format!("the period {period} stands behind each reference, and is a part of it")
+        });
+        let dates = self.binding.unread_dates();
+        above
+            .into_iter()
+            .chain(sum)
+            .chain(period)
+            .chain(dates)
+            .collect()
     }
 
     /// Says at the end of the file whether all of it was there.

@@ -31,6 +31,7 @@ mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod offline;
 mod options;
+mod own_book;
 pub mod packed;
 mod pain;
 pub mod pdf;
@@ -60,13 +61,14 @@ pub use error::Error;
 pub use lines::{PlainText, SheetCell, SheetLine, SheetLines};
 pub use names::{plain as plain_name, same as same_name};
 pub use options::{Format, Options};
+pub use own_book::is_own_book_without;
 pub use raw::Unread;
 pub use reader::{BadPlaces, Form, Reader, raw_rows, raw_rows_of};
 pub use rules::{Documents, Rules, ServiceRule, WireRules};
 pub use sample::{Sample, sample, sample_workbook, workbook_rows};
 pub use sheet::{Hiding, SheetOptions, is_workbook};
 pub use signature::check_text as refuse_foreign;
-pub use text_book::{BookCell, TextBook};
+pub use text_book::{BookCell, NEW_SHEET, TextBook};
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;

@@ -40,8 +40,8 @@ pub struct Form {
     pub labels: BTreeMap<String, String>,
     /// The layout that its columns are read by.
     pub layout: Option<String>,
-    /// It is a sheet of a workbook.
-    pub is_sheet: bool,
+    /// The name of the sheet, where it is one of a workbook.
+    pub sheet: Option<String>,
 }
 
 /// Reads a batch file row by row.
@@ -246,7 +246,10 @@ impl Reader {
                 .mapping
                 .as_ref()
                 .map(|mapping| mapping.binding.name().to_owned()),
-            is_sheet: matches!(self.rows, Rows::Sheet(_)),
+            sheet: match &self.rows {
+                Rows::Sheet(table) => Some(table.sheet().to_owned()),
+                _ => None,
+            },
         }
     }
 

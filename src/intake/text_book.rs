@@ -19,25 +19,38 @@ pub enum BookCell<'a> {
     Number(&'a str),
 }
 
+/// What new workbooks call their sheet.
+pub const NEW_SHEET: &str = "Sheet1";
+
 /// A workbook with one sheet, in memory that does not grow with its rows.
 pub struct TextBook<W: Write + Seek> {
     book: Book<W>,
     has_header: bool,
 }
 
+/// Returns the name of a sheet, or that which new workbooks give to theirs where spreadsheet programs would refuse it.
+fn fitting(name: &str) -> &str {
+    let is_refused = |c: char| c.is_control() || r"[]:*?/\".contains(c);
+    let fits = (1..=31).contains(&name.encode_utf16().count())
+        && !name.contains(is_refused)
+        && !name.starts_with('\'')
+        && !name.ends_with('\'');
+    if fits { name } else { NEW_SHEET }
+}
+
 impl<W: Write + Seek> TextBook<W> {
-    /// Begins one.
+    /// Begins one, whose sheet is called so where spreadsheet programs take that for a name.
     ///
     /// # Errors
     /// What the output reports.
-    pub fn create(output: W) -> io::Result<Self> {
+    pub fn create(output: W, sheet: &str) -> io::Result<Self> {
         let mut book = Book::new(output);
         let look = Look {
             widths: vec![WIDTH; COLUMNS],
             is_list: false,
             amount: None,
         };
-        book.begin_sheet("Sheet1", &look)?;
+        book.begin_sheet(fitting(sheet), &look)?;
         Ok(Self {
             book,
             has_header: false,

@@ -33,7 +33,7 @@ fn cases() -> Vec<Case> {
             "unknown.csv",
             text(format!("{head},narations\n{row},x\n")),
             "unknown.csv: has an unknown column \"narations\" (did you mean \"narration\"?)",
-            "rename it, or map it in [columns]; further members of extraData are named extra.NAME",
+            "rename it, or map it in [columns]; further members of extraData are named extra.NAME\nis it a file of another program? disburse layout guess unknown.csv says what its columns seem to be, and proposes a layout to read it by",
         ),
         (
             "doubled.csv",
@@ -45,7 +45,7 @@ fn cases() -> Vec<Case> {
             "missing.csv",
             text("msisdn,service_code\n254712345678,B2C_MPESA\n".into()),
             "missing.csv: has no column amount",
-            "every row needs it; the first line must hold the names of the columns",
+            "every row needs it; the first line must hold the names of the columns\nis it a file of another program? disburse layout guess missing.csv says what its columns seem to be, and proposes a layout to read it by",
         ),
         (
             "gzip.csv",
@@ -92,6 +92,15 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// What is printed: the error, and its hints, one in a line.
+fn lines(error: &str, hints: &str) -> Vec<String> {
+    let hints = hints.split('\n').map(|hint| format!("hint: {hint}"));
+    [format!("error: {error}")]
+        .into_iter()
+        .chain(hints)
+        .collect()
+}
+
 #[test]
 fn each_is_named_and_leaves_an_existing_journal_as_it_was() {
     let mut desk = Desk::loaded();
@@ -110,11 +119,9 @@ fn each_is_named_and_leaves_an_existing_journal_as_it_was() {
                 );
                 assert!(said.err.contains(hint), "{}", said.err);
             } else {
-                desk.refuses(
-                    command,
-                    2,
-                    &[&format!("error: {error}"), &format!("hint: {hint}")],
-                );
+                let lines = lines(error, hint);
+                let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+                desk.refuses(command, 2, &lines);
             }
         }
     }
@@ -129,7 +136,8 @@ fn a_file_of_another_kind_makes_no_journal() {
             continue;
         }
         desk = desk.file(name, content);
-        let lines = [&*format!("error: {error}"), &format!("hint: {hint}")];
+        let lines = lines(error, hint);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         desk.refuses(&["load", name, "--batch", "n", "--sandbox"], 2, &lines);
         desk.refuses(&["pay", name, "--batch", "n", "--sandbox"], 2, &lines);
     }

@@ -31,6 +31,7 @@ mod orders;
 mod output;
 mod own_files;
 mod packed;
+mod payroll;
 mod people;
 mod readings;
 mod reconcile;

@@ -77,6 +77,9 @@ pub(in crate::cli) struct FileArguments {
     /// How the columns of another program's file are read: a name of `disburse layout list`
     #[arg(long, value_name = "NAME")]
     pub layout: Option<String>,
+    /// The period that the file pays, as 2026-12, behind each reference: where the layout says period = "required"
+    #[arg(long, value_name = "PERIOD")]
+    pub period: Option<String>,
     /// The sheet of a workbook [default: the one that has data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,

@@ -240,6 +240,7 @@ fn rows(
         format: None,
         encoding: Some(encoding.name().to_owned()),
         layout: None,
+        period: None,
         service: None,
         allow_equal_rows: false,
         expect_count: None,

@@ -42,6 +42,7 @@ pub(in crate::cli) async fn pay_and_probe(
         format: None,
         encoding: None,
         layout: arguments.layout.clone(),
+        period: None,
         sheet: None,
         hidden: None,
         formulas: None,

@@ -13,7 +13,7 @@ use crate::cli::named;
 use crate::cli::session::sandbox_flag;
 use crate::cli::terminal::output;
 use crate::domain::{BankAccount, BatchName, Instruction, PaymentKind};
-use crate::intake::{BookCell, COLUMNS, TextBook, unread_advice};
+use crate::intake::{BookCell, COLUMNS, NEW_SHEET, TextBook, unread_advice};
 use crate::journal::{Linked, PaymentRecord, RejectedRow};
 use crate::ledger::Purpose;
 use crate::ledger::correction::RejectedName;
@@ -206,7 +206,7 @@ impl FailedRows {
             self.writer = Some(writer);
             if self.from_workbook {
                 let file = NamedTempFile::new_in(dir).map_err(failed)?;
-                let mut book = TextBook::create(file).map_err(failed)?;
+                let mut book = TextBook::create(file, NEW_SHEET).map_err(failed)?;
                 book.write_row(columns().chain(SAID).map(BookCell::Text))
                     .map_err(failed)?;
                 self.book = Some(book);

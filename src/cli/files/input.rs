@@ -97,9 +97,13 @@ impl Input {
         arguments: &FileArguments,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let layout = match &arguments.layout {
-            Some(name) => Some(layouts::find(name, settings)?),
-            None => None,
+        let period = arguments.period.as_deref();
+        let layout = match (&arguments.layout, period) {
+            (Some(name), period) => {
+                Some(layouts::of_period(layouts::find(name, settings)?, period)?)
+            }
+            (None, None) => None,
+            (None, Some(period)) => return Err(layouts::without_layout(period)),
         };
         Self::opened(arguments, settings, layout, None)
     }
@@ -179,6 +183,14 @@ impl Input {
         };
         // A format that was named is the one that is read.
         input.is_workbook = format.is_none() && intake::is_workbook(input.reopened()?);
+        if input.is_workbook
+            && arguments.sheet.is_none()
+            && let Some(sheet) = &input.options.sheet.sheet
+            && intake::is_own_book_without(input.reopened()?, sheet)
+        {
+            // The sheet that the layout names is that of the file in which the rows came.
+            input.options.sheet.sheet = None;
+        }
         if input.is_workbook && arguments.corrections.is_none() {
             input.corrections = corrections_path(&arguments.file, "xlsx");
         }
@@ -301,7 +313,7 @@ impl Input {
                 .map_err(|error| Error::of_file(&name, &error))?;
             let mistakes = Mistakes::of(&name, objects)?.labelled(reader.form().labels);
             let mut form = reader.form();
-            form.is_sheet &= !as_csv;
+            form.sheet = form.sheet.filter(|_| !as_csv);
             let mut reading = feed((reader, form), &sender, &name, (&folder, batch), mistakes)?;
             reading.notes.splice(0..0, notes);
             Ok(reading)
@@ -561,9 +573,9 @@ fn stage(
 ) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
     let make = || {
         let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
-        match form.is_sheet {
-            true => Corrections::create_book(file, form),
-            false => Corrections::create(file, form),
+        match form.sheet {
+            Some(_) => Corrections::create_book(file, form),
+            None => Corrections::create(file, form),
         }
     };
     make().map_err(|error| unwritable(folder, &error))
@@ -604,6 +616,15 @@ fn feed(
         match row {
             Row::Good(instruction) => block.push(LoadRow::Valid(instruction)),
             Row::Unpriced(row) => block.push(LoadRow::Unpriced(row)),
+            // Set aside, it would be a row to be mended and paid.
+            Row::Bad(row) if row.is_example() && batch.is_some() => {
+                let told = row.errors.first().map(ToString::to_string);
+                return Err(Error::refused(format!(
+                    "{name}:{}; nothing was loaded",
+                    told.unwrap_or_default()
+                ))
+                .hint("remove the row, and load the file again; --on-error skip sets rows aside that may be mended, and this is none"));
+            }
             Row::Bad(row) => {
                 let rejected = rejected(&row, &reading.form);
                 let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);

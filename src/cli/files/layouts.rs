@@ -2,7 +2,7 @@
 
 use crate::cli::Error;
 use crate::cli::config::{BUILT_IN_LAYOUTS, Settings, built_in_layout, one_of};
-use crate::intake::layout::{Factor, Layout};
+use crate::intake::layout::{Factor, Layout, Period};
 use crate::statement::Terms;
 
 /// Services that one sentence names.
@@ -97,5 +97,82 @@ fn services_text(settings: &Settings) -> String {
         0 => String::new(),
         1..=SERVICES_SHOWN => format!(", one of {}", names.join(", ")),
         _ => format!(", one of {} and others", names[..SERVICES_SHOWN].join(", ")),
+    }
+}
+
+/// What a period looks like.
+const PERIOD: &str = "expected a year and a month, such as 2026-12, and behind it what tells several of a month apart, such as 2026-12-bonus";
+
+/// Returns a layout with the period that its file pays behind each reference, where it asks for one.
+pub(in crate::cli) fn of_period(mut layout: Layout, said: Option<&str>) -> Result<Layout, Error> {
+    let name = &layout.name;
+    match (&layout.period, said) {
+        (Period::Open, Some(period)) if is_period(period) => {
+            layout.period = Period::Given(period.to_owned());
+            Ok(layout)
+        }
+        (Period::Open, Some(period)) => {
+            Err(Error::refused(format!("--period {period}: {PERIOD}")))
+        }
+        (Period::Open, None) => Err(Error::refused(format!(
+            "--layout {name}: its references are those of people, and the period that the file pays is a part of each; it was not said"
+        ))
+        .hint("add --period with the month that the file pays, such as --period 2026-12, and the same one whenever it is loaded again; nothing was read")),
+        (_, Some(period)) => Err(Error::refused(format!(
+            "--period {period}: layout {name} puts no period behind its references"
+        ))
+        .hint("leave --period out; or say period = \"required\" in a layout under another name")),
+        (_, None) => Ok(layout),
+    }
+}
+
+/// Refuses a period where no layout puts it anywhere.
+pub(in crate::cli) fn without_layout(period: &str) -> Error {
+    Error::refused(format!(
+        "--period {period}: the file is read by its own columns, and its references are taken as they are"
+    ))
+    .hint("leave --period out, or name a layout with --layout")
+}
+
+fn is_period(text: &str) -> bool {
+    let mut parts = text.splitn(3, '-');
+    let digits = |part: &str, count: usize| {
+        part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let year = parts.next().is_some_and(|part| digits(part, 4));
+    let month = parts.next().is_some_and(|part| {
+        digits(part, 2)
+            && part
+                .parse()
+                .is_ok_and(|month: u8| (1..=12).contains(&month))
+    });
+    let rest = parts.next().is_none_or(|part| {
+        (1..=12).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    year && month && rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_a_month_and_what_tells_several_apart() {
+        for (text, expected) in [
+            ("2026-12", true),
+            ("2026-12-bonus", true),
+            ("2026-12-15", true),
+            ("2026-13", false),
+            ("2026-00", false),
+            ("26-12", false),
+            ("2026", false),
+            ("2026-12-", false),
+            ("2026-12-a b", false),
+            ("2026-12-a-b", false),
+            ("12/2026", false),
+            ("", false),
+        ] {
+            assert_eq!(is_period(text), expected, "{text}");
+        }
     }
 }

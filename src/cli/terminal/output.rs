@@ -22,7 +22,7 @@ struct Carried {
 
 /// Commands that read a batch file, and what of their options the next one needs too: a row without a service takes this one.
 const FILE_COMMANDS: [&str; 3] = ["check", "load", "pay"];
-const FILE_OPTIONS: [&str; 2] = ["--service", "--layout"];
+const FILE_OPTIONS: [&str; 3] = ["--service", "--layout", "--period"];
 
 /// What the next command needs as well, where this one was given it.
 const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];

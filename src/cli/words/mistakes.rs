@@ -314,6 +314,7 @@ fn hint(code: &str) -> &'static str {
     match code {
         "missing" => "give the cell a value",
         "shape" => "write the row with the cells that the header names",
+        "example" => "remove the row, and check the file again",
         "unpayable" => "pay this row elsewhere, and remove it here",
         "forbidden_character" => "type the text anew",
         "repeated_reference" => "give every row a reference of its own",

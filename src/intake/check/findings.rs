@@ -119,6 +119,11 @@ impl Findings {
         self.push(Some(field.name().to_owned()), message);
     }
 
+    /// Adds an error of a kind of its own, unless the column has one.
+    pub(super) fn add_as(&mut self, field: Field, code: &'static str, message: String) {
+        self.record(Some(field.name().to_owned()), code, message, None);
+    }
+
     /// Adds an error about a column by its name, unless the column has one.
     pub(super) fn push(&mut self, column: Option<String>, message: String) {
         self.record(column, "invalid", message, None);

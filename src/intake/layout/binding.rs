@@ -10,7 +10,10 @@ use super::super::rules::Rules;
 use super::super::suggest::nearest;
 use super::super::text::quoted;
 use super::super::{COLUMNS, Error};
-use super::definition::{Condition, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken};
+use super::dates;
+use super::definition::{
+    Condition, Factor, FileKind, HeaderAt, Layout, Period, Place, Source, Taken,
+};
 use super::total::is_marker;
 
 /// Columns of a file that this program has written to be mended: they are taken as they stand.
@@ -61,6 +64,8 @@ pub(in super::super) struct Binding {
     /// Rows of a file without a header may be shorter, and longer where others are ignored.
     pub(super) is_bare: bool,
     is_ours: bool,
+    /// Columns that are left out and seem to say when a payment is to be made, each with the rows that say so.
+    unread_dates: Vec<(usize, u64)>,
 }
 
 impl Binding {
@@ -104,6 +109,7 @@ impl Binding {
             is_bare,
             is_ours: head.is_ours,
             header: Vec::new(),
+            unread_dates: Vec::new(),
         };
         for skip in &layout.skip {
             let at = finder.need(&skip.column, "skip")?;
@@ -120,6 +126,14 @@ impl Binding {
             .filter(|at| finder.header[*at].is_empty() && !used.contains(at))
             .collect();
         finder.unknown(&used, &binding.kept)?;
+        if layout.kind == FileKind::Table && layout.source("not_before").is_none() {
+            let is_left_out = |at: &usize| !used.contains(at) && !binding.kept.contains(at);
+            binding.unread_dates = (0..finder.header.len())
+                .filter(is_left_out)
+                .filter(|at| dates::is_of_payment(&finder.header[*at]))
+                .map(|at| (at, 0))
+                .collect();
+        }
         binding.header = finder.header;
         let mut map = ColumnMap::of_names(binding.own_names())?;
         map.restores_zero = layout.restores_zero;
@@ -167,6 +181,14 @@ impl Binding {
     /// Returns the layout's name.
     pub(in super::super) fn name(&self) -> &str {
         &self.layout.name
+    }
+
+    /// Returns what stands behind each reference, and is no part of the file.
+    pub(in super::super) fn period(&self) -> Option<&str> {
+        match &self.layout.period {
+            Period::Given(period) => Some(period),
+            Period::None | Period::Open => None,
+        }
     }
 
     /// Returns how many cells a row has.
@@ -267,6 +289,30 @@ impl Binding {
             .iter()
             .filter(is_of)
             .map(|bound| self.source(bound).column.as_str())
+    }
+
+    /// Counts the rows that seem to say when they are to be paid, in columns that are left out.
+    pub(in super::super) fn look_at_dates(&mut self, row: &Record) {
+        for (at, rows) in &mut self.unread_dates {
+            let cell = row.cell(*at);
+            *rows += u64::from(cell.chars().any(|c| c.is_ascii_digit()));
+        }
+    }
+
+    /// Says of each column that seems to say when to pay that nothing waits for it.
+    pub(in super::super) fn unread_dates(&self) -> impl Iterator<Item = String> {
+        let said = self.unread_dates.iter().filter(|(_, rows)| *rows > 0);
+        said.map(|(at, rows)| {
+            format!(
+                "column {} is not read by layout {}: {} in it, and no payment waits for it. In a layout of your own, not_before takes it",
+                self.place_text(*at),
+                self.layout.name,
+                match rows {
+                    1 => "1 row has a date".to_owned(),
+                    rows => format!("{rows} rows have dates"),
+                }
+            )
+        })
     }
 
     /// Returns whether a row says whom to pay, or how much.
@@ -370,6 +416,11 @@ fn lacking(layout: &Layout, missing: &[&'static str]) -> Error {
             has_default.join(" and ")
         ),
     };
+    let pays_bank = layout.source("bank_account_number").is_some();
+    let bank = match pays_bank && missing.contains(&"msisdn") {
+        true => "; a payment to a bank account needs none where the profile says bank_msisdn",
+        false => "",
+    };
     refused(
         format!(
             "cannot be read by layout {}, which takes no {} from anywhere",
@@ -377,7 +428,7 @@ fn lacking(layout: &Layout, missing: &[&'static str]) -> Error {
             missing.join(" and no ")
         ),
         format!(
-            "in a layout of your own that is like it, name the column in columns or the value in constants{default}"
+            "in a layout of your own that is like it, name the column in columns or the value in constants{default}{bank}"
         ),
     )
 }

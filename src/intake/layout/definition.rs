@@ -127,6 +127,17 @@ pub enum Factor {
     Open,
 }
 
+/// Whether the period for which a file pays stands behind its references: files that name people have the same ones each time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// References are taken as they are.
+    None,
+    /// Another one for each file, which is to be said with each load.
+    Open,
+    /// This one, such as `2026-12`.
+    Given(String),
+}
+
 /// What a row without an amount is; one of zero is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyAmount {
@@ -181,6 +192,8 @@ pub struct Layout {
     pub refuse: Vec<Refusal>,
     /// What a row without an amount is.
     pub empty_amount: EmptyAmount,
+    /// What stands behind each reference.
+    pub period: Period,
 }
 
 /// What is wrong with a layout.
@@ -218,6 +231,7 @@ impl Layout {
             skip: Vec::new(),
             refuse: Vec::new(),
             empty_amount: EmptyAmount::Error,
+            period: Period::None,
         }
     }
 
@@ -346,7 +360,7 @@ mod tests {
             ..sound()
         };
         assert_eq!(other.digest(), digest);
-        let changes: [fn(&mut Layout); 9] = [
+        let changes: [fn(&mut Layout); 11] = [
             |l| l.amount_signs.push("KSh".to_owned()),
             |l| l.numbers.decimal = Some(','),
             |l| l.header = HeaderAt::Row(2),
@@ -355,6 +369,8 @@ mod tests {
             |l| l.empty_amount = EmptyAmount::Skip,
             |l| l.factor = Factor::Open,
             |l| l.restores_zero = true,
+            |l| l.period = Period::Open,
+            |l| l.period = Period::Given("2026-12".to_owned()),
             // What earlier releases took for a text reads other rows since.
             |l| {
                 l.skip.push(Condition {

@@ -219,9 +219,23 @@ impl Binding {
         };
         match source.values.is_empty() {
             true if source.column == "amount" => self.amount(row, &bound.cells, &text),
+            true if source.column == "reference" => self.reference(text).into(),
             true => text.into(),
             false => self.value(source, text),
         }
+    }
+
+    /// Puts the period behind a reference.
+    // One that a spreadsheet has damaged stays as it is, so that it is told.
+    fn reference(&self, mut text: String) -> String {
+        if let Some(period) = self.period()
+            && !text.is_empty()
+            && damage::of_digits(&text).is_none()
+        {
+            text.push('-');
+            text.push_str(period);
+        }
+        text
     }
 
     /// Says what the layout says for a value.

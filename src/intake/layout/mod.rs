@@ -8,6 +8,7 @@
 //! what a load is: its name and digest are kept with it.
 
 mod binding;
+mod dates;
 mod decimal;
 mod definition;
 mod guess;
@@ -20,8 +21,8 @@ mod written;
 pub(super) use binding::{Binding, Head};
 pub use decimal::{Decimal, Numbers};
 pub use definition::{
-    Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Problem, Refusal, Source,
-    Taken, Total,
+    Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Period, Place, Problem, Refusal,
+    Source, Taken, Total,
 };
 pub use guess::{ColumnGuess, Given, Guess};
 pub(super) use mapped::Mapped;

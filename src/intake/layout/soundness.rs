@@ -5,7 +5,7 @@ use super::super::message_cells::NAMES;
 use super::super::names::{plain, same};
 use super::super::suggest::nearest;
 use super::definition::{
-    Factor, FileKind, HeaderAt, Layout, Place, Problem, Source, Taken, marked,
+    Factor, FileKind, HeaderAt, Layout, Period, Place, Problem, Source, Taken, marked,
 };
 use super::pattern;
 
@@ -86,6 +86,13 @@ impl Layout {
             if condition.values.is_empty() {
                 return problem("skip", "at least one value for each column");
             }
+        }
+        let taken = self.source("reference").map(|source| &source.taken);
+        if self.period != Period::None && !matches!(taken, Some(Taken::From { .. })) {
+            return problem(
+                "period",
+                "a reference among columns, behind which the period is to stand",
+            );
         }
         self.check_values()?;
         self.check_places()
@@ -260,7 +267,7 @@ mod tests {
     fn what_cannot_be_carried_out_is_said_with_its_key() {
         assert_eq!(sound().check(), Ok(()));
         type Case = (&'static str, &'static str, fn(&mut Layout));
-        let table: [Case; 17] = [
+        let table: [Case; 18] = [
             ("header", "a row", |l| l.header = HeaderAt::Row(0)),
             ("columns", "amount", |l| drop(l.columns.remove(0))),
             ("columns.amuont", "\"amount\"", |l| {
@@ -306,6 +313,9 @@ mod tests {
                     column: name("x"),
                     values: vec!["Prepared by: ".to_owned()],
                 })
+            }),
+            ("period", "a reference among columns", |l| {
+                l.period = Period::Open
             }),
             ("refuse", "for any text", |l| {
                 l.refuse.push(Refusal {

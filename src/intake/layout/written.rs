@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::sheet::Hiding;
 use super::definition::{
-    Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Place, Source, Taken,
+    Condition, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Period, Place, Source, Taken,
 };
 use super::pattern::{ANY, is_newer};
 
@@ -229,6 +229,11 @@ impl Layout {
         }
         if self.restores_zero {
             write("lost_zero", quoted("restore"));
+        }
+        match &self.period {
+            Period::None => {}
+            Period::Open => write("period", quoted("required")),
+            Period::Given(period) => write("period", quoted(period)),
         }
         if self.empty_amount == EmptyAmount::Skip {
             write("empty_amount", quoted("skip"));

@@ -7,7 +7,7 @@ use quick_xml::events::Event;
 use zip::ZipArchive;
 
 use super::super::Error;
-use super::admission::{Go, attribute, damaged, refused, walk};
+use super::admission::{self, Go, attribute, damaged, refused, walk};
 
 /// How a workbook is read; what it leaves open is refused where it matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,17 @@ pub(super) fn choose<R: Read + Seek>(
             "say with --sheet which one holds the payments",
         )),
     }
+}
+
+/// Returns whether a workbook has a sheet of this name.
+///
+/// # Errors
+/// It cannot be read.
+pub(in crate::intake) fn has_sheet<R: Read + Seek>(input: R, name: &str) -> Result<bool, Error> {
+    let mut archive = admission::archive(input)?;
+    admission::admit(&mut archive)?;
+    let sheets = sheets(&mut archive)?;
+    Ok(sheets.iter().any(|sheet| sheet.name == name))
 }
 
 fn named(sheets: &[Sheet]) -> String {

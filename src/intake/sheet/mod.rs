@@ -13,6 +13,7 @@ mod table;
 
 pub use admission::is_workbook;
 pub(super) use cell::letters;
+pub(super) use choice::has_sheet;
 pub use choice::{Hiding, SheetOptions};
 pub(super) use rows::SheetRows;
 pub(super) use table::{Table, fill, header, row_numbered};

@@ -134,6 +134,11 @@ impl Table {
         notes
     }
 
+    /// Returns the name of the sheet.
+    pub fn sheet(&self) -> &str {
+        &self.rows.sheet
+    }
+
     /// Names a cell, or a row of the sheet.
     pub fn place(&self, row: u64, column: Option<usize>) -> String {
         match column {

@@ -521,8 +521,8 @@ fn rows_that_are_no_payments_are_told_with_their_reason() {
         &[
             "2 E1 KES 50.00 to 254712345678 A B",
             "3 skipped by layout payroll-1: no payment where \"Gender\" is \"On hold\"",
-            "4 skipped by layout payroll-1: no payment without an amount",
-            "5 skipped by layout payroll-1: no payment of an amount of zero",
+            "4 skipped by layout payroll-1: no payment without an amount (reference \"E3\", \"C D\")",
+            "5 skipped by layout payroll-1: no payment of an amount of zero (reference \"E4\", \"C D\")",
             "6: column \"Net Pay\" (amount): must not be negative (\"-1\")",
         ],
     );

@@ -12,8 +12,8 @@ use crate::cli::config::Error;
 use crate::cli::config::value::kind::{named, quoted};
 use crate::cli::config::value::suggest;
 use crate::intake::layout::{
-    Condition, Decimal, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Numbers, Place, Refusal,
-    Source as Origin, Taken, Total,
+    Condition, Decimal, EmptyAmount, Factor, FileKind, HeaderAt, Layout, Numbers, Period, Place,
+    Refusal, Source as Origin, Taken, Total,
 };
 use crate::intake::{Encoding, Hiding, same_name};
 
@@ -66,7 +66,7 @@ pub const BUILT_IN: [(&str, &str); 11] = [
 ];
 
 /// What a layout's table may hold.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "like",
     "format",
     "written_from",
@@ -82,6 +82,7 @@ const KEYS: [&str; 23] = [
     "amount_factor_column",
     "amount_signs",
     "lost_zero",
+    "period",
     "empty_amount",
     "ignore",
     "columns",
@@ -305,6 +306,13 @@ fn single(
         }
         "amount_signs" => layout.amount_signs = texts(source, &name(), value)?,
         "amount_factor_column" => layout.factor_column = Some(place(source, &name(), value)?),
+        "period" => {
+            layout.period = match text(source, header, key, value)?.as_str() {
+                "none" => Period::None,
+                "required" => Period::Open,
+                _ => return Err(refused("\"required\" or \"none\"")),
+            };
+        }
         "lost_zero" => {
             layout.restores_zero = match text(source, header, key, value)?.as_str() {
                 "error" => false,

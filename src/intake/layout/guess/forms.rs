@@ -83,6 +83,23 @@ pub(super) fn without_currency(header: &str) -> Option<(&str, Currency)> {
     Some((name.trim(), Currency::from_code(&code)?))
 }
 
+/// Returns whether a header is that of the number of a person, who is paid again and again.
+pub(super) fn names_people(header: &str) -> bool {
+    let written = plain(header);
+    [
+        "emp",
+        "staff",
+        "payroll",
+        "worker",
+        "member",
+        "beneficiary",
+        "national",
+        "person",
+    ]
+    .iter()
+    .any(|word| written.starts_with(word))
+}
+
 /// Returns whether a header speaks of an account at a bank, or of a number that somebody has elsewhere, and not of a phone.
 pub(super) fn is_account(header: &str) -> bool {
     let written = plain(header);

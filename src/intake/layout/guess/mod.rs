@@ -12,7 +12,7 @@ use super::super::sample::Sample;
 use super::definition::{EmptyAmount, HeaderAt, Layout, Place, Source, Taken, Total};
 pub use columns::ColumnGuess;
 use columns::{Columns, header_of};
-use forms::{part_of_name, without_currency};
+use forms::{names_people, part_of_name, without_currency};
 pub use given::Given;
 use written::Comment;
 
@@ -77,6 +77,9 @@ impl Guess {
         }
         if let Some(at) = guess.position("msisdn") {
             guess.zeros(&columns, at, given);
+        }
+        if let Some(at) = guess.position("reference") {
+            guess.people(&columns.names[at]);
         }
         guess.service(&columns, given);
         guess.lacking();
@@ -207,6 +210,23 @@ impl Guess {
         self.comments.push(Comment::below_name(vec![
             format!("{text}."),
             "lost_zero puts it back where the number is valid with it and nothing else can be meant; without the line such numbers are errors.".to_owned(),
+        ]));
+    }
+
+    /// Says what follows from references that are those of people, and not of payments.
+    fn people(&mut self, header: &str) {
+        if !names_people(header) {
+            return;
+        }
+        self.notes.push(format!(
+            "{header:?} seems to name people, and not payments: next month's file has the same references, and its rows are refused as repeats within \
+             repeats.window of this one. With period = \"required\" in the layout, each load says --period 2026-12, or whichever it pays, and that \
+             is a part of each reference"
+        ));
+        self.comments.push(Comment::below_name(vec![
+            format!("{header:?} seems to name people: with the next line, each load says --period 2026-12, or whichever it pays, which is a part of"),
+            "each reference then. Without it, the same references within repeats.window are repeats, and refused.".to_owned(),
+            "period = \"required\"".to_owned(),
         ]));
     }
 
@@ -425,5 +445,77 @@ mod tests {
             panic!("{layout:?}");
         };
         assert_eq!(*columns, names);
+    }
+
+    #[test]
+    fn rows_without_an_amount_are_skipped_only_where_they_are_nobodys() {
+        let head = "Emp No,Name,Phone,Net Pay,Team";
+        let ana = "E1,Ana,0712345678,50,A";
+        for (row, skips, noted) in [
+            ("E2,Ben,0712345679,,B", false, "stay errors"),
+            ("E2,,,0,", false, "stay errors"),
+            (",Ben,,,B", false, "stay errors"),
+            (",,0712345679,,B", false, "stay errors"),
+            (",,,,B", true, "nobody to pay"),
+            (",,,0,", true, "nobody to pay"),
+            // A remark is skipped by its text alone.
+            ("Prepared by: J. Mwangi,,,,", false, "seems to be a remark"),
+        ] {
+            let guess = guess(&format!("{head}\n{ana}\n{row}\n"));
+            let is_skip = guess.layout.empty_amount == EmptyAmount::Skip;
+            assert_eq!(is_skip, skips, "{row}: {:?}", guess.notes);
+            assert!(
+                guess.notes.iter().any(|note| note.contains(noted)),
+                "{row}: {:?}",
+                guess.notes
+            );
+            let text = guess.to_toml();
+            assert_eq!(
+                text.contains("# Such rows stay errors."),
+                noted == "stay errors",
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn signatures_behind_the_sum_are_remarks_and_others_are_told() {
+        let guess = guess(
+            "Emp No,Name,Phone,Net Pay\nE1,Ana,0712345678,50\nTotal,,,50\nPrepared by: J. Mwangi,,,\nsigned,,,\n",
+        );
+        assert!(guess.layout.total.is_some(), "{guess:?}");
+        assert_eq!(guess.layout.skip.len(), 1);
+        assert_eq!(guess.layout.skip[0].values, ["Prepared by:*"]);
+        assert!(
+            guess
+                .notes
+                .iter()
+                .any(|note| note.starts_with("line 5 stands behind the sum")),
+            "{:?}",
+            guess.notes
+        );
+        assert_eq!(guess.layout.empty_amount, EmptyAmount::Error);
+    }
+
+    #[test]
+    fn services_are_left_to_be_filled_in_and_a_currency_is_taken() {
+        let guess = guess(
+            "Name,Phone,Amount (KES),Network\nA,712345678,50,Safaricom\nB,0733345678,60,B2C_AIRTEL\n",
+        );
+        let text = guess.to_toml();
+        for part in [
+            "currency_code = \"KES\"",
+            "lost_zero = \"restore\"",
+            "# Configured: B2C_AIRTEL, B2C_MPESA.\n[layouts.a-1.values.service_code]",
+            "\"Safaricom\" = \"\"",
+            "\"B2C_AIRTEL\" = \"B2C_AIRTEL\"",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        assert_eq!(
+            guess.layout.open_value(),
+            Some(("service_code", "Safaricom"))
+        );
+        assert_eq!(guess.layout.without_open_values().open_value(), None);
     }
 }
