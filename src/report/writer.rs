@@ -9,8 +9,8 @@ use std::thread::{self, JoinHandle};
 use tempfile::NamedTempFile;
 
 use super::files::error::Error;
-use super::files::output;
 use super::files::owner::Owner;
+use super::files::{output, pages};
 use super::fold::reconciliation::Reconciliation;
 use super::folder;
 use super::html::Page;
@@ -35,8 +35,10 @@ pub struct Paths {
     pub xlsx: PathBuf,
     /// Everything, for programs.
     pub json: PathBuf,
-    /// The page, for people. The rows of a large batch are in a folder beside it.
+    /// The page, for people.
     pub html: PathBuf,
+    /// The folder of the page's rows, where they are too many for the page itself. It belongs to the page.
+    pub html_rows: Option<PathBuf>,
 }
 
 /// A report that is on disk.
@@ -258,6 +260,7 @@ impl Files {
             })
             .collect::<Result<Vec<_>, Error>>()
         })?;
+        let has_rows_beside = rows.is_some();
         output::publish(dir, staged, rows, &Owner::new(&header.name, header.purpose))?;
         Ok(Report {
             paths: Paths {
@@ -265,6 +268,7 @@ impl Files {
                 xlsx: dir.join(Book::NAME),
                 json: dir.join(Document::NAME),
                 html: dir.join(Page::NAME),
+                html_rows: has_rows_beside.then(|| dir.join(pages::FOLDER)),
             },
             reconciliation,
         })

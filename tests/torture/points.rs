@@ -270,7 +270,7 @@ fn a_page_whose_report_was_killed_at_any_point_has_all_of_its_rows() {
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
     world.expect(0, &["report", "b", "--out", "r"]);
     let early = rows_of(world, "r");
-    let cancel = ["cancel", "b", &reference, "--reason", "left", "--yes"];
+    let cancel = ["cancel", "b", &reference];
     world.expect(0, &cancel);
     let mut kills = 0;
     for (point, passage) in [

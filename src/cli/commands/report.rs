@@ -65,12 +65,18 @@ pub(in crate::cli) async fn report(
     let written = write(session, &batch, out, arguments.all_rows).await?;
     let paths = &written.paths;
     if session.common.json {
-        output::json(&serde_json::json!({
+        let mut told = serde_json::json!({
             "html": paths.html, "csv": paths.csv, "xlsx": paths.xlsx, "json": paths.json,
             "finished": written.reconciliation.finished(), "adds_up": written.reconciliation.adds_up(),
-        }));
+        });
+        if let Some(rows) = &paths.html_rows {
+            told["html_rows"] = serde_json::json!(rows);
+        }
+        output::json(&told);
     } else {
-        for path in [&paths.html, &paths.csv, &paths.xlsx, &paths.json] {
+        let rows = paths.html_rows.as_ref();
+        let files = [&paths.html].into_iter().chain(rows);
+        for path in files.chain([&paths.csv, &paths.xlsx, &paths.json]) {
             output::line(&output::name(&path.display().to_string()));
         }
     }

@@ -256,6 +256,7 @@
     const missing = rowsInAll - body.rows.length;
     const isChosen = view.total < rowsInAll;
     const reasons = [
+      !view.isDone && 'the search has not come to its end',
       isChosen && 'a search or a state is chosen',
       body.rows.length < view.total && (isBeside ? 'choose more rows, or search, to print others' : 'choose “Rows: all” to print them'),
     ].filter(Boolean);

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::batch::{at, header, mixed, money, paid, read, texts, write};
+use super::batch::{header, mixed, paid, read, texts, write};
 use crate::domain::ServiceCode;
-use crate::report::{Entry, Error, Prepaid, StateName, Writer};
+use crate::report::{Entry, Error, Prepaid, Writer};
 
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir)

@@ -78,13 +78,18 @@ fn up_to_the_limit_the_page_is_one_file_and_beyond_it_all_rows_are_beside_it() {
     let ids = ids(WITHIN_MAX + 1);
     let all = entries(&ids);
 
-    write(dir.path(), header(&all[1..]), &all[1..]);
+    let report = write(dir.path(), header(&all[1..]), &all[1..]);
+    assert_eq!(report.paths.html_rows, None);
     let [.., page] = read(dir.path());
     assert_eq!(rows(&page).len(), WITHIN_MAX);
     assert!(!dir.path().join("report_files").exists());
     assert!(page.contains("<option value=\"0\">all</option>"));
 
-    write(dir.path(), header(&all), &all);
+    let report = write(dir.path(), header(&all), &all);
+    assert_eq!(
+        report.paths.html_rows,
+        Some(dir.path().join("report_files"))
+    );
     let [sheet, document, page] = read(dir.path());
     assert_eq!(sheet.lines().count(), WITHIN_MAX + 2);
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
