@@ -260,6 +260,7 @@ impl Files {
             })
             .collect::<Result<Vec<_>, Error>>()
         })?;
+        let has_rows_beside = rows.is_some();
         output::publish(dir, staged, rows, &Owner::new(&header.name, header.purpose))?;
         Ok(Report {
             paths: Paths {

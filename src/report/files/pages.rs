@@ -322,12 +322,13 @@ mod tests {
                 .collect()
         };
         let both = list(&[("00001.js", one), ("00002.js", two)]);
-        let cases: [(
-            &str,
-            Option<&[(String, Mark)]>,
-            &[(&str, Option<Mark>)],
+        type Case<'a> = (
+            &'a str,
+            Option<&'a [(String, Mark)]>,
+            &'a [(&'a str, Option<Mark>)],
             State,
-        ); 9] = [
+        );
+        let cases: [Case<'_>; 9] = [
             (
                 "all",
                 Some(&both),
@@ -427,7 +428,7 @@ mod tests {
         assert_eq!(names(&all).len(), 2);
         assert_eq!(names(&all.join(&early)), [LIST, "00001.js", "00002.js"]);
         sweep(dir.path(), Some(&late));
-        assert_eq!(names(&all), [late.clone()]);
+        assert_eq!(names(&all), [late.as_str()]);
         // The same rows again: they are there.
         let again = staged(dir.path(), &["a", "c"]).place(dir.path()).unwrap();
         assert_eq!(again, late);
