@@ -1,5 +1,6 @@
 //! What statements of gateway and bank showed.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use askama::Template;
@@ -21,6 +22,20 @@ pub(super) fn write(out: &mut impl io::Write, header: &BatchHeader) -> io::Resul
         statements: statements.collect(),
     }
     .write_into(out)
+}
+
+/// Returns how many findings a person has to look at; of a statement that was held against the batch several times, those of the last.
+pub(super) fn to_look_at(header: &BatchHeader) -> u64 {
+    let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+    for stated in &header.statements {
+        let found = &stated.summary["found"];
+        let kinds = FindingKind::ALL.into_iter();
+        let counts = kinds
+            .filter(|kind| kind.needs_a_person())
+            .filter_map(|kind| found[kind.name()]["count"].as_u64());
+        last.insert(word(&stated.summary, "digest"), counts.sum());
+    }
+    last.values().sum()
 }
 
 struct Statement {

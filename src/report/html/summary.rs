@@ -5,6 +5,7 @@ use std::io;
 use askama::Template;
 
 use super::order::ON_PAGE;
+use super::statements;
 use crate::domain::{BatchName, Tally};
 use crate::ledger::Purpose;
 use crate::report::advice;
@@ -139,8 +140,18 @@ impl Verdict {
                 text::count(skipped)
             )),
         }
+        let found = statements::to_look_at(header);
+        match found {
+            0 => {}
+            1 => counts.push_str("; 1 finding of a statement to look at"),
+            _ => counts.push_str(&format!(
+                "; {} findings of statements to look at",
+                text::count(found)
+            )),
+        }
         let (class, action) = match (conflict + to_mend + header.paid_twice_count, open) {
             _ if !reconciliation.adds_up() => ("bad", "do not rely on it, it does not add up"),
+            (0, 0) if found > 0 => ("waiting", "see the statements below"),
             (0, 0) => ("good", "no action needed"),
             (0, open) if open == header.scheduled.count => ("waiting", "they wait for their time"),
             (0, _) => ("waiting", "run it again"),

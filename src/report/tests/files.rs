@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::batch::{header, mixed, paid, read, texts, write};
 use crate::domain::ServiceCode;
-use crate::report::{Entry, Error, Prepaid, Writer};
+use crate::ledger::reconciliation::FindingKind;
+use crate::report::{Entry, Error, Prepaid, Stated, Writer};
 
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir)
@@ -317,4 +318,44 @@ fn what_somebody_edited_put_there_or_linked_is_not_overwritten() {
         "mine"
     );
     assert_eq!(names(dir.path()).len(), 4);
+}
+
+#[test]
+fn findings_of_statements_are_named_before_anybody_hears_that_nothing_is_to_do() {
+    let entries = [paid(2)];
+    let kind = FindingKind::ALL
+        .into_iter()
+        .find(|kind| kind.needs_a_person())
+        .unwrap();
+    let stated = |digest: &str, count: u64| Stated {
+        at: header(&entries).created_at,
+        summary: serde_json::json!({
+            "statement": "wallet.csv", "digest": digest, "found": {kind.name(): {"count": count}},
+        }),
+        findings: Vec::new(),
+    };
+    for (statements, expected) in [
+        (vec![], "All 1 paid: no action needed."),
+        (vec![stated("a", 0)], "All 1 paid: no action needed."),
+        (
+            vec![stated("a", 2)],
+            "All 1 paid; 2 findings of statements to look at: see the statements below.",
+        ),
+        // Held against the batch once more, it shows what is left.
+        (
+            vec![stated("a", 2), stated("b", 0), stated("a", 1)],
+            "All 1 paid; 1 finding of a statement to look at: see the statements below.",
+        ),
+        (
+            vec![stated("a", 2), stated("a", 0)],
+            "All 1 paid: no action needed.",
+        ),
+    ] {
+        let mut header = header(&entries);
+        header.statements = statements;
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), header, &entries);
+        let [.., page] = read(dir.path());
+        assert!(page.contains(expected), "{expected}");
+    }
 }
