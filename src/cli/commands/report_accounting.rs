@@ -228,7 +228,7 @@ impl Books<'_> {
                     charges.push(Charge {
                         day: Day::of(record.at, &self.zone),
                         entry: digest.chars().take(16).collect(),
-                        text: format!("charges of statement {}", text("source")),
+                        text: format!("charges of statement {}", text("statement")),
                         money: Money { amount, currency },
                     });
                 }

@@ -12,7 +12,7 @@ use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX};
 use super::binding::{Binding, Bound};
 use super::decimal::{Decimal, Numbers};
 use super::definition::{EmptyAmount, Factor, Source, Taken, marked};
-use super::pattern::{ANY, is_value};
+use super::pattern::{ANY, is_said, is_value};
 
 /// Values of a layout that one error repeats.
 const VALUES_SHOWN: usize = 6;
@@ -370,7 +370,7 @@ impl Binding {
         let name = &self.layout.name;
         for (at, skip) in &self.skip {
             let found = row.cell(*at).trim();
-            let Some(value) = skip.values.iter().find(|value| is_value(found, value)) else {
+            let Some(value) = skip.values.iter().find(|value| is_said(found, value)) else {
                 continue;
             };
             let column = self.shown(*at);
@@ -437,7 +437,7 @@ impl Binding {
         for (at, which) in &self.refuse {
             let refuse = &self.layout.refuse[*which];
             let found = row.cell(*at).trim();
-            if is_value(found, &refuse.value) {
+            if is_said(found, &refuse.value) {
                 let mut error = self.error(out, *at, refuse.reason.clone());
                 error.code = "unpayable";
                 out.findings.push(error);

@@ -5,6 +5,7 @@ use std::io;
 
 use crate::domain::{Currency, Timestamp};
 use crate::ledger::Purpose;
+use crate::ledger::reconciliation::FindingKind;
 use crate::report::fold::difference::Difference;
 use crate::report::fold::lane::Sum;
 use crate::report::fold::reconciliation::Reconciliation;
@@ -63,9 +64,9 @@ impl<'a> Page<'a> {
         self.book.write_row([
             Cell::Text(names[0]),
             Cell::Text(names[1]),
-            Cell::Text(&count),
+            Cell::Amount(&count, 0),
             Cell::Amount(&amount, decimals),
-            Cell::Text(of_loaded),
+            Cell::Amount(of_loaded, 0),
             Cell::Amount(amount_of_loaded, decimals),
             Cell::Text(currency.code()),
         ])
@@ -194,7 +195,51 @@ pub(super) fn evidence(book: &mut Book<File>, header: &BatchHeader) -> io::Resul
         page.title(&["Statement", "At", "Digest"])?;
         for stated in &header.statements {
             let of = |name: &str| stated.summary[name].as_str().unwrap_or_default();
-            page.texts(&[of("source"), &at(stated.at), of("digest")])?;
+            page.texts(&[of("statement"), &at(stated.at), of("digest")])?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes what statements of gateway and bank showed, where there is one: of each what was kept one by one.
+pub(super) fn statements(book: &mut Book<File>, header: &BatchHeader) -> io::Result<()> {
+    if header.statements.is_empty() {
+        return Ok(());
+    }
+    let mut page = Page::of(
+        book,
+        "statements",
+        &[24, 30, 20, 30, 14, 12, 14, 14, 12, 24],
+    )?;
+    page.title(&[
+        "Statement",
+        "Found",
+        "Reference",
+        "Payment",
+        "Amount",
+        "Currency",
+        "There: line",
+        "There: amount",
+        "There: date",
+        "There: reference",
+    ])?;
+    for stated in &header.statements {
+        let statement = stated.summary["statement"].as_str().unwrap_or_default();
+        for finding in &stated.findings {
+            let of = |name: &str| finding[name].as_str().unwrap_or_default();
+            let kind = FindingKind::from_name(of("finding"));
+            page.texts(&[
+                statement,
+                kind.map_or("", FindingKind::in_words),
+                of("reference"),
+                of("payer_transaction_id"),
+                of("amount"),
+                of("currency_code"),
+                of("statement_line"),
+                of("statement_amount"),
+                of("statement_date"),
+                of("statement_reference"),
+            ])?;
         }
     }
     Ok(())

@@ -170,6 +170,7 @@ impl Book {
     ) -> io::Result<NamedTempFile> {
         sheets::summary(&mut self.book, header, reconciliation)?;
         self.exceptions.write(&mut self.book)?;
+        sheets::statements(&mut self.book, header)?;
         sheets::evidence(&mut self.book, header)?;
         let summary = self.sheets as usize;
         let created = header.created_at.to_string();
