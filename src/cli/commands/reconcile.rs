@@ -11,9 +11,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::statement::{StatementFile, terms};
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
-use crate::journal::{
-    FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts, StatementFinding,
-};
+use crate::journal::{FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts};
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
