@@ -3,8 +3,9 @@
 use std::io::BufRead;
 
 use super::error::{Place, StatementError};
+use super::row::{Cell, Row};
 use super::summary::Summary;
-use super::table::{Cell, Row, Table};
+use super::table::Table;
 use super::terms::Terms;
 use crate::ledger::reconciliation::StatementEntry;
 

@@ -15,6 +15,7 @@ mod csv;
 mod error;
 mod mt940;
 mod number;
+mod row;
 mod sheet;
 mod summary;
 mod table;

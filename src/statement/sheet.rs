@@ -3,8 +3,9 @@
 use std::io::{Read, Seek};
 
 use super::error::{Place, StatementError};
+use super::row::{Cell, Row};
 use super::summary::Summary;
-use super::table::{Cell, Row, Table};
+use super::table::Table;
 use super::terms::Terms;
 use crate::intake::SheetLines;
 use crate::ledger::likeness::is_invisible;

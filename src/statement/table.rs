@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::balances::Balances;
 use super::error::{Place, StatementError, shown};
 use super::number::signed;
+use super::row::{Cell, Row};
 use super::summary::Summary;
 use super::terms::{COLUMNS, Terms};
 use super::total::Sums;
@@ -42,41 +43,6 @@ const NOT_EXECUTED: [&str; 7] = [
     "error",
 ];
 const REVERSED: [&str; 3] = ["reversed", "returned", "refunded"];
-
-/// A cell as its row has it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cell<'r> {
-    pub(super) text: &'r str,
-    /// The sheet has made a date of it.
-    pub(super) is_date: bool,
-    /// It is a number of a sheet, which has a point whatever its texts have.
-    pub(super) is_number: bool,
-    /// Why it may not be what a person saw in it: as an amount or a name, as a date, as a sum, which is a formula in most sheets.
-    pub(super) problem: [Option<&'static str>; 3],
-}
-
-/// A row with its cells by their columns.
-pub(super) struct Row<'r> {
-    pub(super) cells: Vec<Cell<'r>>,
-    /// Its number in the file, from 1.
-    pub(super) number: u64,
-    /// Where the row stands, as a line of the statement is called.
-    pub(super) named: String,
-    /// Where one of its cells stands.
-    pub(super) at: &'r dyn Fn(usize) -> Place,
-    /// Cells at its end may be left out where they are empty.
-    pub(super) is_ragged: bool,
-}
-
-impl Row<'_> {
-    fn place(&self) -> Place {
-        (self.at)(0)
-    }
-
-    pub(super) fn is_blank(&self) -> bool {
-        self.cells.iter().all(|cell| cell.text.trim().is_empty())
-    }
-}
 
 /// Letters and digits of a header, in small letters, without accents: `Completion Time` is `completiontime`.
 fn folded(text: &str) -> String {

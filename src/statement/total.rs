@@ -1,7 +1,7 @@
 //! A row at the end of a table that holds the sum of those above it: it is compared, and no line of the statement.
 
 use super::error::StatementError;
-use super::table::Row;
+use super::row::Row;
 use crate::domain::{Currency, Totals};
 use crate::intake::plain_name;
 

@@ -346,11 +346,19 @@ fn the_statements_of_the_samples_are_those_that_are_made_and_reconcile() {
             .run(&[&["reconcile", batch, name, "--json"][..], more].concat())
             .finished(3);
         let json = said.json();
+        // How far the sandbox has come by the end of the run hangs on the machine.
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for (kind, count) in found(&said) {
+            let kind = match kind.as_str() {
+                "agreed" | "open_paid_there" => "paid there".to_owned(),
+                "missing_there" | "open_missing" => "not there".to_owned(),
+                _ => kind,
+            };
+            *kinds.entry(kind).or_default() += count;
+        }
         told.push_str(&format!(
-            "{name}: balanced {}, fees {}, {:?}\n",
-            json["balanced"],
-            json["fees"],
-            found(&said)
+            "{name}: balanced {}, fees {}, {kinds:?}\n",
+            json["balanced"], json["fees"]
         ));
     }
     insta::assert_snapshot!(told);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::reconcile_findings::List;
-use super::reconcile_told::Told;
+use super::reconcile_told::{Found, Told};
 use super::settled::{Proposed, Settled, settle};
 use crate::cli::Error;
 use crate::cli::arguments::ReconcileArguments;
@@ -11,9 +11,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::statement::{StatementFile, terms};
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
-use crate::journal::{
-    FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts, StatementFinding,
-};
+use crate::journal::{FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts};
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
@@ -91,23 +89,6 @@ struct Work {
     journal: PathBuf,
     batch: BatchName,
     zones: [WireZone; 2],
-}
-
-/// What came of it.
-pub(super) struct Found {
-    pub(super) facts: StatementFacts,
-    pub(super) summary: Summary,
-    pub(super) reconciled: Reconciled,
-    pub(super) kept: Vec<StatementFinding>,
-    held: Vec<(i64, String)>,
-    pub(super) proposed: Vec<Proposed>,
-    /// What is beyond those that one command settles.
-    pub(super) unproposed: u64,
-    pub(super) purpose: Purpose,
-    /// This very statement was held against the batch before.
-    pub(super) again: bool,
-    /// What is worth telling about how the file was opened.
-    pub(super) notes: Vec<String>,
 }
 
 impl Work {

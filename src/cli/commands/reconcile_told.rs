@@ -1,15 +1,33 @@
 //! What `reconcile` says of what it found.
 
-use super::reconcile::Found;
-use super::settled::Settled;
+use super::settled::{Proposed, Settled};
 use crate::cli::session::{Session, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::domain::BatchName;
-use crate::journal::StatementFinding;
+use crate::journal::{Reconciled, StatementFacts, StatementFinding};
+use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
+use crate::statement::Summary;
 
 /// Findings of one kind that are shown one by one.
 const SHOWN_MAX: usize = 20;
+
+/// What came of it.
+pub(super) struct Found {
+    pub(super) facts: StatementFacts,
+    pub(super) summary: Summary,
+    pub(super) reconciled: Reconciled,
+    pub(super) kept: Vec<StatementFinding>,
+    pub(super) held: Vec<(i64, String)>,
+    pub(super) proposed: Vec<Proposed>,
+    /// What is beyond those that one command settles.
+    pub(super) unproposed: u64,
+    pub(super) purpose: Purpose,
+    /// This very statement was held against the batch before.
+    pub(super) again: bool,
+    /// What is worth telling about how the file was opened.
+    pub(super) notes: Vec<String>,
+}
 
 /// What is told.
 pub(super) struct Told<'a> {

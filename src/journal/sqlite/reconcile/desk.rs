@@ -17,6 +17,7 @@ pub struct StatementDesk {
 const TABLES: &str = "
     pragma journal_mode = off;
     pragma synchronous = off;
+    pragma cache_size = -16384;
     create table entry (
         n integer primary key, place text not null, day integer not null, flow integer not null, reversal integer not null,
         minor integer not null, currency text not null, standing integer not null, recipient text not null, rkey text,
