@@ -12,3 +12,4 @@ pub(super) mod own_file;
 pub(super) mod plain;
 pub(super) mod rejected;
 pub(super) mod rules;
+pub(super) mod sheets;
