@@ -16,6 +16,7 @@ use super::open::open;
 use super::plain::{Plain, PlainReader, plain_name};
 use super::rejected::{name_of, rejected};
 use super::rules;
+use super::sheets::{said_of_sheets, sheet_options};
 use sha2::{Digest, Sha256};
 
 use crate::cli::Error;
@@ -26,8 +27,7 @@ use crate::cli::words::mistakes::Mistakes;
 use crate::domain::{Amount, BatchName, Currency};
 use crate::intake::layout::Layout;
 use crate::intake::{
-    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Hiding, Options, Reader, Row,
-    Rules, SheetOptions,
+    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
 use crate::journal::{CrossRowError, LoadLayout, LoadRow};
 use crate::ledger::correction::Corrects;
@@ -498,45 +498,6 @@ fn encoding(arguments: &FileArguments, layout: Option<&Layout>) -> Result<Encodi
             .and_then(|layout| layout.encoding)
             .unwrap_or_default()),
     }
-}
-
-/// What a command says of sheets: their name, what is hidden, and formulas.
-pub(in crate::cli) type SaidOfSheets<'a> = [Option<&'a str>; 3];
-
-fn said_of_sheets(arguments: &FileArguments) -> SaidOfSheets<'_> {
-    [&arguments.sheet, &arguments.hidden, &arguments.formulas].map(Option::as_deref)
-}
-
-/// Reads how a workbook is to be read: as is said here, else as its layout says.
-pub(in crate::cli) fn sheet_options(
-    [sheet, hidden, formulas]: &SaidOfSheets<'_>,
-    layout: Option<&Layout>,
-) -> Result<SheetOptions, Error> {
-    let hidden = match hidden {
-        None => layout.map_or(Hiding::Refused, |layout| layout.hidden),
-        Some("include") => Hiding::Included,
-        Some("skip") => Hiding::Skipped,
-        Some(other) => {
-            return Err(Error::refused(format!(
-                "--hidden {other}: expected include or skip"
-            )));
-        }
-    };
-    let stored_formulas = match formulas {
-        None => layout.is_some_and(|layout| layout.stored_formulas),
-        Some("stored") => true,
-        Some(other) => {
-            return Err(Error::refused(format!(
-                "--formulas {other}: expected stored"
-            )));
-        }
-    };
-    let of_layout = || layout.and_then(|layout| layout.sheet.clone());
-    Ok(SheetOptions {
-        sheet: sheet.map(str::to_owned).or_else(of_layout),
-        hidden,
-        stored_formulas,
-    })
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -13,3 +13,4 @@ pub(super) mod plain;
 pub(super) mod rejected;
 pub(super) mod rules;
 pub(super) mod statement;
+pub(super) mod sheets;

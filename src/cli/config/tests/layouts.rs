@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cli::config::{BUILT_IN_LAYOUTS, built_in_layout};
-use crate::intake::layout::{Factor, FileKind, HeaderAt, Layout, Place, Taken};
+use crate::intake::layout::{Factor, FileKind, HeaderAt, Layout, Period, Place, Taken};
 
 /// A layout with everything in it.
 const WHOLE: &str = r#"
@@ -18,10 +18,13 @@ decimal = ","
 group = "."
 amount_factor = "0.01"
 amount_signs = ["KSh"]
+lost_zero = "restore"
+period = "required"
 empty_amount = "skip"
 ignore = ["Gender", 9, "*"]
 
 [layouts.payroll-1.columns]
+reference = "Emp No"
 msisdn = "Mobile \"No\""
 amount = "Net Pay"
 customer_names = ["First Name", 3]
@@ -39,7 +42,7 @@ currency_code = "KES"
 "" = "B2C_AIRTEL"
 
 [layouts.payroll-1.skip]
-"Status" = ["On hold", ""]
+"Status" = ["On hold", "", "Prepared by: *"]
 
 [layouts.payroll-1.refuse.12]
 "*@*" = "no e-mail"
@@ -61,6 +64,8 @@ fn a_layout_is_read_and_written_and_read_again() {
     assert_eq!(read.sheet.as_deref(), Some("June"));
     assert_eq!(read.hidden, crate::intake::Hiding::Skipped);
     assert!(read.stored_formulas);
+    assert!(read.restores_zero);
+    assert_eq!(read.period, Period::Open);
     assert!(read.ignores_others);
     let names = read.source("customer_names").unwrap();
     let Taken::From { columns, with } = &names.taken else {
@@ -111,6 +116,30 @@ fn what_is_wrong_is_told_with_its_place() {
         (
             "[layouts.a]\nencoding = \"latin-9\"\n",
             "expected utf-8, utf-16, windows-1252 or iso-8859-1",
+        ),
+        (
+            "[layouts.a]\nlost_zero = true\n",
+            "layouts.a.lost_zero: expected a text in quotes",
+        ),
+        (
+            "[layouts.a]\nlost_zero = \"yes\"\n",
+            "layouts.a.lost_zero: expected \"error\" or \"restore\"",
+        ),
+        (
+            "[layouts.a]\nperiod = \"2026-12\"\n",
+            "layouts.a.period: expected \"required\" or \"none\"",
+        ),
+        (
+            "[layouts.a]\nperiod = \"required\"\n[layouts.a.columns]\namount = \"a\"\n",
+            "layouts.a.period: expected a reference among columns",
+        ),
+        (
+            "[layouts.a.columns]\namount = \"a\"\n[layouts.a.skip]\n\"b\" = [\"Prepared by: \"]\n",
+            "layouts.a.skip: expected \"Prepared by:\" without blanks around it",
+        ),
+        (
+            "[layouts.a.columns]\namount = \"a\"\n[layouts.a.refuse.b]\n\"**\" = \"no\"\n",
+            "layouts.a.refuse: expected \"*\" for any text",
         ),
         ("[layouts.a]\ndecimal = \"..\"\n", "expected \".\" or \",\""),
         (
