@@ -77,25 +77,29 @@ fn money(row: u64) -> Outcome<Money> {
     })
 }
 
-fn write(rows: u64, dir: &Path) -> Outcome<()> {
-    let service = ServiceCode::parse("B2C_MPESA")?;
+const SERVICE: &str = "B2C_MPESA";
+
+/// When the batch was loaded.
+const BEGIN: i64 = 1_795_845_600_000;
+
+fn header(rows: u64) -> Outcome<BatchHeader> {
+    let service = ServiceCode::parse(SERVICE)?;
     let mut control = ControlTotals::default();
     for row in 1..=rows {
         control.add(&service, money(row)?);
     }
-    let begin = 1_795_845_600_000;
-    let at = |millis: u64| Timestamp::from_millis(begin + millis as i64);
-    let header = BatchHeader {
+    let begun = Timestamp::from_millis(BEGIN);
+    Ok(BatchHeader {
         purpose: Purpose::Rehearsal,
         lists_all: false,
         name: BatchName::parse("grants-2026-11")?,
         originator: Originator::parse("Acme Tea Estates")?,
         gateway: "https://gateway.example/payments".to_owned(),
-        created_at: at(0),
+        created_at: begun,
         loads: vec![Load {
             source: "grants.csv".to_owned(),
             digest: String::new(),
-            loaded_at: at(0),
+            loaded_at: begun,
         }],
         control,
         failed_rows: "failed.csv".to_owned(),
@@ -110,7 +114,12 @@ fn write(rows: u64, dir: &Path) -> Outcome<()> {
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
         statements: Vec::new(),
-    };
+    })
+}
+
+fn write(rows: u64, dir: &Path) -> Outcome<()> {
+    let header = header(rows)?;
+    let at = |millis: u64| Timestamp::from_millis(BEGIN + millis as i64);
     let begun = Instant::now();
     let mut writer = Writer::create(dir, header)?;
     for row in 1..=rows {
@@ -128,7 +137,7 @@ fn write(rows: u64, dir: &Path) -> Outcome<()> {
             line: row + 1,
             reference: &reference,
             id: &id,
-            service_code: service.as_str(),
+            service_code: SERVICE,
             msisdn: &msisdn,
             account_number: &msisdn,
             money: Some(money(row)?),
@@ -156,6 +165,11 @@ fn write(rows: u64, dir: &Path) -> Outcome<()> {
         })?;
     }
     let report = writer.finish()?;
+    told(rows, begun, &report.paths.html, dir)
+}
+
+/// Prints how long it took, in how much memory, and what there is now.
+fn told(rows: u64, begun: Instant, page: &Path, dir: &Path) -> Outcome<()> {
     let seconds = begun.elapsed().as_secs_f64();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status
@@ -167,7 +181,7 @@ fn write(rows: u64, dir: &Path) -> Outcome<()> {
         rows as f64 / seconds
     );
     let bytes = |path: &Path| fs::metadata(path).map(|file| file.len());
-    println!("report.html: {} bytes", bytes(&report.paths.html)?);
+    println!("report.html: {} bytes", bytes(page)?);
     let (mut files, mut sum) = (0, 0);
     for folder in fs::read_dir(dir.join("report_files"))? {
         for file in fs::read_dir(folder?.path())? {

@@ -232,7 +232,7 @@ fn a_page_that_is_one_file_is_searched_and_runs_no_text_of_a_row() {
             200,
         ),
         ("q=emp-00599", "1–1 of 1 · KES 6.99", "EMP-00599", 1),
-        ("q=onerror", "1–22 of 22 · KES 88.14", "EMP-00003", 22),
+        ("q=onerror", "1–23 of 23 · KES 92.00", "EMP-00003", 23),
         ("q=nobody", "Nothing found among 600 rows", "", 0),
     ] {
         let shown = Shown::of(browser, &page, asked);
@@ -263,7 +263,7 @@ fn a_page_with_files_beside_it_is_searched_over_all_of_them_and_runs_no_text_of_
             "EMP-20101",
             20,
         ),
-        // The last of 81 rows in one file, the others in the next one.
+        // The first rows of the second file.
         (
             "page=81&rows=50",
             format!("4,001–4,050 of {all}"),
@@ -296,14 +296,14 @@ fn a_page_with_files_beside_it_is_searched_over_all_of_them_and_runs_no_text_of_
         ),
         (
             "q=emp-1&page=3",
-            "101–150 of 10,000 · KES 1,509,995.00".to_owned(),
+            "101–150 of 10,000 · KES 1,509,950.00".to_owned(),
             "EMP-10100",
             50,
         ),
         // Further than what is kept in memory.
         (
             "q=emp-1&page=200",
-            "9,951–10,000 of 10,000 · KES 1,509,995.00".to_owned(),
+            "9,951–10,000 of 10,000 · KES 1,509,950.00".to_owned(),
             "EMP-19950",
             50,
         ),
