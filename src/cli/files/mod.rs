@@ -12,5 +12,5 @@ pub(super) mod own_file;
 pub(super) mod plain;
 pub(super) mod rejected;
 pub(super) mod rules;
-pub(super) mod statement;
 pub(super) mod sheets;
+pub(super) mod statement;
