@@ -142,7 +142,7 @@ impl SheetLines {
     ///
     /// # Errors
     /// What refuses the sheet as a whole, and a row that is too long.
-    pub fn next(&mut self) -> Result<Option<SheetLine>, Error> {
+    pub fn read(&mut self) -> Result<Option<SheetLine>, Error> {
         loop {
             let Some(row) = self.rows.next()? else {
                 return Ok(None);

@@ -204,7 +204,7 @@ impl Xml {
     ///
     /// # Errors
     /// What the source reports, text that is no XML, a document type, and entities that XML does not have by itself.
-    pub fn next(&mut self) -> Result<(Place, Piece<'_>), Error> {
+    pub fn read(&mut self) -> Result<(Place, Piece<'_>), Error> {
         self.buffer.clear();
         let place = self.reader.get_ref().place;
         let text = self.reader.get_mut();

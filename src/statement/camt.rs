@@ -34,7 +34,7 @@ pub(super) fn read(
     let mut xml = Xml::open(input, encoding, WORDS)?;
     let mut document = Document::of(terms, take);
     loop {
-        let (at, piece) = xml.next()?;
+        let (at, piece) = xml.read()?;
         document.at = (at.line, at.column);
         match piece {
             Piece::Open(start) => document.open(&start)?,

@@ -31,7 +31,7 @@ pub(super) fn read(
         .take(NAME_MAX)
         .collect();
     let mut table = Table::of("XLSX", terms);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.read()? {
         let width = line.cells.last().map_or(0, |cell| cell.column + 1);
         let mut cells = vec![Cell::default(); width.min(COLUMNS_MAX)];
         for cell in &line.cells {

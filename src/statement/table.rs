@@ -226,24 +226,7 @@ impl<'a> Table<'a> {
             row,
             is_sum: false,
         };
-        if row.cells.len() != headers.count && !row.is_ragged {
-            return Err(StatementError::new(
-                &place,
-                format!(
-                    "the row has {} cells, the headers are {}",
-                    row.cells.len(),
-                    headers.count
-                ),
-                "a row that is cut off, or a total: fetch the statement again, or take the row out",
-            ));
-        }
-        if let Some(above) = &self.sums.found {
-            return Err(StatementError::new(
-                &place,
-                format!("a row stands below the one with the sum, which is {above}"),
-                "sums of parts are not read: take them out, or fetch the statement without them",
-            ));
-        }
+        self.assert_in_place(headers, row, &place)?;
         let account = fields.text("account")?;
         let currency_text = fields.text("currency")?;
         let date = fields.text("date")?;
@@ -290,38 +273,35 @@ impl<'a> Table<'a> {
             }
             None => self.balances.skip(),
         }
-        let Some(money) =
-            Amount::from_minor(moved.saturating_abs()).map(|amount| Money { amount, currency })
-        else {
-            return Ok(Vec::new());
-        };
-        let flow = if moved < 0 { Flow::Out } else { Flow::In };
-        let mut references: Vec<String> = Vec::new();
-        for name in ["reference", "receipt"] {
-            references.extend(fields.texts(name)?.into_iter().map(str::to_owned));
+        fields.entries((moved, currency), day, (standing, came_back), fee)
+    }
+
+    /// Refuses a row that is not as its headers are, and one below the sum.
+    fn assert_in_place(
+        &self,
+        headers: &Headers,
+        row: &Row<'_>,
+        place: &Place,
+    ) -> Result<(), StatementError> {
+        if row.cells.len() != headers.count && !row.is_ragged {
+            return Err(StatementError::new(
+                place,
+                format!(
+                    "the row has {} cells, the headers are {}",
+                    row.cells.len(),
+                    headers.count
+                ),
+                "a row that is cut off, or a total: fetch the statement again, or take the row out",
+            ));
         }
-        let entry = StatementEntry {
-            place: row.named.clone(),
-            day,
-            flow,
-            reversal: false,
-            money,
-            standing,
-            references,
-            text: fields.texts("description")?.join(" "),
-            recipient: fields.text("recipient")?.to_owned(),
-            fee,
-            is_charge: flow == Flow::Out && fields.is_charge()?,
-            is_batch: false,
-        };
-        // A list of payments says in one row that it left and that it came back.
-        let back = (came_back && flow == Flow::Out).then(|| StatementEntry {
-            flow: Flow::In,
-            reversal: true,
-            fee: None,
-            ..entry.clone()
-        });
-        Ok([Some(entry), back].into_iter().flatten().collect())
+        if let Some(above) = &self.sums.found {
+            return Err(StatementError::new(
+                place,
+                format!("a row stands below the one with the sum, which is {above}"),
+                "sums of parts are not read: take them out, or fetch the statement without them",
+            ));
+        }
+        Ok(())
     }
 
     /// Notes something that is worth telling.
@@ -380,6 +360,48 @@ impl<'r> Fields<'r> {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the lines of the statement that the row is.
+    fn entries(
+        &self,
+        (moved, currency): (i64, Currency),
+        day: Day,
+        (standing, came_back): (Standing, bool),
+        fee: Option<i64>,
+    ) -> Result<Vec<StatementEntry>, StatementError> {
+        let Some(money) =
+            Amount::from_minor(moved.saturating_abs()).map(|amount| Money { amount, currency })
+        else {
+            return Ok(Vec::new());
+        };
+        let flow = if moved < 0 { Flow::Out } else { Flow::In };
+        let mut references: Vec<String> = Vec::new();
+        for name in ["reference", "receipt"] {
+            references.extend(self.texts(name)?.into_iter().map(str::to_owned));
+        }
+        let entry = StatementEntry {
+            place: self.row.named.clone(),
+            day,
+            flow,
+            reversal: false,
+            money,
+            standing,
+            references,
+            text: self.texts("description")?.join(" "),
+            recipient: self.text("recipient")?.to_owned(),
+            fee,
+            is_charge: flow == Flow::Out && self.is_charge()?,
+            is_batch: false,
+        };
+        // A list of payments says in one row that it left and that it came back.
+        let back = (came_back && flow == Flow::Out).then(|| StatementEntry {
+            flow: Flow::In,
+            reversal: true,
+            fee: None,
+            ..entry.clone()
+        });
+        Ok([Some(entry), back].into_iter().flatten().collect())
     }
 
     fn texts(&self, name: &str) -> Result<Vec<&'r str>, StatementError> {

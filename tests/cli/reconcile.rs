@@ -251,7 +251,7 @@ fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
         ),
         (
             "a column too many",
-            format!("reference,identifier,decision,reason,evidence\nR-1,,paid,seen,line 1\n"),
+            "reference,identifier,decision,reason,evidence\nR-1,,paid,seen,line 1\n".to_owned(),
             "five, expected four",
             "",
         ),

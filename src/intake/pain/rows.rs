@@ -72,7 +72,7 @@ impl PainRows {
 
     /// Takes one event; returns whether it was the end of the file.
     fn step(&mut self) -> Result<bool, Error> {
-        let (at, piece) = self.xml.next()?;
+        let (at, piece) = self.xml.read()?;
         let state = &mut self.state;
         match piece {
             Piece::Open(start) => state.open(&start, at)?,
