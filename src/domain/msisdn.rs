@@ -230,7 +230,7 @@ impl Msisdn {
             return None;
         };
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-        let abroad = PHONE_NUMBER_UTIL.parse(&format!("+{digits}"), country.region());
+        let abroad = PHONE_NUMBER_UTIL.parse(format!("+{digits}"), country.region());
         let is_abroad = abroad.is_ok_and(|number| PHONE_NUMBER_UTIL.is_valid_number(&number));
         if is_abroad {
             return None;

@@ -176,12 +176,7 @@ impl Checker {
         self.wire_form(place, service.as_ref(), money, &recipient, &mut found);
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
-                if found.has_restored_zero {
-                    self.restored = match self.restored {
-                        (0, _) => (1, record.line),
-                        (rows, first) => (rows + 1, first),
-                    };
-                }
+                self.count_restored(&found, record);
                 Ok(Instruction {
                     line: record.line,
                     reference,
@@ -260,6 +255,15 @@ impl Checker {
         let currency = self.currency(currency, service.as_ref(), &mut unheard);
         let amount = layout.cell(record, Field::Amount);
         amount::check(amount, currency, service.as_ref(), &mut unheard).and_then(Stated::money)
+    }
+
+    fn count_restored(&mut self, found: &Findings, record: &Record) {
+        if found.has_restored_zero {
+            self.restored = match self.restored {
+                (0, _) => (1, record.line),
+                (rows, first) => (rows + 1, first),
+            };
+        }
     }
 
     /// Returns how many phone numbers were taken with the zero that they had lost, in words; complete once the last row was read.

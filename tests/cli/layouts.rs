@@ -461,17 +461,27 @@ fn a_layout_that_was_guessed_reads_its_file() {
         assert!(said.out.contains(part), "{part}\n{}", said.out);
     }
     let at = said.out.find("[layouts.").unwrap();
-    let desk = desk.file("disburse.toml", &said.out[at..]);
-    let said = desk
-        .run(&[
-            "check",
-            "pay roll.csv",
-            "--layout",
-            "pay-roll-1",
-            "--sandbox",
-            "--service",
-            "B2C_MPESA",
-        ])
-        .finished(0);
+    let proposed = &said.out[at..];
+    let desk = desk.file("disburse.toml", proposed);
+    let check = [
+        "check",
+        "pay roll.csv",
+        "--layout",
+        "pay-roll-1",
+        "--sandbox",
+        "--service",
+        "B2C_MPESA",
+    ];
+    // Whoever has no amount is left out by a person's word alone.
+    let said = desk.run(&check).finished(2);
+    assert!(
+        said.err
+            .contains("pay roll.csv:7: column \"Net Pay\" (amount)"),
+        "{}",
+        said.err
+    );
+    let skips = proposed.replace("header = 3", "header = 3\nempty_amount = \"skip\"");
+    let desk = desk.file("disburse.toml", skips);
+    let said = desk.run(&check).finished(0);
     assert!(said.out.contains("3 rows, no errors"), "{}", said.out);
 }

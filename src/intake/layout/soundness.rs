@@ -87,15 +87,22 @@ impl Layout {
                 return problem("skip", "at least one value for each column");
             }
         }
-        let taken = self.source("reference").map(|source| &source.taken);
-        if self.period != Period::None && !matches!(taken, Some(Taken::From { .. })) {
-            return problem(
-                "period",
-                "a reference among columns, behind which the period is to stand",
-            );
-        }
+        self.check_period()?;
         self.check_values()?;
         self.check_places()
+    }
+
+    /// A period stands behind a reference of the file.
+    fn check_period(&self) -> Result<(), Problem> {
+        let taken = self.source("reference").map(|source| &source.taken);
+        match self.period == Period::None || matches!(taken, Some(Taken::From { .. })) {
+            true => Ok(()),
+            false => Err(Problem {
+                key: "period".to_owned(),
+                expected: "a reference among columns, behind which the period is to stand"
+                    .to_owned(),
+            }),
+        }
     }
 
     /// A value that no cell has would make of a rule one that is never applied.

@@ -306,26 +306,8 @@ fn single(
         }
         "amount_signs" => layout.amount_signs = texts(source, &name(), value)?,
         "amount_factor_column" => layout.factor_column = Some(place(source, &name(), value)?),
-        "period" => {
-            layout.period = match text(source, header, key, value)?.as_str() {
-                "none" => Period::None,
-                "required" => Period::Open,
-                _ => return Err(refused("\"required\" or \"none\"")),
-            };
-        }
-        "lost_zero" => {
-            layout.restores_zero = match text(source, header, key, value)?.as_str() {
-                "error" => false,
-                "restore" => true,
-                _ => return Err(refused("\"error\" or \"restore\"")),
-            };
-        }
-        "empty_amount" => {
-            layout.empty_amount = match text(source, header, key, value)?.as_str() {
-                "error" => EmptyAmount::Error,
-                "skip" => EmptyAmount::Skip,
-                _ => return Err(refused("\"error\" or \"skip\"")),
-            };
+        "period" | "lost_zero" | "empty_amount" => {
+            of_rows(key, &text(source, header, key, value)?, layout).map_err(refused)?;
         }
         _ => {
             layout.ignore.clear();
@@ -337,6 +319,22 @@ fn single(
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Reads a key about what becomes of rows; says what was expected.
+fn of_rows(key: &str, said: &str, layout: &mut Layout) -> Result<(), &'static str> {
+    match (key, said) {
+        ("period", "none") => layout.period = Period::None,
+        ("period", "required") => layout.period = Period::Open,
+        ("period", _) => return Err("\"required\" or \"none\""),
+        ("lost_zero", "error") => layout.restores_zero = false,
+        ("lost_zero", "restore") => layout.restores_zero = true,
+        ("lost_zero", _) => return Err("\"error\" or \"restore\""),
+        (_, "error") => layout.empty_amount = EmptyAmount::Error,
+        (_, "skip") => layout.empty_amount = EmptyAmount::Skip,
+        _ => return Err("\"error\" or \"skip\""),
     }
     Ok(())
 }
