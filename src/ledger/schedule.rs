@@ -40,6 +40,19 @@ pub struct Scheduled {
     pub span: Option<(Timestamp, Timestamp)>,
 }
 
+impl Scheduled {
+    /// Counts one more row, if its time is later than `now`; returns whether it is.
+    pub fn add(&mut self, not_before: Option<Timestamp>, now: Timestamp) -> bool {
+        let Some(at) = not_before.filter(|at| !may_leave(Some(*at), now)) else {
+            return false;
+        };
+        self.count += 1;
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +94,14 @@ mod tests {
             .map(|(time, rows)| (time.as_millis(), number(rows)))
             .collect();
         assert_eq!(waiting, [(7, vec![4]), (9, vec![2, 5])]);
+    }
+
+    #[test]
+    fn those_that_wait_are_counted_with_the_first_and_the_last_time() {
+        let at = |millis| Some(Timestamp::from_millis(millis));
+        let mut found = Scheduled::default();
+        let waits = [None, at(5), at(9), at(7), at(4)].map(|time| found.add(time, at(5).unwrap()));
+        assert_eq!(waits, [false, false, true, true, false]);
+        assert_eq!((found.count, found.span), (2, at(7).zip(at(9))));
     }
 }

@@ -14,7 +14,7 @@ use crate::seeded_bugs::SeededBug;
 /// The seeds of every `cargo test`.
 const SEEDS: u64 = 12_000;
 /// The seeds within which every planted mistake must be found.
-const CANARY_SEEDS: u64 = 5_000;
+const CANARY_SEEDS: u64 = 20_000;
 /// Seeds that are run twice.
 const TWICE: u64 = 200;
 /// Progress is told after so many.

@@ -271,6 +271,14 @@ fn what_is_not_due_waits_and_the_run_says_until_when() {
         "none",
         "--yes",
     ];
+    let checked = desk.run(&["check", "ok.csv", "--sandbox"]).finished(0);
+    assert!(
+        checked.err.contains(
+            "ok.csv: KES 500.50 of it is not paid today: 2 payments wait for the time in not_before: until 2199-12-01 00:00:00 EAT"
+        ),
+        "{}",
+        checked.err
+    );
     let said = desk.run(&pay).finished(4);
     let waits = "2 payments wait for the time in not_before: until 2199-12-01 00:00:00 EAT, the last of them until 2199-12-24 08:00:00 EAT";
     assert!(said.err.contains(waits), "{}", said.err);

@@ -10,12 +10,12 @@ use crate::cli::Error;
 use crate::cli::arguments::CheckArguments;
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
-use crate::cli::files::input::{Input, declared_total};
+use crate::cli::files::declared::declared_total;
+use crate::cli::files::input::Input;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
-use crate::cli::words::waiting;
 use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::correction::{Corrects, RejectedName};
@@ -97,7 +97,6 @@ async fn examine(
             .map_err(|error| error.of_check())?;
     }
     tell_corrections(session, &summary);
-    waiting::tell_not_due(session, &journal, &batch, arguments.sandbox).await?;
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {

@@ -15,13 +15,13 @@ use crate::cli::arguments::{LoadArguments, LoadOptions, OnError};
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::aside::{self, Aside};
-use crate::cli::files::input::{Input, Pending, Reading, declared_total};
+use crate::cli::files::declared::declared_total;
+use crate::cli::files::input::{Input, Pending, Reading};
 use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::corrected;
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
-use crate::cli::words::waiting;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{
     ChainHead, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
@@ -78,7 +78,6 @@ pub(in crate::cli) async fn load(
             .into_iter()
             .all(|state| state.is_finished() || standing.of(state).count == 0);
     let evidence = standing.evidence;
-    waiting::tell_not_due(session, &journal, &name, arguments.sandbox).await?;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {
@@ -367,6 +366,9 @@ pub(in crate::cli) async fn into_journal(
     let (loaded, reading) = load_or_recall(journal, input, plan).await?;
     for note in reading.notes() {
         session.note(&format!("{}: {note}", input.name));
+    }
+    if let Some(text) = reading.not_due_text(input) {
+        session.note(&format!("{}: {text}", input.name));
     }
     if let Some(layout) = &by_layout {
         session.note(&format!(

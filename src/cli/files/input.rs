@@ -24,13 +24,15 @@ use crate::cli::arguments::FileArguments;
 use crate::cli::config::Settings;
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes::Mistakes;
-use crate::domain::{Amount, BatchName, Currency};
+use crate::cli::words::waiting;
+use crate::domain::{BatchName, Timestamp, Totals, WireZone};
 use crate::intake::layout::Layout;
 use crate::intake::{
     self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
 };
 use crate::journal::{CrossRowError, LoadLayout, LoadRow};
 use crate::ledger::correction::Corrects;
+use crate::ledger::schedule::Scheduled;
 use crate::report::FileIdentity;
 
 /// Rows that travel together.
@@ -77,6 +79,9 @@ pub(in crate::cli) type Pending = tokio::task::JoinHandle<Result<Reading, Error>
 
 /// What reading a file came to, beside the rows.
 pub(in crate::cli) struct Reading {
+    /// Rows whose time is later than now, and what they come to.
+    scheduled: Scheduled,
+    not_due: Totals,
     mistakes: Mistakes,
     /// Rows that are no payments, says the layout.
     skipped: Mistakes,
@@ -549,7 +554,10 @@ fn feed(
     (folder, batch): (&Path, Option<BatchName>),
     mistakes: Mistakes,
 ) -> Result<Reading, Error> {
+    let now = Timestamp::now();
     let mut reading = Reading {
+        scheduled: Scheduled::default(),
+        not_due: Totals::default(),
         mistakes,
         skipped: Mistakes::of(name, false)?,
         bad_rows: 0,
@@ -575,8 +583,16 @@ fn feed(
             }
         }
         match row {
-            Row::Good(instruction) => block.push(LoadRow::Valid(instruction)),
-            Row::Unpriced(row) => block.push(LoadRow::Unpriced(row)),
+            Row::Good(instruction) => {
+                if reading.scheduled.add(instruction.not_before(), now) {
+                    reading.not_due.add(instruction.money);
+                }
+                block.push(LoadRow::Valid(instruction));
+            }
+            Row::Unpriced(row) => {
+                reading.scheduled.add(row.not_before(), now);
+                block.push(LoadRow::Unpriced(row));
+            }
             // Set aside, it would be a row to be mended and paid.
             Row::Bad(row) if row.is_example() && batch.is_some() => {
                 let told = row.errors.first().map(ToString::to_string);
@@ -636,38 +652,14 @@ impl Reading {
         self.skipped.tell();
     }
 
+    /// Says how much of the file is not paid today, as its rows name a later time.
+    pub(in crate::cli) fn not_due_text(&self, input: &Input) -> Option<String> {
+        let zone = input.rules.zone.clone().unwrap_or_else(WireZone::utc);
+        waiting::not_due_text(self.scheduled, &self.not_due, &zone)
+    }
+
     /// Returns what is worth telling about how the file was read.
     pub(in crate::cli) fn notes(&self) -> &[String] {
         &self.notes
     }
-}
-
-/// Reads a declared total: `1500.00` in the profile's currency, or `KES 1500.00`.
-pub(in crate::cli) fn declared_total(
-    text: &str,
-    settings: &Settings,
-) -> Result<(Currency, Amount), Error> {
-    let refused = |why: String| {
-        Error::refused(format!("--expect-total {text}: {why}"))
-            .hint("write currency and total, as in --expect-total \"KES 412955.45\"")
-    };
-    let (currency, digits) = match text.split_once(' ') {
-        Some((code, digits)) => {
-            let currency = Currency::from_code(code)
-                .ok_or_else(|| refused(format!("{code} is no currency of ISO 4217")))?;
-            (currency, digits.trim())
-        }
-        None => {
-            let only = settings.profile.currency_code.or_else(|| {
-                let mut all = settings.services.values().map(|service| service.currency);
-                let first = all.next()?;
-                all.all(|other| other == first).then_some(first)
-            });
-            let why = "name the currency too, as in \"KES 1500.00\"";
-            (only.ok_or_else(|| refused(why.into()))?, text)
-        }
-    };
-    let amount = Amount::parse(&digits.replace(',', ""), currency)
-        .map_err(|error| refused(error.to_string()))?;
-    Ok((currency, amount))
 }

@@ -92,19 +92,29 @@ pub(in crate::cli) async fn tell_not_due(
     is_rehearsal: bool,
 ) -> Result<(), Error> {
     let (scheduled, rows) = journal.not_due(batch.clone(), Timestamp::now()).await?;
-    if let Some(text) = scheduled_text(scheduled, &session.zone(is_rehearsal)) {
-        let mut amounts = Totals::default();
-        for row in &rows {
-            amounts.add_all(&row.tally.amounts);
-        }
-        // Where every amount waits for its bill, there is none to tell.
-        let of_it = match rows.is_empty() {
-            true => String::new(),
-            false => format!("{} of it is not paid today: ", output::amounts(&amounts)),
-        };
-        session.note(&format!("note: {of_it}{text}; a run from then on pays it"));
+    let mut amounts = Totals::default();
+    for row in &rows {
+        amounts.add_all(&row.tally.amounts);
+    }
+    if let Some(text) = not_due_text(scheduled, &amounts, &session.zone(is_rehearsal)) {
+        session.note(&format!("note: {text}"));
     }
     Ok(())
+}
+
+/// Says how much waits for its time; `None` where nothing does.
+pub(in crate::cli) fn not_due_text(
+    scheduled: Scheduled,
+    amounts: &Totals,
+    zone: &WireZone,
+) -> Option<String> {
+    let text = scheduled_text(scheduled, zone)?;
+    // Where every amount waits for its bill, there is none to tell.
+    let of_it = match amounts.iter().next() {
+        None => String::new(),
+        Some(_) => format!("{} of it is not paid today: ", output::amounts(amounts)),
+    };
+    Some(format!("{of_it}{text}; a run from then on pays it"))
 }
 
 pub(in crate::cli) fn doubt(said: Doubt) -> String {
