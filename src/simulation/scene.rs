@@ -68,6 +68,20 @@ impl Scene {
         self.rows.borrow_mut().extend(new);
     }
 
+    /// Lets time pass until every row may leave: nothing that is said of how soon a batch ends counts until then.
+    pub(super) fn await_times(&self) {
+        let times = self.rows.borrow();
+        let latest = times.iter().filter_map(Instruction::not_before).max();
+        let now = self.world.lock().wall_now();
+        if let Some(wait) = latest
+            .map(|at| at.since(now))
+            .filter(|wait| !wait.is_zero())
+        {
+            self.world
+                .idle(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        }
+    }
+
     /// The rows of the file, as they are now.
     pub(super) fn lines(&self) -> Vec<Instruction> {
         self.rows.borrow().clone()

@@ -6,7 +6,6 @@ use std::time::Duration;
 use fastrand::Rng;
 
 use crate::domain::{Instruction, NOT_BEFORE, Timestamp};
-use crate::simulation::scene::Scene;
 
 /// One seed in so many plays it.
 const EVERY: u64 = 4;
@@ -36,24 +35,5 @@ impl Times {
             row.extra.push((NOT_BEFORE.to_owned(), at.to_string()));
         }
         row
-    }
-}
-
-impl Scene {
-    /// Lets time pass until every row may leave: nothing that is said of how soon a batch ends counts until then.
-    pub(in crate::simulation) fn await_times(&self) {
-        let latest = self
-            .lines()
-            .iter()
-            .filter_map(Instruction::not_before)
-            .max();
-        let now = self.world.lock().wall_now();
-        if let Some(wait) = latest
-            .map(|at| at.since(now))
-            .filter(|wait| !wait.is_zero())
-        {
-            self.world
-                .idle(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        }
     }
 }

@@ -99,22 +99,15 @@ pub(in crate::journal::sqlite) fn count_set_aside(
     standing: &mut Standing,
 ) -> Result<(), Error> {
     let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount), count(amount), withdrawn is not null, skipped
-         from (select amount, currency, withdrawn, withdrawn is not null and exists (
-                   select 1 from evidence e where e.evidence_id = withdrawn and e.detail ->> 'skipped') as skipped
-               from rejected where batch_id = ?1 and replaced_by is null)
-         group by iif(amount is null, null, currency), withdrawn is not null, skipped",
+        "select count(*), currency, sum(amount), count(amount), withdrawn is not null from rejected
+         where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency), withdrawn is not null",
     )?;
     let mut rows = statement.query([batch_id])?;
     while let Some(row) = rows.next()? {
         let count = row.get::<_, i64>(0)?.unsigned_abs();
-        let sum = match (row.get(4)?, row.get(5)?) {
-            (_, true) => {
-                standing.skipped += count;
-                continue;
-            }
-            (true, false) => &mut standing.withdrawn,
-            (false, false) => &mut standing.rejected,
+        let sum = match row.get(4)? {
+            true => &mut standing.withdrawn,
+            false => &mut standing.rejected,
         };
         sum.count += count;
         if row.get::<_, i64>(3)? > 0 {
@@ -122,6 +115,17 @@ pub(in crate::journal::sqlite) fn count_set_aside(
             sum.amounts
                 .add_minor(currency, i128::from(row.get::<_, i64>(2)?));
         }
+    }
+    if standing.withdrawn.count > 0 {
+        // They have no amount.
+        let skipped: i64 = c
+            .prepare_cached(
+                "select count(*) from rejected where batch_id = ?1 and replaced_by is null and withdrawn is not null and exists (
+                     select 1 from evidence e where e.evidence_id = withdrawn and e.detail ->> 'skipped')",
+            )?
+            .query_row([batch_id], |row| row.get(0))?;
+        standing.skipped = skipped.unsigned_abs();
+        standing.withdrawn.count -= standing.skipped;
     }
     Ok(())
 }
