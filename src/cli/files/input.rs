@@ -582,17 +582,10 @@ fn feed(
                 reading.corrects.insert(good_rows, corrects.clone());
             }
         }
+        reading.count_not_due(&row, now);
         match row {
-            Row::Good(instruction) => {
-                if reading.scheduled.add(instruction.not_before(), now) {
-                    reading.not_due.add(instruction.money);
-                }
-                block.push(LoadRow::Valid(instruction));
-            }
-            Row::Unpriced(row) => {
-                reading.scheduled.add(row.not_before(), now);
-                block.push(LoadRow::Unpriced(row));
-            }
+            Row::Good(instruction) => block.push(LoadRow::Valid(instruction)),
+            Row::Unpriced(row) => block.push(LoadRow::Unpriced(row)),
             // Set aside, it would be a row to be mended and paid.
             Row::Bad(row) if row.is_example() && batch.is_some() => {
                 let told = row.errors.first().map(ToString::to_string);
@@ -631,6 +624,19 @@ fn feed(
 }
 
 impl Reading {
+    /// Counts a payment whose time is later.
+    fn count_not_due(&mut self, row: &Row, now: Timestamp) {
+        match row {
+            Row::Good(row) if self.scheduled.add(row.not_before(), now) => {
+                self.not_due.add(row.money);
+            }
+            Row::Unpriced(row) => {
+                self.scheduled.add(row.not_before(), now);
+            }
+            _ => {}
+        }
+    }
+
     fn note(&mut self, row: &BadRow, name: &str, folder: &Path) -> Result<(), Error> {
         self.bad_rows += 1;
         for error in &row.errors {

@@ -35,20 +35,8 @@ pub(in crate::cli) fn refused(
         LoadRefusal::Corrections(errors) => corrections(file, errors),
         LoadRefusal::MayBeMended(count, rows) => may_be_mended(file, batch, *count, rows),
         LoadRefusal::LayoutChanged { layout, batch: loaded, source } => layout_changed(file, layout, loaded, source),
-        LoadRefusal::LayoutMissing { layout } => Error::refused(format!(
-            "{file}: names no layout, and all that batch {batch} has was read by layout {layout}; nothing was loaded"
-        ))
-        .hint(format!(
-            "read without it, amounts and recipients may be others. Say --layout {layout}; rows that are no file of that kind are loaded under a \
-             batch name of their own"
-        )),
-        LoadRefusal::ReadBefore { layout, batch: other } => Error::refused(format!(
-            "{file}: was loaded as batch {other} before, read by layout {layout}, and that batch has payments; nothing was loaded"
-        ))
-        .hint(format!(
-            "read by another layout its rows are others, so that the same people may be paid twice. Where that layout was wrong: cancel what was \
-             not sent (disburse cancel {other}), and bring a file with those people alone that batch {other} has not paid"
-        )),
+        LoadRefusal::LayoutMissing { layout } => layout_missing(file, layout, batch),
+        LoadRefusal::ReadBefore { layout, batch: other } => read_before(file, layout, other),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
@@ -103,6 +91,28 @@ fn layout_changed(file: &str, layout: &str, batch: &str, source: &str) -> Error 
     ))
     .hint(format!(
         "read by another layout, rows without a reference are other payments, and would be paid again. Put the layout back as it was; or, where it was wrong and nothing was paid by it, keep the mended one under a name of its own, such as {layout}-b, and say that"
+    ))
+}
+
+/// Rows are added to a batch, and read in another way.
+fn layout_missing(file: &str, layout: &str, batch: &str) -> Error {
+    Error::refused(format!(
+        "{file}: names no layout, and all that batch {batch} has was read by layout {layout}; nothing was loaded"
+    ))
+    .hint(format!(
+        "read without it, amounts and recipients may be others. Say --layout {layout}; rows that are no file of that kind are loaded under a \
+         batch name of their own"
+    ))
+}
+
+/// The same file makes another batch by another layout.
+fn read_before(file: &str, layout: &str, other: &str) -> Error {
+    Error::refused(format!(
+        "{file}: was loaded as batch {other} before, read by layout {layout}, and that batch has payments; nothing was loaded"
+    ))
+    .hint(format!(
+        "read by another layout its rows are others, so that the same people may be paid twice. Where that layout was wrong: cancel what was \
+         not sent (disburse cancel {other}), and bring a file with those people alone that batch {other} has not paid"
     ))
 }
 

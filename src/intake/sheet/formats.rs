@@ -31,9 +31,9 @@ impl Added {
             match c {
                 ';' => break,
                 '"' => {
-                    let quoted = chars.by_ref().take_while(|c| *c != '"');
-                    // To the end: the iterator has to pass the closing quote.
-                    found.text |= quoted.fold(false, |any, c| any || c.is_alphanumeric());
+                    // All of it, so that the closing quote is passed, too.
+                    let quoted: String = chars.by_ref().take_while(|c| *c != '"').collect();
+                    found.text |= quoted.contains(char::is_alphanumeric);
                 }
                 '\\' => found.text |= chars.next().is_some_and(char::is_alphanumeric),
                 // A blank of the width of the next character, and one that fills the cell.
