@@ -43,7 +43,7 @@ impl Place {
 pub struct Condition {
     /// The column.
     pub column: Place,
-    /// The values, as [`super::pattern`] has them.
+    /// The values, as `pattern.rs` tells them.
     pub values: Vec<String>,
 }
 
