@@ -321,10 +321,10 @@ pub(super) fn marked(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn from(column: &str, places: &[Place]) -> Source {
+    pub(in crate::intake::layout) fn from(column: &str, places: &[Place]) -> Source {
         Source {
             column: column.to_owned(),
             taken: Taken::From {
@@ -337,11 +337,11 @@ mod tests {
         }
     }
 
-    fn name(text: &str) -> Place {
+    pub(in crate::intake::layout) fn name(text: &str) -> Place {
         Place::Name(text.to_owned())
     }
 
-    fn sound() -> Layout {
+    pub(in crate::intake::layout) fn sound() -> Layout {
         Layout {
             columns: vec![
                 from("amount", &[name("Net Pay")]),

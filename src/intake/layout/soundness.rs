@@ -240,35 +240,9 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::super::decimal::Decimal;
+    use super::super::definition::tests::{from, name, sound};
     use super::super::definition::{Condition, Refusal, Total};
     use super::*;
-
-    fn from(column: &str, places: &[Place]) -> Source {
-        Source {
-            column: column.to_owned(),
-            taken: Taken::From {
-                columns: places.to_vec(),
-                with: " ".to_owned(),
-            },
-            values: Vec::new(),
-            when: None,
-            optional: false,
-        }
-    }
-
-    fn name(text: &str) -> Place {
-        Place::Name(text.to_owned())
-    }
-
-    fn sound() -> Layout {
-        Layout {
-            columns: vec![
-                from("amount", &[name("Net Pay")]),
-                from("customer_names", &[name("First"), name("Last")]),
-            ],
-            ..Layout::named("a")
-        }
-    }
 
     #[test]
     fn what_cannot_be_carried_out_is_said_with_its_key() {
