@@ -1,7 +1,8 @@
 //! What logs, errors and debug output show: identifiers, and nothing that pays or names anyone.
 
+use std::cell::RefCell;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use disburse::domain::{Msisdn, ServiceCode};
 use disburse::gateway::{
@@ -15,12 +16,36 @@ use super::payments::{A, PASSWORD, gateway, id, kenyan, outgoing, profile};
 use super::server::Server;
 use super::{acknowledging, soon};
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Everything that the program logs on the thread of a test, whose runtime has no other.
+///
+/// One subscriber for the whole process: with one for each test, a line that another test reaches first is
+/// decided for all of them, and is sometimes logged by nobody.
+struct Log;
+
+impl Log {
+    fn begin() {
+        static SUBSCRIBED: Once = Once::new();
+        SUBSCRIBED.call_once(|| {
+            tracing_subscriber::fmt()
+                .with_max_level(LevelFilter::TRACE)
+                .with_writer(|| Self)
+                .init();
+        });
+        LOGGED.take();
+    }
+
+    fn end() -> String {
+        String::from_utf8(LOGGED.take()).unwrap()
+    }
+}
 
 impl io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        LOGGED.with_borrow_mut(|logged| logged.extend_from_slice(bytes));
         Ok(bytes.len())
     }
 
@@ -31,13 +56,7 @@ impl io::Write for Log {
 
 #[tokio::test]
 async fn logs_and_debug_output_hold_identifiers_only() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    Log::begin();
 
     // A gateway that quotes what it was told.
     let echo = Server::start(|mut connection| {
@@ -60,7 +79,7 @@ async fn logs_and_debug_output_hold_identifiers_only() {
         ..profile("https://gateway.example")
     });
     shown.push_str(&format!("{:?} ", unproxied.unwrap_err()));
-    let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let logged = Log::end();
     assert!(logged.contains(A), "{logged}");
     shown.push_str(&logged);
 
@@ -128,13 +147,7 @@ async fn what_the_other_side_quotes_of_the_password_is_neither_kept_nor_shown() 
 
 #[tokio::test]
 async fn no_operation_shows_the_password_the_token_the_number_or_the_account() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    Log::begin();
 
     let number = kenyan_number().number;
     let service = ServiceCode::parse("WATER").unwrap();
@@ -196,7 +209,7 @@ async fn no_operation_shows_the_password_the_token_the_number_or_the_account() {
         .await
         .unwrap_err();
     shown.push_str(&format!("{gone:?} {gone}"));
-    shown.push_str(&String::from_utf8(log.0.lock().unwrap().clone()).unwrap());
+    shown.push_str(&Log::end());
     assert!(
         shown.contains("a token was issued") && shown.contains(&number.masked()),
         "{shown}"
