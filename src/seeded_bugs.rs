@@ -165,6 +165,10 @@ pub(crate) enum SeededBug {
     UnseenWordsCount,
     /// A row leaves whatever time it names.
     TimeIgnored,
+    /// A batch leaves before its first date, and after its last.
+    BatchDatesIgnored,
+    /// A service is open at every hour.
+    HoursIgnored,
     /// One line of a statement is about two payments.
     LineCountsTwice,
     /// Amount and recipient in a statement prove a payment.
@@ -177,7 +181,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 65] = [
+    pub(crate) const ALL: [Self; 67] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -239,6 +243,8 @@ impl SeededBug {
         Self::ServerErrorEnds,
         Self::UnseenWordsCount,
         Self::TimeIgnored,
+        Self::BatchDatesIgnored,
+        Self::HoursIgnored,
         Self::LineCountsTwice,
         Self::AlikeIsProof,
         Self::ReturnedIsPaid,

@@ -29,7 +29,7 @@ use disburse::domain::{
 use disburse::intake::{BookCell, NEW_SHEET, Options, Reader, Row, Rules, TextBook};
 use disburse::ledger::Purpose;
 use disburse::ledger::schedule::Scheduled;
-use disburse::report::{BatchHeader, Entry, Load, StateName, Writer};
+use disburse::report::{BatchHeader, CalendarWaits, Entry, Load, StateName, Writer};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -184,20 +184,8 @@ fn read(file: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn report(rows: u64, dir: &str) -> Outcome<()> {
-    let begun = Instant::now();
-    let service = ServiceCode::parse("B2C_MPESA")?;
-    let currency = Currency::from_code("KES").ok_or("no currency")?;
-    let money = Money {
-        amount: Amount::from_minor(150_050).ok_or("no amount")?,
-        currency,
-    };
-    let mut control = ControlTotals::default();
-    for _ in 0..rows {
-        control.add(&service, money);
-    }
-    let at = Timestamp::from_millis(1_795_845_600_000);
-    let header = BatchHeader {
+fn header(control: ControlTotals, at: Timestamp) -> Outcome<BatchHeader> {
+    Ok(BatchHeader {
         purpose: Purpose::Rehearsal,
         lists_all: true,
         name: BatchName::parse("speed")?,
@@ -221,8 +209,25 @@ fn report(rows: u64, dir: &str) -> Outcome<()> {
         paid_twice: Vec::new(),
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
+        waits: CalendarWaits::default(),
         statements: Vec::new(),
+    })
+}
+
+fn report(rows: u64, dir: &str) -> Outcome<()> {
+    let begun = Instant::now();
+    let service = ServiceCode::parse("B2C_MPESA")?;
+    let currency = Currency::from_code("KES").ok_or("no currency")?;
+    let money = Money {
+        amount: Amount::from_minor(150_050).ok_or("no amount")?,
+        currency,
     };
+    let mut control = ControlTotals::default();
+    for _ in 0..rows {
+        control.add(&service, money);
+    }
+    let at = Timestamp::from_millis(1_795_845_600_000);
+    let header = header(control, at)?;
     let mut writer = Writer::create(Path::new(dir), header)?;
     for row in 1..=rows {
         let (reference, msisdn, id) = (format!("EMP-{row:07}"), number(row), format!("{row:026}"));

@@ -113,6 +113,7 @@ fn header(rows: u64) -> Outcome<BatchHeader> {
         paid_twice: Vec::new(),
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
+        waits: disburse::report::CalendarWaits::default(),
         statements: Vec::new(),
     })
 }

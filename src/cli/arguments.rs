@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use file::{
-    CheckArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments, LoadOptions,
-    OnError, TemplateArguments,
+    CheckArguments, DatesArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments,
+    LoadOptions, OnError, TemplateArguments,
 };
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
 
@@ -106,6 +106,8 @@ pub(super) enum Command {
     Cancel(CancelArguments),
     /// Open a service again that is paused because its float did not suffice
     ResumeLane(ResumeLaneArguments),
+    /// When a batch may be posted: show it, or change it
+    Schedule(ScheduleArguments),
     /// What an older or copied journal may have missed: show it, ask about it, declare it made up for
     Recover(RecoverArguments),
     /// Copy the journal to a file, also while a run writes; the copy is proven
@@ -241,6 +243,9 @@ pub(super) struct RunOptions {
     /// End once everything is posted
     #[arg(long)]
     pub no_wait: bool,
+    /// Wait for rows that are not due yet, for the first date of the batch, and for services to open
+    #[arg(long, conflicts_with = "no_wait")]
+    pub wait_for_window: bool,
     /// Rows of postpaid services without an amount take what their bill says is due
     #[arg(long)]
     pub pay_due: bool,
@@ -493,6 +498,17 @@ pub(super) struct ResumeLaneArguments {
     pub batch: String,
     /// The service code
     pub service: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ScheduleArguments {
+    /// The batch
+    pub batch: String,
+    #[command(flatten)]
+    pub dates: DatesArguments,
+    /// Why it gets other dates; it is kept as evidence
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -422,6 +422,7 @@ pub(super) fn limits(
             .then_some(settings.profile.float.poll_every),
         max_wait: max_wait(&options.max_wait)?,
         no_wait: options.no_wait,
+        wait_for_window: options.wait_for_window,
         callbacks,
     })
 }

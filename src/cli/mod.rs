@@ -22,8 +22,8 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, backup, bill, check, dialect, explain, float, layout, listen, load, lookup, orders,
-    probe, reconcile, recover, report, resolve, resolve_many, sandbox, shell, show_config, status,
-    template, token, upload, verify,
+    probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
+    show_config, status, template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -98,6 +98,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Resolve(arguments) => resolve::resolve(&session, arguments).await,
         Command::Cancel(arguments) => orders::cancel(&session, arguments).await,
         Command::ResumeLane(arguments) => orders::resume_lane(&session, arguments).await,
+        Command::Schedule(arguments) => schedule::schedule(&session, arguments).await,
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,

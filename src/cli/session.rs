@@ -7,10 +7,12 @@ use super::Error;
 use super::actor::actor;
 use super::arguments::{Common, NameArguments};
 use super::config::{Settings, Sources};
+use super::files::calendar;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId, WireZone};
 use crate::journal::Journal;
 use crate::ledger::Purpose;
+use crate::ledger::calendar::Calendar;
 use crate::ledger::names::{By, PaymentName};
 
 /// The common options of one command.
@@ -25,6 +27,13 @@ impl Session {
         let settings = self.settings(rehearsal, Vec::new()).ok();
         let zone = settings.and_then(|settings| settings.profile.time_zone);
         zone.unwrap_or_else(WireZone::utc)
+    }
+
+    /// Returns when services are open, to tell a person; where that cannot be read, the run says so.
+    pub(super) fn calendar(&self, rehearsal: bool) -> Calendar {
+        let settings = self.settings(rehearsal, Vec::new()).ok();
+        let calendar = settings.and_then(|settings| calendar::calendar(&settings).ok());
+        calendar.unwrap_or_default()
     }
 
     pub(super) fn new(common: Common) -> Self {

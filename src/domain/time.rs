@@ -122,6 +122,28 @@ impl WireZone {
         Some(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
     }
 
+    /// Returns the time of the calendar and the clock at an instant.
+    #[must_use]
+    pub fn local(&self, instant: Timestamp) -> jiff::civil::DateTime {
+        self.0.to_datetime(
+            jiff::Timestamp::from_millisecond(instant.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH),
+        )
+    }
+
+    /// Returns the first instant at which the clock shows this; of a time that it leaves out the one before the gap.
+    #[must_use]
+    pub fn first_instant(&self, local: jiff::civil::DateTime) -> Option<Timestamp> {
+        let zoned = self.0.to_ambiguous_zoned(local).earlier().ok()?;
+        Some(Timestamp(zoned.timestamp().as_millisecond()))
+    }
+
+    /// Returns the last instant at which the clock shows this; of a time that it leaves out the one behind the gap.
+    #[must_use]
+    pub fn last_instant(&self, local: jiff::civil::DateTime) -> Option<Timestamp> {
+        let zoned = self.0.to_ambiguous_zoned(local).later().ok()?;
+        Some(Timestamp(zoned.timestamp().as_millisecond()))
+    }
+
     fn abbreviation(&self, instant: Timestamp) -> String {
         let instant =
             jiff::Timestamp::from_millisecond(instant.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);

@@ -10,6 +10,7 @@ use super::{Clock, Ending, Limits, Progress};
 use crate::callback::Addresses;
 use crate::domain::{BatchName, Pulse};
 use crate::journal::{Home, Journal, Transition};
+use crate::ledger::calendar::Calendar;
 use crate::ledger::confirmation::Confirmation;
 use crate::lifecycle::Policy;
 
@@ -30,6 +31,8 @@ pub struct Plan<G> {
     pub policy: Arc<Policy>,
     /// The bounds.
     pub limits: Limits,
+    /// When services are open.
+    pub calendar: Arc<Calendar>,
     /// How long a request may take at most: a question is not asked twice within.
     pub request_timeout: Duration,
     /// Where callbacks are to go; `None`: no callbacks.

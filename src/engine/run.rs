@@ -71,6 +71,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
             gateway: Arc::clone(&plan.gateway),
             addresses: plan.addresses.clone(),
             pulse: Arc::clone(&plan.pulse),
+            clock: plan.clock,
         }),
         senders: WorkerPool::default(),
         messages,
@@ -102,6 +103,7 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
                 .max(plan.policy.callback_grace)
                 .max(plan.policy.delivered_grace),
             first_query_after: plan.policy.first_query_after,
+            calendar: Arc::clone(&plan.calendar),
             now,
         };
         let asked = plan.pulse.look();

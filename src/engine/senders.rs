@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
+use super::clock::Clock;
 use super::exchange::{self, Exchange};
 use crate::callback::Addresses;
 use crate::domain::Pulse;
@@ -17,6 +18,16 @@ pub(super) struct Line<G> {
     pub(super) gateway: Arc<G>,
     pub(super) addresses: Option<Addresses>,
     pub(super) pulse: Arc<Pulse>,
+    pub(super) clock: Clock,
+}
+
+impl<G> Line<G> {
+    /// Returns whether these may leave now: the program runs, and their time is not over.
+    fn may_depart(&self, claims: &[Claim]) -> bool {
+        let now = self.clock.now();
+        let is_late = |claim: &Claim| claim.leave_by.is_some_and(|at| at <= now);
+        may_depart(self.pulse.silence()) && !claims.iter().any(is_late)
+    }
 }
 
 /// Tasks that post, as many as were ever under way at once.
@@ -49,7 +60,7 @@ impl WorkerPool {
             tasks.spawn(async move {
                 while let Some(claims) = jobs.recv().await {
                     // The last look but that of the connection itself, which asks the same of the pulse.
-                    let exchange = match may_depart(line.pulse.silence()) {
+                    let exchange = match line.may_depart(&claims) {
                         true => {
                             exchange::post(&*line.gateway, claims, line.addresses.as_ref()).await
                         }

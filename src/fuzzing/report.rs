@@ -6,7 +6,7 @@ use crate::domain::{
     Amount, BatchName, ControlTotals, Currency, Money, Originator, ServiceCode, Timestamp,
 };
 use crate::ledger::schedule::Scheduled;
-use crate::report::{BatchHeader, Entry, StateName, Writer};
+use crate::report::{BatchHeader, CalendarWaits, Entry, StateName, Writer};
 
 /// The three files of a report.
 struct Files {
@@ -142,6 +142,7 @@ fn write(text: &str) -> Files {
         paid_twice: Vec::new(),
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
+        waits: CalendarWaits::default(),
         statements: Vec::new(),
         evidence_rows: 2,
         evidence_head: "0".repeat(64),

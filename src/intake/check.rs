@@ -5,7 +5,7 @@ mod bank;
 mod date;
 mod document;
 mod findings;
-mod not_before;
+pub(super) mod not_before;
 mod origin;
 mod recipient;
 mod service;

@@ -113,6 +113,10 @@ pub enum Error {
         configured: String,
     },
     #[error(
+        "batch {batch} has got other dates meanwhile; nothing was changed (`disburse schedule {batch}` shows them)"
+    )]
+    DatesChanged { batch: BatchName },
+    #[error(
         "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may know \
          nothing of its payments: each \"not found\" would be no evidence. Nothing was sent"
     )]

@@ -2,6 +2,7 @@
 
 use crate::journal::repeats::{Alike, Repeats};
 use crate::ledger::Purpose;
+use crate::ledger::calendar::BatchDates;
 
 /// A mistake that only shows when all rows are seen together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub enum LoadRefusal {
     Instead(Vec<CrossRowError>),
     /// An amendment that shares no row with the batch, and whose rows, so many, pay the recipients of the batch the same amounts.
     BatchAgain(u64),
+    /// The batch has these dates, and the file comes with others.
+    OtherDates(BatchDates),
     /// The batch belongs to another originator.
     OtherOriginator(String),
     /// The batch was loaded for this, and the file comes for the other.

@@ -12,6 +12,7 @@ use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
+use crate::ledger::calendar::{BatchDates, Calendar};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
@@ -100,6 +101,8 @@ pub struct LoadPlan {
     pub expect_total: Option<(Currency, Amount)>,
     /// The documents of rows that the batch has already take the place of those that were checked before.
     pub new_documents: bool,
+    /// When it may be posted; none: nothing is said of it.
+    pub dates: BatchDates,
     /// Do everything, and commit nothing.
     pub dry_run: bool,
 }
@@ -237,6 +240,8 @@ pub struct RunTerms {
     pub longest_wait: Duration,
     /// How long after the restart an unknown payment is asked about first.
     pub first_query_after: Duration,
+    /// When the services of its rows are open.
+    pub calendar: Arc<Calendar>,
     /// The time.
     pub now: Timestamp,
 }
@@ -291,6 +296,19 @@ pub struct Claim {
     /// It is looked at once more just before it leaves: an earlier post of it may have arrived, or an earlier generation of its
     /// row, or another row of its debt, may prove paid until then.
     pub looked_at_last: bool,
+    /// It leaves before this time, or not by this claim: its service closes, or the batch is over.
+    pub leave_by: Option<Timestamp>,
+}
+
+/// Other dates for a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatesOrder {
+    /// Those that it has, as they were shown.
+    pub before: BatchDates,
+    /// Those that it gets.
+    pub after: BatchDates,
+    /// Why; it is kept as evidence.
+    pub reason: String,
 }
 
 /// A payment that is due to be asked about.
@@ -398,13 +416,18 @@ pub struct Due {
     pub document: bool,
     /// A ready payment of an open lane came after the confirmation of the run, and waits for one of its own.
     pub unconfirmed: bool,
-    /// When the first of the ready payments of open lanes may leave that wait for the time that their rows name.
+    /// When the first of the ready payments may leave that wait for the time that their rows name, for the first date of the batch, or
+    /// for their service to open.
     pub scheduled: Option<Timestamp>,
+    /// Ready payments wait whose time is over: the last date of the batch, or hours that never come.
+    pub over: bool,
 }
 
 /// Counts and amounts of a batch per state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
+    /// When it may be posted.
+    pub dates: BatchDates,
     /// What it was loaded for.
     pub purpose: Purpose,
     /// Per lane, currency and state.

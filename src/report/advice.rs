@@ -38,7 +38,7 @@ pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'
 }
 
 /// Says how many payments wait for the time that their rows name, and until when; `None` where none does.
-pub(super) fn scheduled_text(header: &BatchHeader) -> Option<String> {
+fn scheduled_text(header: &BatchHeader) -> Option<String> {
     let Scheduled { count, span } = header.scheduled;
     let (first, last) = span.filter(|_| count > 0)?;
     let [from, to] = [first, last].map(|at| header.zone.format_named(at));
@@ -53,6 +53,13 @@ pub(super) fn scheduled_text(header: &BatchHeader) -> Option<String> {
             text::count(count)
         ),
     })
+}
+
+/// Says what waits for its time, for the dates of the batch, or for its service to open; `None` where nothing does.
+pub(super) fn waits_text(header: &BatchHeader) -> Option<String> {
+    let of_calendar = header.waits.texts.iter().map(|text| format!("{text}."));
+    let texts: Vec<String> = of_calendar.chain(scheduled_text(header)).collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
 }
 
 /// Returns the command that runs the batch.
@@ -125,7 +132,7 @@ pub(super) fn remedy(
         (StateName::Ready, Some(230)) => format!(
             "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
         ),
-        (StateName::Ready, _) => match scheduled_text(header) {
+        (StateName::Ready, _) => match waits_text(header) {
             None => format!("“{run}” sends them."),
             Some(text) => format!("{text} Then “{run}” sends them, as whatever does not wait."),
         },

@@ -40,6 +40,6 @@ pub use fold::lane::{Lane, Sum};
 pub use fold::reconciliation::Reconciliation;
 pub use fold::timeline::{Bucket, Timeline};
 pub use folder::usable;
-pub use rows::entry::{BatchHeader, Entry, Load, Prepaid, StateName, Stated};
+pub use rows::entry::{BatchHeader, CalendarWaits, Entry, Load, Prepaid, StateName, Stated};
 pub use rows::people::Deed;
 pub use writer::{Paths, Report, Writer};

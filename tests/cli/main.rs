@@ -10,6 +10,7 @@ mod bad_files;
 mod bad_journals;
 mod bad_settings;
 mod broken;
+mod calendar;
 mod check;
 mod damage;
 mod decided;

@@ -158,6 +158,7 @@ fn quick() -> Policy {
 
 fn limits() -> Limits {
     Limits {
+        wait_for_window: false,
         rate: Rate::per_second(2000).unwrap(),
         query_rate: Rate::per_second(2000).unwrap(),
         shared_rate: false,
@@ -202,6 +203,7 @@ fn start_with(
     limits: Limits,
 ) -> Started {
     let plan = Plan {
+        calendar: Arc::default(),
         journal,
         gateway: Arc::clone(gateway),
         batch: batch(),

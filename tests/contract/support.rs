@@ -14,6 +14,7 @@ use disburse::journal::{
     LoadSummary, Loaded, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
     ReportRow, RunTerms, RunToken, Standing, Transition,
 };
+use disburse::ledger::calendar::BatchDates;
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
 use disburse::lifecycle::{Class, CodeMeaning, Event, Policy, State, StepContext};
 
@@ -164,6 +165,7 @@ pub fn bad(line: u64, minor: i64) -> RejectedRow {
 
 pub fn plan() -> LoadPlan {
     LoadPlan {
+        dates: BatchDates::default(),
         batch: batch(),
         originator: Originator::parse("acme").unwrap(),
         form: disburse::domain::IdentifierForm::default(),
@@ -206,6 +208,7 @@ pub fn terms(secs: i64) -> RunTerms {
         confirmation: everything(),
         longest_wait: Duration::from_secs(600),
         first_query_after: policy().first_query_after,
+        calendar: Arc::default(),
         now: at(secs),
     }
 }

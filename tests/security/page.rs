@@ -154,6 +154,7 @@ fn write(dir: &Path, rows: u64) {
         paid_twice: Vec::new(),
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
+        waits: disburse::report::CalendarWaits::default(),
         statements: Vec::new(),
     };
     let mut writer = Writer::create(dir, header).unwrap();

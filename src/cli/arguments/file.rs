@@ -145,6 +145,19 @@ pub(in crate::cli) struct LoadOptions {
     /// First look every number up, and compare its network with the carriers of its service
     #[arg(long)]
     pub lookup: bool,
+    #[command(flatten)]
+    pub dates: DatesArguments,
+}
+
+/// When a batch may be posted.
+#[derive(Clone, Debug, Default, Args)]
+pub(in crate::cli) struct DatesArguments {
+    /// Post nothing of the batch before this day or time, such as 2026-12-01 or 2026-12-01T08:00:00+03:00
+    #[arg(long, value_name = "TIME")]
+    pub not_before: Option<String>,
+    /// Post nothing of the batch after this day, or from this time on
+    #[arg(long, value_name = "TIME")]
+    pub not_after: Option<String>,
 }
 
 /// What a bad row does.

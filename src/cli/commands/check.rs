@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::bills;
 use super::bills::Told;
+use super::load::tell_closed;
 use super::load::{into_journal, print_summary, to_json};
 use super::networks;
 use crate::cli::Error;
@@ -97,6 +98,7 @@ async fn examine(
             .map_err(|error| error.of_check())?;
     }
     tell_corrections(session, &summary);
+    tell_closed(session, &settings, &summary)?;
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {
@@ -142,6 +144,7 @@ fn plan(
         expect_total,
         // What is asked about stands in the scratch journal first.
         new_documents: false,
+        dates: crate::ledger::calendar::BatchDates::default(),
         dry_run: !arguments.bills,
     })
 }

@@ -27,6 +27,7 @@ mod report_pain002;
 pub(super) mod resolve;
 pub(super) mod resolve_many;
 pub(super) mod sandbox;
+pub(super) mod schedule;
 mod settled;
 pub(super) mod shell;
 pub(super) mod show_config;

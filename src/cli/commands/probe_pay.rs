@@ -6,7 +6,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::load;
 use crate::cli::Error;
-use crate::cli::arguments::{FileArguments, LoadOptions, OnError, ProbeArguments, RunOptions};
+use crate::cli::arguments::{
+    DatesArguments, FileArguments, LoadOptions, OnError, ProbeArguments, RunOptions,
+};
 use crate::cli::files::input::Input;
 use crate::cli::run::{Declared, Orders, Probed, carry_out};
 use crate::cli::session::Session;
@@ -60,6 +62,7 @@ pub(in crate::cli) async fn pay_and_probe(
         allow_same_content: false,
         presume_posted: false,
         lookup: false,
+        dates: DatesArguments::default(),
     };
     let plan = load::plan(
         &file,
@@ -128,6 +131,7 @@ async fn only_row(input: &Input, batch: &BatchName) -> Result<Option<Instruction
 /// Runs the batch as anybody would, without a question: recipient and amount were typed.
 fn run_options(arguments: &ProbeArguments) -> RunOptions {
     RunOptions {
+        wait_for_window: false,
         rate: None,
         concurrency: None,
         max_wait: arguments.max_wait.clone(),

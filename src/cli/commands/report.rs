@@ -11,6 +11,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::hours::Unposted;
 use crate::cli::words::rows::{scheduled_note, set_aside_name, state_name};
 use crate::cli::words::waiting;
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, Timestamp, WireZone};
@@ -18,11 +19,13 @@ use crate::journal::{
     ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
     RejectedRow, ReportRow, Snapshot, Standing, UnpricedRecord,
 };
+use crate::ledger::calendar::Calendar;
 use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::{
-    BatchHeader, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer, remove_leftover,
+    BatchHeader, CalendarWaits, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer,
+    remove_leftover,
 };
 
 /// The workbook of earlier releases.
@@ -92,6 +95,25 @@ pub(in crate::cli) async fn report(
     ))
 }
 
+/// Says in a report what waits for the dates of its batch, or for its service to open.
+fn tell_waits(
+    header: &mut BatchHeader,
+    standing: &Standing,
+    calendar: &Calendar,
+    commands: Commands<'_>,
+) {
+    let unposted = Unposted {
+        standing,
+        calendar,
+        zone: &header.zone,
+        now: Timestamp::now(),
+    };
+    header.waits = CalendarWaits {
+        texts: unposted.texts(commands),
+        count: unposted.waiting_count(),
+    };
+}
+
 /// Writes the report of a batch as it stands now.
 pub(in crate::cli) async fn write(
     session: &Session,
@@ -104,6 +126,7 @@ pub(in crate::cli) async fn write(
     let kinds = Kinds::of(session);
     let quiet = session.common.quiet;
     let zones = [false, true].map(|rehearsal| session.zone(rehearsal));
+    let calendars = [false, true].map(|rehearsal| session.calendar(rehearsal));
     tokio::task::spawn_blocking(move || {
         let reader = Reader::open(&journal)?;
         let snapshot = reader.snapshot(&batch)?;
@@ -131,6 +154,9 @@ pub(in crate::cli) async fn write(
         let mut header = header;
         header.lists_all = lists_all;
         header.scheduled = snapshot.scheduled(Timestamp::now())?;
+        let is_rehearsal = standing.purpose == Purpose::Rehearsal;
+        let calendar = &calendars[usize::from(is_rehearsal)];
+        tell_waits(&mut header, &standing, calendar, commands);
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(
             &out,
@@ -271,6 +297,7 @@ fn header(
         paid_twice: standing.paid_twice.clone(),
         paid_twice_count: standing.paid_twice_count,
         scheduled: Scheduled::default(),
+        waits: CalendarWaits::default(),
         statements,
         held_lanes: standing
             .held

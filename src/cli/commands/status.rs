@@ -10,6 +10,7 @@ use crate::cli::arguments::StatusArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
+use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
@@ -105,11 +106,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
                 ),
             });
         }
-        let scheduled = reader.snapshot(batch)?.scheduled(Timestamp::now())?;
-        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-        if let Some(text) = waiting::scheduled_text(scheduled, &zone) {
-            output::line(&text);
-        }
+        tell_time(session, reader, batch, &standing)?;
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
@@ -123,6 +120,35 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         }
     }
     Ok(ExitStatus::Done)
+}
+
+/// Says when a batch may be posted, and what of it waits for its time.
+fn tell_time(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    standing: &Standing,
+) -> Result<(), Error> {
+    let (now, purpose) = (Timestamp::now(), standing.purpose);
+    let is_rehearsal = purpose == Purpose::Rehearsal;
+    let (zone, calendar) = (session.zone(is_rehearsal), session.calendar(is_rehearsal));
+    if let Some(text) = dates_text(standing.dates, &zone) {
+        output::line(&format!("the batch is {text}"));
+    }
+    let unposted = Unposted {
+        standing,
+        calendar: &calendar,
+        zone: &zone,
+        now,
+    };
+    for text in unposted.texts(Commands { batch, purpose }) {
+        output::line(&text);
+    }
+    let scheduled = reader.snapshot(batch)?.scheduled(now)?;
+    if let Some(text) = waiting::scheduled_text(scheduled, &zone) {
+        output::line(&text);
+    }
+    Ok(())
 }
 
 fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
@@ -230,6 +256,7 @@ fn scheduled_json(scheduled: Scheduled) -> Value {
 /// Returns the standing of a batch with what waits for its time, and what the journal may have missed.
 fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Value, Error> {
     let mut value = with_missed(reader, to_json(batch, standing))?;
+    value["dates"] = dates_json(standing.dates);
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
     Ok(value)
 }

@@ -1,12 +1,13 @@
 //! `[services.NAME]`: what is paid through the gateway, in which currency, within which limits.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::profile::words;
 use crate::cli::config::value::kind::Kind;
 use crate::cli::config::value::typed::Value;
-use crate::domain::{AccountFormat, Amount, BillAmount, Currency, PaymentKind};
+use crate::domain::{AccountFormat, Amount, BillAmount, Currency, PaymentKind, WireZone};
 
 /// One service of the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +30,23 @@ pub struct Service {
     pub bill_amount: BillAmount,
     /// What `datePaymentReceived` says.
     pub date_payment_received: DateReceived,
+    /// When it is open; `None`: always.
+    pub window: Option<Window>,
     /// `repeats.window` of its payments.
     pub repeats_window: Option<Duration>,
     /// `repeats.references_restart` of its payments.
     pub references_restart: Option<bool>,
+}
+
+/// When a service is open, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Days and hours.
+    pub text: String,
+    /// Whose clock shows them; `None`: the profile's.
+    pub zone: Option<WireZone>,
+    /// A list of days on which it is closed.
+    pub holidays: Option<PathBuf>,
 }
 
 words! {
@@ -55,6 +69,9 @@ pub(super) const ENTRIES: &[&str] = &[
     "takes_landlines",
     "bill_amount",
     "date_payment_received",
+    "window",
+    "zone",
+    "holidays",
     "repeats",
 ];
 

@@ -1,6 +1,7 @@
 //! Files that people bring and get: batch files, corrections, `failed.csv`, and a journal that is made aside.
 
 pub(super) mod aside;
+pub(super) mod calendar;
 pub(super) mod declared;
 pub(super) mod decrypt;
 pub(super) mod failed_rows;

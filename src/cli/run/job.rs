@@ -1,5 +1,7 @@
 //! One run: what is ordered, what it works on, and what it came to.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use super::super::arguments::RunOptions;
@@ -9,6 +11,7 @@ use super::confirm::Declared;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
+use crate::ledger::calendar::Calendar;
 use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed};
 use crate::ledger::recovery::OrdersLost;
 
@@ -62,6 +65,8 @@ pub(in crate::cli) struct Outcome {
     /// Orders of people that the journal does not know of: nothing was posted because of them.
     pub(in crate::cli) orders_lost: OrdersLost,
     pub(in crate::cli) ledger: Option<crate::sandbox::Verdict>,
+    /// When services were open for it.
+    pub(in crate::cli) calendar: Arc<Calendar>,
     /// What came of a second post that was ordered.
     pub(in crate::cli) probed: Option<Probed>,
 }
@@ -76,6 +81,8 @@ pub(in crate::cli) struct Job<'a> {
     /// Orders of people that the journal does not know of: nothing is posted until they were given again.
     pub(in crate::cli) orders_lost: OrdersLost,
     pub(in crate::cli) drain: CancellationToken,
+    /// When services are open.
+    pub(in crate::cli) calendar: Arc<Calendar>,
 }
 
 /// What came of the second post.

@@ -26,7 +26,7 @@ use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
 use super::exit::ExitStatus;
 use super::gateway;
-use super::session::{Session, batch_name, run_command};
+use super::session::{Commands, Session, batch_name, run_command};
 use super::signals;
 use crate::callback::{self, Addresses};
 use crate::cli::commands::load;
@@ -34,10 +34,12 @@ use crate::cli::commands::networks;
 use crate::cli::commands::recover;
 use crate::cli::commands::sandbox;
 use crate::cli::commands::verify;
+use crate::cli::files::calendar;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
+use crate::cli::words::hours::Unposted;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
@@ -109,6 +111,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         // Refused before anything is loaded: a file without a gateway is half a job.
         settings.gateway()?;
     }
+    calendar::calendar(&settings)?;
     let purpose = Purpose::of_command(options.sandbox);
     let mut plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
     let batch = plan.batch.clone();
@@ -232,6 +235,8 @@ pub(in crate::cli) async fn carry_out(
     options: &RunOptions,
     orders: Orders,
 ) -> Result<Outcome, Error> {
+    // Refused before anything is asked of anybody.
+    let calendar = Arc::new(calendar::calendar(&settings)?);
     let orders_lost = match options.sandbox {
         // A rehearsal moves nothing.
         true => OrdersLost::default(),
@@ -282,6 +287,7 @@ pub(in crate::cli) async fn carry_out(
         orders,
         orders_lost,
         drain,
+        calendar: Arc::clone(&calendar),
     };
     let outcome = job.run(sandbox.as_ref()).await;
     let ledger = sandbox.as_ref().map(Sandbox::verdict);
@@ -295,6 +301,7 @@ pub(in crate::cli) async fn carry_out(
         reopens_lanes: settings.profile.float.reopen_lanes,
         orders_lost,
         ledger,
+        calendar,
     })
 }
 
@@ -378,6 +385,7 @@ impl Job<'_> {
                     told.iter().for_each(|text| self.session.note(text));
                 }
                 confirm::notes(self.session, self.journal, self.batch, &shown).await?;
+                self.tell_hours(&shown.standing);
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }
@@ -386,6 +394,25 @@ impl Job<'_> {
             self.upload(&home).await?;
         }
         self.post(client, home, confirmation, door, pulse).await
+    }
+
+    /// Says what waits for the dates of the batch or for its service to open, and what will not leave in time.
+    fn tell_hours(&self, standing: &Standing) {
+        let zone = self.session.zone(self.options.sandbox);
+        let waiting = Unposted {
+            standing,
+            calendar: &self.calendar,
+            zone: &zone,
+            now: Timestamp::now(),
+        };
+        let commands = Commands {
+            batch: self.batch,
+            purpose: standing.purpose,
+        };
+        let texts = waiting.texts(commands).into_iter();
+        for text in texts.chain(waiting.short_of_time(self.settings)) {
+            self.session.note(&format!("note: {text}"));
+        }
     }
 
     /// Computes the evidence of the batch again, up to now, and refuses it unless it was once this far and no further.
@@ -452,6 +479,7 @@ impl Job<'_> {
             self.session.common.quiet,
         ));
         let plan = Plan {
+            calendar: Arc::clone(&self.calendar),
             journal: self.journal.clone(),
             gateway: Arc::clone(&client),
             batch: self.batch.clone(),

@@ -17,11 +17,13 @@ use crate::cli::gateway;
 use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
+use crate::cli::words::hours::Unposted;
 use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
+use crate::ledger::calendar::Calendar;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::OrdersLost;
@@ -84,7 +86,7 @@ pub(super) async fn conclude(
         Ending::Taken(_) => return Ok(taken(batch)),
         _ => {}
     }
-    let examples = Examples::of(session, journal, batch, &standing).await?;
+    let examples = Examples::of(session, journal, batch, &standing, &outcome.calendar).await?;
     let verdict = verdict(batch, outcome, &standing, &examples, out.as_deref());
     if standing.of(State::InDoubt).count > 0 && words_wait(session, journal, &standing).await? {
         output::complain(
@@ -137,6 +139,7 @@ impl Examples {
         journal: &Journal,
         batch: &BatchName,
         standing: &Standing,
+        calendar: &Calendar,
     ) -> Result<Self, Error> {
         let reader = Reader::open(session.journal_path())?;
         let snapshot = reader.snapshot(batch)?;
@@ -171,7 +174,17 @@ impl Examples {
             },
             scheduled: {
                 let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-                waiting::scheduled_text(snapshot.scheduled(Timestamp::now())?, &zone)
+                let now = Timestamp::now();
+                let purpose = standing.purpose;
+                let waiting = Unposted {
+                    standing,
+                    calendar,
+                    zone: &zone,
+                    now,
+                };
+                let mut texts = waiting.texts(Commands { batch, purpose });
+                texts.extend(waiting::scheduled_text(snapshot.scheduled(now)?, &zone));
+                (!texts.is_empty()).then(|| texts.join("; "))
             },
         })
     }
@@ -465,10 +478,19 @@ fn why_open(
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
         Ending::Scheduled => (
             ExitStatus::Unfinished,
-            examples.scheduled.clone().unwrap_or_else(|| {
-                "what is left waited for the time in not_before, which has come".to_owned()
-            }),
+            examples
+                .scheduled
+                .clone()
+                .unwrap_or_else(|| "what is left waited for its time, which has come".to_owned()),
             format!("at that time: {run}"),
+        ),
+        Ending::Over => (
+            ExitStatus::Unfinished,
+            examples
+                .scheduled
+                .clone()
+                .unwrap_or_else(|| "the time of what is left is over".to_owned()),
+            format!("`disburse status {batch}` says what waits, and what to do"),
         ),
         Ending::Stopped(why) => (
             ExitStatus::Stopped,

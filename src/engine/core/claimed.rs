@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::domain::Timestamp;
 use crate::journal::Claim;
 
 /// Claims in the order in which they leave.
@@ -51,6 +52,21 @@ impl Claimed {
             .partition(|claim| claim.lane == lane);
         self.extend(kept);
         taken
+    }
+
+    /// Returns when the first of them no longer may leave.
+    pub(super) fn leave_by(&self) -> Option<Timestamp> {
+        self.queue.iter().filter_map(|claim| claim.leave_by).min()
+    }
+
+    /// Takes those that may no longer leave.
+    pub(super) fn take_late(&mut self, now: Timestamp) -> Vec<Claim> {
+        let (late, kept) = self
+            .take_all()
+            .into_iter()
+            .partition(|claim| claim.leave_by.is_some_and(|at| at <= now));
+        self.extend(kept);
+        late
     }
 
     /// Takes one, if it is there.

@@ -16,6 +16,10 @@ const UNREACHABLE_TRIES: u32 = 3;
 impl Core {
     /// Ends the run when it has waited long enough.
     pub(super) fn note_time(&mut self, now: Timestamp) {
+        if self.waits_for_window() {
+            // Nothing moves until then, and that is in order.
+            self.last_move = now;
+        }
         let waited = now.since(self.last_move) >= self.limits.max_wait;
         if let Some((since, tries, why)) = &self.unreachable
             && !self.ever_reached
@@ -33,6 +37,11 @@ impl Core {
                 Ending::TimedOut
             });
         }
+    }
+
+    /// Returns whether the run waits for a time that something of it is posted at.
+    pub(super) fn waits_for_window(&self) -> bool {
+        self.limits.wait_for_window && self.due.scheduled.is_some() && self.due.post.is_none()
     }
 
     /// Ends the run when the journal shows that nothing is left to do.
@@ -64,9 +73,14 @@ impl Core {
             Some(Ending::Documents)
         } else if self.due.unconfirmed {
             Some(Ending::Unconfirmed)
+        } else if self.due.scheduled.is_some() {
+            Some(Ending::Scheduled)
         } else {
-            self.due.scheduled.map(|_| Ending::Scheduled)
+            self.due.over.then_some(Ending::Over)
         };
+        if self.waits_for_window() {
+            return;
+        }
         if self.limits.no_wait {
             return self.end(unposted.unwrap_or(Ending::Posted));
         }

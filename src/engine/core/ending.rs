@@ -13,8 +13,11 @@ pub enum Ending {
     Documents,
     /// Payments came after the confirmation and wait for one of their own, and nothing else is left to do.
     Unconfirmed,
-    /// Payments wait for the time that their rows name, and nothing else is left to do.
+    /// Payments wait for the time that their rows name, for the first date of the batch, or for their service to open, and nothing else
+    /// is left to do.
     Scheduled,
+    /// Payments wait whose time is over, and nothing else is left to do.
+    Over,
     /// What is left waits for a callback that may not come, or for an operator.
     NeedsDecision,
     /// No payment moved for as long as the run may wait.

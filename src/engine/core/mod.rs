@@ -45,6 +45,7 @@ impl Core {
             claimed: Claimed::default(),
             overtaken: BTreeSet::new(),
             questions: VecDeque::new(),
+            closes: None,
             asked: BTreeSet::new(),
             posts_under_way: 0,
             queries_under_way: 0,
@@ -78,26 +79,7 @@ impl Core {
     pub fn tell(&mut self, news: EngineInput, now: Timestamp) {
         self.stale |= !matches!(news, EngineInput::Standing(..));
         match news {
-            EngineInput::Claimed(claims, due) => {
-                self.claiming = false;
-                self.due.post = earliest(self.due.post, due.post);
-                // What was to be posted may have to be asked about first.
-                self.due.ask = earliest(self.due.ask, due.ask);
-                for claim in &claims {
-                    self.shift(
-                        State::Ready,
-                        State::Posting,
-                        claim.payment.instruction.money,
-                    );
-                }
-                let overtaken = std::mem::take(&mut self.overtaken);
-                let (dry, claims): (Vec<_>, Vec<_>) = claims
-                    .into_iter()
-                    .filter(|claim| !overtaken.contains(&claim.seq))
-                    .partition(|claim| self.held.contains_key(&claim.lane));
-                self.claimed.extend(claims);
-                self.release(dry);
-            }
+            EngineInput::Claimed(claims, due) => self.take_claims(claims, due),
             EngineInput::Questions(questions, due) => {
                 self.fetching = false;
                 self.due.ask = earliest(self.due.ask, due.ask);
@@ -150,6 +132,29 @@ impl Core {
             EngineInput::Drain => self.end(Ending::Drained),
             EngineInput::Stop(why) => self.end(Ending::Stopped(why)),
         }
+    }
+
+    fn take_claims(&mut self, claims: Vec<Claim>, due: Due) {
+        self.claiming = false;
+        self.due.post = earliest(self.due.post, due.post);
+        // What was to be posted may have to be asked about first.
+        self.due.ask = earliest(self.due.ask, due.ask);
+        for claim in &claims {
+            self.shift(
+                State::Ready,
+                State::Posting,
+                claim.payment.instruction.money,
+            );
+        }
+        let overtaken = std::mem::take(&mut self.overtaken);
+        let (dry, claims): (Vec<_>, Vec<_>) = claims
+            .into_iter()
+            .filter(|claim| !overtaken.contains(&claim.seq))
+            .partition(|claim| self.held.contains_key(&claim.lane));
+        self.claimed.extend(claims);
+        self.closes = self.claimed.leave_by();
+        self.release(dry);
+        self.due.scheduled = due.scheduled;
     }
 
     fn note_health(&mut self, health: Health, now: Timestamp) {
@@ -249,6 +254,15 @@ impl Core {
             let claims = self.claimed.take_all();
             self.release(claims);
             return std::mem::take(&mut self.effects);
+        }
+        if is_due(self.closes, now) {
+            let late = self.claimed.take_late(now);
+            self.closes = self.claimed.leave_by();
+            self.release(late);
+        }
+        if is_due(self.due.scheduled, now) {
+            self.due.scheduled = None;
+            self.due.post = earliest(self.due.post, Some(now));
         }
         self.reopen_lanes(now);
         self.ask_balances(now);
@@ -390,6 +404,8 @@ impl Core {
         [
             self.due.post,
             self.due.ask,
+            self.due.scheduled,
+            self.closes,
             breaker,
             lanes,
             self.not_before,

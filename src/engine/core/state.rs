@@ -39,6 +39,8 @@ pub struct Limits {
     pub max_wait: Duration,
     /// End once everything is posted.
     pub no_wait: bool,
+    /// Wait for the time of rows that are not due, and for services to open.
+    pub wait_for_window: bool,
     /// Payments may settle by a callback even when nothing is left to ask.
     pub callbacks: bool,
 }
@@ -62,6 +64,8 @@ pub struct Core {
     pub(super) breaker: Breaker,
     /// Intents on disk, not yet sent.
     pub(super) claimed: Claimed,
+    /// When the first of them no longer may leave.
+    pub(super) closes: Option<Timestamp>,
     /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
     pub(super) overtaken: BTreeSet<i64>,
     pub(super) questions: VecDeque<Question>,

@@ -9,6 +9,7 @@ use crate::domain::{
 use crate::engine::Rate;
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
 use crate::ledger::HeldFor;
+use crate::ledger::calendar::BatchDates;
 
 mod balances;
 mod endings;
@@ -32,6 +33,7 @@ fn limits() -> Limits {
         float_poll: None,
         max_wait: Duration::from_secs(600),
         no_wait: false,
+        wait_for_window: false,
         callbacks: true,
     }
 }
@@ -55,6 +57,7 @@ fn claim(seq: i64, lane: i64) -> Claim {
     let msisdn = Msisdn::from_digits("254700000001").unwrap();
     Claim {
         looked_at_last: false,
+        leave_by: None,
         support_document: None,
         seq,
         lane,
@@ -126,6 +129,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         }
     });
     Box::new(Standing {
+        dates: BatchDates::default(),
         purpose: crate::ledger::Purpose::Gateway,
         rows: rows.collect(),
         unpriced: 0,
@@ -160,6 +164,7 @@ const NOTHING: Due = Due {
     document: false,
     unconfirmed: false,
     scheduled: None,
+    over: false,
 };
 
 fn post_due(at: Timestamp) -> Due {

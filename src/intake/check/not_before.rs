@@ -42,7 +42,8 @@ pub(super) fn check(
 }
 
 /// Returns the time as it is kept, with its offset: whatever zone the profile has when the row is read back, it is the same time.
-fn kept(cell: &str, zone: Option<&WireZone>) -> Option<String> {
+#[must_use]
+pub fn kept(cell: &str, zone: Option<&WireZone>) -> Option<String> {
     let date = Date::strptime("%Y-%m-%d", cell.get(..10)?).ok()?;
     // One that reads day and month the other way round, or takes fewer digits, is not let through.
     if date.strftime("%Y-%m-%d").to_string() != cell[..10] || !YEARS.contains(&date.year()) {

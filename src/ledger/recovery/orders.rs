@@ -199,6 +199,7 @@ pub fn must_not_be_forgotten(act: &str) -> bool {
             | "resolve"
             | "retry"
             | "correct"
+            | "schedule"
             | "reconcile --held"
             | "load --allow-repeats"
             | "account-moved"

@@ -40,7 +40,7 @@ pub(super) fn write(
             .collect(),
         open: text::count(reconciliation.open().count),
         finished: reconciliation.finished(),
-        waits: advice::scheduled_text(header),
+        waits: advice::waits_text(header).map(|text| shown(&text)),
         held: header.held_lanes.iter().map(ToString::to_string).collect(),
         cards: cards(reconciliation),
     }
@@ -153,7 +153,9 @@ impl Verdict {
             _ if !reconciliation.adds_up() => ("bad", "do not rely on it, it does not add up"),
             (0, 0) if found > 0 => ("waiting", "see the statements below"),
             (0, 0) => ("good", "no action needed"),
-            (0, open) if open == header.scheduled.count => ("waiting", "they wait for their time"),
+            (0, open) if open == header.scheduled.count || open == header.waits.count => {
+                ("waiting", "they wait for their time")
+            }
             (0, _) => ("waiting", "run it again"),
             _ => ("waiting", "action needed"),
         };

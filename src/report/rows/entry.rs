@@ -260,6 +260,15 @@ impl Load {
     }
 }
 
+/// Payments that wait for the dates of their batch, or for their service to open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CalendarWaits {
+    /// What waits, and until when, in words.
+    pub texts: Vec<String>,
+    /// How many payments that is.
+    pub count: u64,
+}
+
 /// What is known about the batch itself.
 #[derive(Clone, Debug)]
 pub struct BatchHeader {
@@ -301,6 +310,8 @@ pub struct BatchHeader {
     pub paid_twice_count: u64,
     /// Rows that are not sent yet because their time has not come.
     pub scheduled: Scheduled,
+    /// What waits for the dates of the batch, or for its service to open.
+    pub waits: CalendarWaits,
     /// What statements of gateway and bank showed, oldest first.
     pub statements: Vec<Stated>,
 }

@@ -8,7 +8,7 @@ use crate::domain::{
     Timestamp,
 };
 use crate::ledger::schedule::Scheduled;
-use crate::report::{BatchHeader, Deed, Entry, Load, Report, StateName, Writer};
+use crate::report::{BatchHeader, CalendarWaits, Deed, Entry, Load, Report, StateName, Writer};
 
 pub(super) fn money(minor: i64, code: &str) -> Money {
     Money {
@@ -66,6 +66,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         paid_twice: Vec::new(),
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
+        waits: CalendarWaits::default(),
         statements: Vec::new(),
     }
 }

@@ -90,6 +90,7 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
     );
     // Nothing is due, and the journal says why: a run that asked again at once would never sleep.
     let waits = Due {
+        over: false,
         post: None,
         ask: None,
         document: true,

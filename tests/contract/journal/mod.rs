@@ -4,6 +4,7 @@ mod acts;
 mod anew;
 mod bills;
 mod blocks;
+mod calendar;
 mod callback;
 mod claim;
 mod confirmed;

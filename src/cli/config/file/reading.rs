@@ -55,7 +55,12 @@ impl Document {
                 }
                 "profiles" => document.read_profiles(source, directory, value)?,
                 "services" => {
-                    service_table::read(source, subtable(source, name, value)?, &mut document)?;
+                    service_table::read(
+                        source,
+                        subtable(source, name, value)?,
+                        directory,
+                        &mut document,
+                    )?;
                 }
                 "document_thresholds" => {
                     thresholds::read(source, subtable(source, name, value)?, &mut document)?;

@@ -11,12 +11,16 @@ use crate::cli::config::service::DATES;
 use crate::cli::config::service::ENTRIES;
 use crate::cli::config::service::KINDS;
 use crate::cli::config::service::REPEATS;
-use crate::cli::config::service::WINDOW;
-use crate::cli::config::service::{DateReceived, Service};
+use crate::cli::config::service::WINDOW as REPEATS_WINDOW;
+use crate::cli::config::service::{DateReceived, Service, Window};
 use crate::cli::config::value::kind::{Kind, quoted};
 use crate::cli::config::value::suggest;
 use crate::cli::config::value::typed::Value;
-use crate::domain::{AccountFormat, BillAmount, Currency, Money, PaymentKind, ServiceCode};
+use crate::domain::{
+    AccountFormat, BillAmount, Currency, Money, PaymentKind, ServiceCode, WireZone,
+};
+use crate::ledger::calendar::OpeningHours;
+use std::path::Path;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
@@ -24,6 +28,7 @@ use toml::de::{DeTable, DeValue};
 pub(in crate::cli::config) fn read(
     source: &Source<'_>,
     table: &DeTable<'_>,
+    directory: &Path,
     document: &mut Document,
 ) -> Result<(), Error> {
     for (key, value) in in_order(table) {
@@ -36,7 +41,7 @@ pub(in crate::cli::config) fn read(
         })?;
         let name = format!("services.{code}");
         let fields = Fields::read(source, &name, subtable(source, &name, value)?)?;
-        let service = fields.service(place, &name)?;
+        let service = fields.service(place, &name, directory)?;
         document.services.insert(code, service);
         document.others.extend(fields.shown(&name));
     }
@@ -55,6 +60,9 @@ struct Fields {
     takes_landlines: Option<Entry>,
     bill_amount: Option<Entry>,
     date_payment_received: Option<Entry>,
+    window: Option<Entry>,
+    zone: Option<Entry>,
+    holidays: Option<Entry>,
     repeats_window: Option<Entry>,
     references_restart: Option<Entry>,
 }
@@ -94,6 +102,9 @@ impl Fields {
                 "date_payment_received" => {
                     fields.date_payment_received = Some(entry(source, &name, DATES, value)?);
                 }
+                "window" => fields.window = Some(entry(source, &name, Kind::Text, value)?),
+                "zone" => fields.zone = Some(entry(source, &name, Kind::Zone, value)?),
+                "holidays" => fields.holidays = Some(entry(source, &name, Kind::Text, value)?),
                 "repeats" => fields.read_repeats(source, &name, subtable(source, &name, value)?)?,
                 _ => return Err(unknown(source, key, suggest::one_of(last, ENTRIES))),
             }
@@ -111,7 +122,9 @@ impl Fields {
             let last = key.get_ref().as_ref();
             let name = format!("{table}.{last}");
             match last {
-                "window" => self.repeats_window = Some(entry(source, &name, WINDOW, value)?),
+                "window" => {
+                    self.repeats_window = Some(entry(source, &name, REPEATS_WINDOW, value)?)
+                }
                 "references_restart" => {
                     self.references_restart = Some(entry(source, &name, Kind::Flag, value)?);
                 }
@@ -121,7 +134,12 @@ impl Fields {
         Ok(())
     }
 
-    fn service(&self, place: crate::cli::config::Origin, table: &str) -> Result<Service, Error> {
+    fn service(
+        &self,
+        place: crate::cli::config::Origin,
+        table: &str,
+        directory: &Path,
+    ) -> Result<Service, Error> {
         let missing = |entry| Error::Incomplete {
             place: place.clone(),
             table: table.to_owned(),
@@ -176,6 +194,7 @@ impl Fields {
                 &format!("{table}.date_payment_received"),
                 DateReceived::LoadTime,
             )?,
+            window: self.window(table, directory)?,
             repeats_window: optional(
                 self.repeats_window.as_ref(),
                 &format!("{table}.repeats.window"),
@@ -185,6 +204,39 @@ impl Fields {
                 &format!("{table}.repeats.references_restart"),
             )?,
         })
+    }
+
+    /// Reads when the service is open.
+    fn window(&self, table: &str, directory: &Path) -> Result<Option<Window>, Error> {
+        let Some(hours) = &self.window else {
+            let named = [("zone", &self.zone), ("holidays", &self.holidays)];
+            return match named
+                .iter()
+                .find_map(|(name, entry)| Some((name, entry.as_ref()?)))
+            {
+                None => Ok(None),
+                Some((name, entry)) => Err(Error::Contradiction {
+                    place: entry.origin.clone(),
+                    problem: format!("{table}: {name} goes with window, and there is none"),
+                }),
+            };
+        };
+        // Its zone and its holidays come when they are needed.
+        let parsed = OpeningHours::parse(&hours.text, WireZone::utc(), Arc::default());
+        parsed.map_err(|error| Error::Value {
+            place: hours.origin.clone(),
+            key: format!("{table}.window"),
+            expected: format!("opening hours ({error})"),
+            found: quoted(&hours.text),
+        })?;
+        Ok(Some(Window {
+            text: hours.text.clone(),
+            zone: optional(self.zone.as_ref(), &format!("{table}.zone"))?,
+            holidays: self
+                .holidays
+                .as_ref()
+                .map(|entry| directory.join(&entry.text)),
+        }))
     }
 
     /// Refuses entries that say nothing of payments of this kind.
@@ -240,6 +292,9 @@ impl Fields {
                     ("takes_landlines", self.takes_landlines),
                     ("bill_amount", self.bill_amount),
                     ("date_payment_received", self.date_payment_received),
+                    ("window", self.window),
+                    ("zone", self.zone),
+                    ("holidays", self.holidays),
                     ("repeats.window", self.repeats_window),
                     ("repeats.references_restart", self.references_restart),
                 ]

@@ -420,3 +420,73 @@ fn an_intent_that_nothing_is_under_way_for_is_put_in_doubt() {
     core.tell(EngineInput::PostEnded(Health::Healthy), at(1));
     assert!(orphaned(&mut core));
 }
+
+/// Something waits for a time that comes.
+fn scheduled(secs_ahead: i64) -> Due {
+    Due {
+        scheduled: Some(secs(secs_ahead)),
+        ..NOTHING
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_a_window_goes_on_when_it_opens_however_long_that_takes() {
+    let waiting = Limits {
+        wait_for_window: true,
+        max_wait: Duration::from_secs(60),
+        ..limits()
+    };
+    let mut core = idle(waiting, &[(State::Ready, 2)], &[], scheduled(100_000));
+    assert_eq!(core.ended(), None);
+    assert_rests(&mut core, secs(50_000));
+    assert_eq!(core.ended(), None);
+    assert!(core.wake_at(secs(50_000)) <= secs(100_000));
+    assert!(claims_asked(&core.poll(secs(100_000))).is_some());
+    assert_eq!(core.ended(), None, "its time counts from then on");
+    // One that does not wait has ended.
+    let core = idle(limits(), &[(State::Ready, 2)], &[], scheduled(100_000));
+    assert_eq!(core.ended(), Some(&Ending::Scheduled));
+}
+
+#[test]
+fn what_is_over_ends_the_run_behind_everything_that_still_comes() {
+    let over = Due {
+        over: true,
+        ..NOTHING
+    };
+    let core = idle(limits(), &[(State::Ready, 2)], &[], over);
+    assert_eq!(core.ended(), Some(&Ending::Over));
+    let asks = Due {
+        over: true,
+        ..ask_due(secs(90))
+    };
+    let core = idle(
+        limits(),
+        &[(State::Ready, 2), (State::InDoubt, 1)],
+        &[],
+        asks,
+    );
+    assert_eq!(core.ended(), None, "what is in doubt is asked about first");
+    let later = Due {
+        over: true,
+        ..scheduled(9)
+    };
+    let core = idle(limits(), &[(State::Ready, 2)], &[], later);
+    assert_eq!(core.ended(), Some(&Ending::Scheduled));
+}
+
+#[test]
+fn what_did_not_leave_before_its_service_closed_is_given_back() {
+    let by = |seq, until| Claim {
+        leave_by: until,
+        ..claim(seq, 1)
+    };
+    let claimed = vec![by(1, Some(secs(10))), by(2, None), by(3, Some(secs(20)))];
+    let mut core = begun(limits(), claimed, NOTHING);
+    assert!(core.wake_at(secs(1)) <= secs(10));
+    assert_eq!(released(&core.poll(secs(9))), [0_i64; 0]);
+    assert_eq!(released(&core.poll(secs(10))), [1]);
+    assert!(core.wake_at(secs(11)) <= secs(20));
+    assert_eq!(released(&core.poll(secs(20))), [3]);
+    assert_eq!(post_all(&mut core, secs(20)), [2]);
+}

@@ -136,6 +136,9 @@ pub(in crate::journal::sqlite) const READING_ACCEPTED: i64 = 121;
 /// gateway, the account and the form of the requests by a digest.
 pub(in crate::journal::sqlite) const PROBE_POSTED: i64 = 130;
 
+/// The batch has these dates from now on; the detail names them.
+pub(in crate::journal::sqlite) const SCHEDULED: i64 = 180;
+
 /// What the gateway made of it.
 pub(in crate::journal::sqlite) const PROBE_ANSWERED: i64 = 131;
 
@@ -270,6 +273,7 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         CLAIMED_TOGETHER => "intents recorded",
         ACTED => "ordered by a person",
         ACCOUNT_TAKEN => "tied to its account",
+        SCHEDULED => "dates of the batch",
         READING_TAKEN => "tied to the way in which replies are read",
         PROBE_POSTED => "posted a second time on purpose, to see whether the gateway refuses it",
         PROBE_ANSWERED => "answer to the second post",

@@ -10,6 +10,8 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests;
 use crate::journal::sqlite::evidence::instruction_blocks;
 use crate::journal::sqlite::payments::unstarted::begin_lane;
+use crate::journal::sqlite::run::dates;
+use crate::ledger::calendar::BatchDates;
 use crate::lifecycle::State;
 
 impl Load<'_> {
@@ -57,7 +59,11 @@ impl Load<'_> {
         }
         let (batch_id, now) = (self.batch_id, self.plan.now);
         self.c
-            .acted(batch_id, now, "load", self.plan.source.as_str().into())
+            .acted(batch_id, now, "load", self.plan.source.as_str().into())?;
+        match self.existed || self.plan.dates == BatchDates::default() {
+            true => Ok(()),
+            false => dates::record(self.c, batch_id, self.plan.dates, now),
+        }
     }
 
     fn begin_tallies(&self, state: i64) -> Result<(), Error> {

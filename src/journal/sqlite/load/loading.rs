@@ -27,6 +27,7 @@ use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::recovery::when_done;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::repeats::vouched::check_loads;
+use crate::journal::sqlite::run::dates::other_dates;
 use crate::journal::sqlite::run::lanes::hold_added;
 use crate::journal::sqlite::run::pinned::bind;
 use crate::journal::sqlite::schema::open;
@@ -65,7 +66,7 @@ impl<'a> Load<'a> {
         {
             return Ok(Err(refusal));
         }
-        for other_reading in [layout_changed, layout_missing, read_before] {
+        for other_reading in [layout_changed, layout_missing, read_before, other_dates] {
             if let Some(refusal) = other_reading(c, plan, existing)? {
                 return Ok(Err(refusal));
             }

@@ -8,6 +8,7 @@ use crate::journal::sqlite::payments::generations::paid_twice;
 use crate::journal::sqlite::payments::inquiries::tell_waiting;
 use crate::journal::sqlite::preflight::unpriced::unpriced;
 use crate::journal::sqlite::repeats::linked::loaded_anew;
+use crate::journal::sqlite::run::dates::dates;
 use crate::journal::sqlite::run::lanes::held_lanes;
 use crate::journal::{Error, Standing, StandingRow};
 use rusqlite::Connection;
@@ -22,6 +23,7 @@ pub(in crate::journal::sqlite) fn standing(
         .prepare_cached("select gateway, account from batch where batch_id = ?1")?
         .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut standing = Standing {
+        dates: dates(c, batch_id)?,
         gateway,
         account,
         evidence: crate::journal::sqlite::evidence::chain::head(c, batch_id)?,

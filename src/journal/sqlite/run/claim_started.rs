@@ -238,6 +238,7 @@ fn claim_due(
             payment: Arc::new(payment),
             support_document: None,
             looked_at_last: false,
+            leave_by: None,
         }));
     }
     if !claim_one(c, &mut subject, StepContext { now, jitter: 0 }, policy)? {
@@ -250,5 +251,6 @@ fn claim_due(
         payment: Arc::new(payment),
         support_document,
         looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
+        leave_by: None,
     }))
 }

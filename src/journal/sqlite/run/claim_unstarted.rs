@@ -148,6 +148,7 @@ fn begin(
             payment,
             support_document: None,
             looked_at_last: held.seqs.binary_search(&seq).is_ok(),
+            leave_by: None,
         });
     }
     Ok(())

@@ -4,6 +4,7 @@ pub(super) mod belongs;
 pub(super) mod claim_started;
 pub(super) mod claim_unstarted;
 pub(super) mod confirmed;
+pub(super) mod dates;
 pub(super) mod gateway_moved;
 pub(super) mod lanes;
 pub(super) mod pin;

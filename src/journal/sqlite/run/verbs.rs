@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::claim_started::{claim_lane, covered};
 use super::claim_unstarted::claim_fresh;
 use super::confirmed;
+use super::dates::dates;
 use super::lanes::held_lanes;
 use super::pin::pin;
 use super::rest::{What, disturb, last};
@@ -14,7 +15,9 @@ use super::restart::{bring_back, doubt_anew, restart_waits};
 use crate::domain::{BatchName, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{corrupt, country_of, identifier_of, stamp};
+use crate::journal::sqlite::codec::values::{
+    corrupt, country_of, identifier_of, service_of, stamp,
+};
 use crate::journal::sqlite::payments::apply::apply;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
@@ -28,6 +31,7 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Acquired, Claim, Clearance, Due, Error, Halt, Question, RunTerms, RunToken};
 use crate::ledger::Purpose;
+use crate::ledger::calendar::Gate;
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::recovery::{OrdersLost, held_back};
 use crate::ledger::schedule::may_leave;
@@ -63,7 +67,7 @@ pub(in crate::journal::sqlite) fn acquire(
     };
     c.mark_epoch(token.epoch);
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
-    c.begin_run(batch_id, confirmation.allowance());
+    c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]
     crate::journal::sqlite::writer::simulated::acquiring();
     #[cfg(test)]
@@ -145,16 +149,22 @@ pub(in crate::journal::sqlite) fn abandon(
     Ok(seqs.len() as u64)
 }
 
-/// Lanes of a batch that are not held and have something ready.
-fn open_lanes(c: &WriteSession, batch_id: i64) -> Result<Vec<i64>, Error> {
+/// Lanes of a batch that are not held and have something ready, each with whether that may leave by the dates of the batch and the
+/// hours of the service.
+fn open_lanes(c: &WriteSession, batch_id: i64, now: Timestamp) -> Result<Vec<(i64, Gate)>, Error> {
     c.write_tallies()?;
+    let of_batch = dates(c, batch_id)?.gate(now);
     let mut statement = c.prepare_cached(
-        "select distinct service_id from tally t where batch_id = ?1 and state = 0 and count > 0
+        "select distinct service_id, code from tally t join service s using (service_id)
+         where batch_id = ?1 and state = 0 and count > 0
          and not exists (select 1 from held_lane h where h.batch_id = ?1 and h.service_id = t.service_id)",
     )?;
-    let lanes = statement
-        .query_map([batch_id], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let mut rows = statement.query([batch_id])?;
+    let mut lanes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let service = service_of(&row.get::<_, String>(1)?)?;
+        lanes.push((row.get(0)?, of_batch.and(c.hours(batch_id, &service, now))));
+    }
     Ok(lanes)
 }
 
@@ -171,8 +181,9 @@ pub(in crate::journal::sqlite) fn claim(
     c.mark(token.batch_id);
     let mut claims = Vec::with_capacity(limit);
     let mut halt = None;
-    let lanes = open_lanes(c, token.batch_id)?;
-    for (index, lane) in lanes.iter().enumerate() {
+    let mut lanes = open_lanes(c, token.batch_id, now)?;
+    lanes.retain(|(_, gate)| matches!(gate, Gate::Open(_)));
+    for (index, (lane, gate)) in lanes.iter().enumerate() {
         // Every lane gets its share of the block; what one leaves, the next may take.
         let share = (limit - claims.len()).div_ceil(lanes.len() - index);
         let lane = (token.batch_id, *lane);
@@ -184,6 +195,11 @@ pub(in crate::journal::sqlite) fn claim(
         let share = share - (claims.len() - before);
         if share > 0 {
             halt = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        }
+        if let Gate::Open(leave_by) = *gate {
+            for claim in &mut claims[before..] {
+                claim.leave_by = leave_by;
+            }
         }
         if halt.is_some() {
             break;
@@ -355,8 +371,22 @@ pub(in crate::journal::sqlite) fn due(
     let mut waiting = c.prepare_cached(&waiting_in_lane())?;
     let Bound { instruction, bill } = token.confirmed;
     let (mut post, mut document, mut unconfirmed) = (None, false, false);
-    let mut scheduled = None;
-    for lane in open_lanes(c, token.batch_id)? {
+    let (mut scheduled, mut over) = (None, false);
+    for (lane, gate) in open_lanes(c, token.batch_id, now)? {
+        match gate {
+            Gate::Open(_) => {}
+            Gate::Shut(at) => {
+                scheduled = [scheduled, Some(at.as_millis())]
+                    .into_iter()
+                    .flatten()
+                    .min();
+                continue;
+            }
+            Gate::Over => {
+                over = true;
+                continue;
+            }
+        }
         let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
         let found: Option<i64> = match has_fresh(c, token.batch_id, lane, instruction)? {
             true => Some(0),
@@ -393,6 +423,7 @@ pub(in crate::journal::sqlite) fn due(
         document,
         unconfirmed,
         scheduled: stamp(scheduled),
+        over,
     })
 }
 

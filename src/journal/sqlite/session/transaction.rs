@@ -12,13 +12,16 @@ use super::members::counted;
 use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
-use crate::domain::{Actor, Country, Money, Msisdn, PayerTransactionId, Payment};
+use crate::domain::{
+    Actor, Country, Money, Msisdn, PayerTransactionId, Payment, ServiceCode, Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::mark::Place;
 use crate::journal::sqlite::evidence::append::Kind;
 use crate::journal::sqlite::evidence::chain::{Chain, Evidence};
 use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::journal::sqlite::verify::intact::Intact;
+use crate::ledger::calendar::{Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Order};
@@ -36,6 +39,7 @@ pub(in crate::journal::sqlite) struct WriteSession {
     waits: RefCell<BTreeMap<i64, DeferredQueries>>,
     intact: RefCell<BTreeMap<i64, Intact>>,
     allowances: RefCell<BTreeMap<i64, Allowance>>,
+    calendars: RefCell<BTreeMap<i64, Arc<Calendar>>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
     /// A run began in this transaction.
@@ -70,6 +74,7 @@ impl WriteSession {
             actor: RefCell::default(),
             intact: RefCell::default(),
             allowances: RefCell::default(),
+            calendars: RefCell::default(),
             mark: None,
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
@@ -259,12 +264,28 @@ impl WriteSession {
         &self,
         batch_id: i64,
         allowance: Option<Allowance>,
+        calendar: &Arc<Calendar>,
     ) {
         self.intact.borrow_mut().remove(&batch_id);
+        self.calendars
+            .borrow_mut()
+            .insert(batch_id, Arc::clone(calendar));
         match allowance {
             Some(allowance) => self.allowances.borrow_mut().insert(batch_id, allowance),
             None => self.allowances.borrow_mut().remove(&batch_id),
         };
+    }
+
+    /// Judges whether payments of a service may leave, by the hours that the run of a batch came with.
+    pub(in crate::journal::sqlite) fn hours(
+        &self,
+        batch_id: i64,
+        service: &ServiceCode,
+        now: Timestamp,
+    ) -> Gate {
+        let calendars = self.calendars.borrow();
+        let calendar = calendars.get(&batch_id);
+        calendar.map_or(Gate::Open(None), |calendar| calendar.gate(service, now))
     }
 
     /// Takes a payment that leaves for the first time out of what was shown; `false` when it is more than that.

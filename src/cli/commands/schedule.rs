@@ -1,0 +1,220 @@
+//! `schedule`: when a batch may be posted.
+
+use jiff::civil::Date;
+
+use crate::cli::Error;
+use crate::cli::arguments::{DatesArguments, ScheduleArguments};
+use crate::cli::config::Settings;
+use crate::cli::exit::ExitStatus;
+use crate::cli::session::{Session, batch_name, run_command};
+use crate::cli::words::hours::{dates_json, dates_text};
+use crate::cli::words::told::tell;
+use crate::domain::{Timestamp, WireZone};
+use crate::intake::time_with_offset;
+use crate::journal::DatesOrder;
+use crate::ledger::Purpose;
+use crate::ledger::calendar::{BatchDates, Gate};
+
+/// Takes a date away.
+const NONE: &str = "none";
+
+/// `disburse schedule`.
+pub(in crate::cli) async fn schedule(
+    session: &Session,
+    arguments: ScheduleArguments,
+) -> Result<ExitStatus, Error> {
+    let batch = batch_name(&arguments.batch)?;
+    let journal = session.journal()?;
+    let standing = journal.standing(batch.clone()).await?;
+    let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+    let before = standing.dates;
+    let asked = &arguments.dates;
+    if asked.not_before.is_none() && asked.not_after.is_none() {
+        let text = dates_text(before, &zone).unwrap_or_else(|| "posted at any time".to_owned());
+        tell(
+            session,
+            dates_json(before),
+            &format!("batch {batch}: {text}"),
+        );
+        return Ok(ExitStatus::Done);
+    }
+    let after = changed(before, asked, Some(&zone))?;
+    let reason = arguments.reason.unwrap_or_default();
+    if reason.trim().is_empty() {
+        return Err(
+            Error::refused("--reason is missing; the dates of the batch stand")
+                .hint("the order is kept for ever: say why the batch gets other dates"),
+        );
+    }
+    journal
+        .schedule(
+            batch.clone(),
+            DatesOrder {
+                before,
+                after,
+                reason,
+            },
+            Timestamp::now(),
+        )
+        .await?;
+    let text = dates_text(after, &zone).unwrap_or_else(|| "posted at any time".to_owned());
+    tell(
+        session,
+        dates_json(after),
+        &format!("batch {batch}: {text}"),
+    );
+    if !standing.is_finished() {
+        session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Reads the dates that a load comes with.
+pub(in crate::cli) fn dates(
+    asked: &DatesArguments,
+    settings: &Settings,
+) -> Result<BatchDates, Error> {
+    let zone = settings.profile.time_zone.as_ref();
+    let dates = changed(BatchDates::default(), asked, zone)?;
+    match dates.gate(Timestamp::now()) {
+        Gate::Over => Err(Error::refused(format!(
+            "--not-after {}: that is over, and nothing of the batch could be posted; nothing was loaded",
+            asked.not_after.as_deref().unwrap_or_default()
+        ))
+        .hint("name a later day, or leave it out")),
+        Gate::Open(_) | Gate::Shut(_) => Ok(dates),
+    }
+}
+
+fn changed(
+    before: BatchDates,
+    asked: &DatesArguments,
+    zone: Option<&WireZone>,
+) -> Result<BatchDates, Error> {
+    let read = |flag: &str, text: &Option<String>, stands, end_of_day| {
+        match text.as_deref() {
+        None => Ok(stands),
+        Some(NONE) => Ok(None),
+        Some(text) => match time(text, zone, end_of_day) {
+            Some(at) => Ok(Some(at)),
+            None => Err(Error::refused(format!(
+                "{flag} {text}: is no day such as 2026-12-01 in a time zone that is known (time_zone of the profile), and no time such as \
+                 2026-12-01T08:00:00+03:00"
+            ))
+            .hint(format!("write {flag} none for no such date"))),
+        },
+    }
+    };
+    let dates = BatchDates {
+        not_before: read("--not-before", &asked.not_before, before.not_before, false)?,
+        not_after: read("--not-after", &asked.not_after, before.not_after, true)?,
+    };
+    if dates.are_possible() {
+        return Ok(dates);
+    }
+    let zone = zone.cloned().unwrap_or_else(WireZone::utc);
+    let text = dates_text(dates, &zone).unwrap_or_default();
+    Err(Error::refused(format!(
+        "{text}: the last date is not behind the first; nothing was changed"
+    ))
+    .hint("name both, or `none` for the one that is not to count any more"))
+}
+
+/// Reads a moment; a day is its beginning, or its end.
+fn time(text: &str, zone: Option<&WireZone>, end_of_day: bool) -> Option<Timestamp> {
+    let is_day = text.len() == "2026-12-01".len();
+    if !is_day || !end_of_day {
+        return Timestamp::parse(&time_with_offset(text, zone)?);
+    }
+    // Read as it is written before the day behind it is taken.
+    time_with_offset(text, zone)?;
+    let next = text.parse::<Date>().ok()?.tomorrow().ok()?;
+    Timestamp::parse(&time_with_offset(&next.to_string(), zone)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(not_before: Option<&str>, not_after: Option<&str>) -> DatesArguments {
+        DatesArguments {
+            not_before: not_before.map(str::to_owned),
+            not_after: not_after.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_its_midnight_and_ends_at_the_next() {
+        let nairobi = WireZone::from_name("Africa/Nairobi").unwrap();
+        let at = |text| Timestamp::parse(text);
+        for (not_before, not_after, expected) in [
+            (None, None, (None, None)),
+            (
+                Some("2026-12-01"),
+                Some("2026-12-01"),
+                (
+                    at("2026-12-01T00:00:00+03:00"),
+                    at("2026-12-02T00:00:00+03:00"),
+                ),
+            ),
+            (
+                Some("2026-12-01T08:00:00Z"),
+                Some("2026-12-31"),
+                (at("2026-12-01T08:00:00Z"), at("2027-01-01T00:00:00+03:00")),
+            ),
+        ] {
+            let found = changed(
+                BatchDates::default(),
+                &asked(not_before, not_after),
+                Some(&nairobi),
+            );
+            let found = found.unwrap();
+            assert_eq!(
+                (found.not_before, found.not_after),
+                expected,
+                "{not_before:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_date_stands_until_another_or_none_is_named() {
+        let utc = WireZone::utc();
+        let both = BatchDates {
+            not_before: Timestamp::parse("2026-12-01T00:00:00Z"),
+            not_after: Timestamp::parse("2026-12-03T00:00:00Z"),
+        };
+        let found = changed(both, &asked(None, Some("none")), Some(&utc)).unwrap();
+        assert_eq!((found.not_before, found.not_after), (both.not_before, None));
+        let found = changed(both, &asked(Some("none"), None), Some(&utc)).unwrap();
+        assert_eq!((found.not_before, found.not_after), (None, both.not_after));
+    }
+
+    #[test]
+    fn dates_that_are_none_or_contradict_each_other_change_nothing() {
+        let utc = WireZone::utc();
+        for (not_before, not_after) in [
+            (Some("tomorrow"), None),
+            (None, Some("01/12/2026")),
+            (Some("2026-12-02"), Some("2026-12-01")),
+            (Some("2026-02-30"), None),
+            (None, Some("2026-02-30")),
+            (Some(""), None),
+        ] {
+            let found = changed(
+                BatchDates::default(),
+                &asked(not_before, not_after),
+                Some(&utc),
+            );
+            assert!(found.is_err(), "{not_before:?} {not_after:?} {found:?}");
+        }
+        assert!(
+            changed(
+                BatchDates::default(),
+                &asked(Some("2026-12-01"), None),
+                None
+            )
+            .is_err()
+        );
+    }
+}
