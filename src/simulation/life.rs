@@ -270,6 +270,11 @@ impl Scene {
             float_poll: polls.then(|| Duration::from_secs(5)),
             no_wait: !healthy && shape.rng.u32(0..6) == 0,
             callbacks: shape.rng.u32(0..3) > 0,
+            wait_for_window: false,
+        };
+        let limits = Limits {
+            wait_for_window: !limits.no_wait && self.diary.waits(healthy),
+            ..limits
         };
         let run = shape.runs.len();
         let now = shape.now();
@@ -453,6 +458,7 @@ impl Scene {
                 dead,
                 shown,
             )),
+            calendar: Arc::clone(&self.diary.calendar),
             batch: self.batch(),
             home: Self::home(settings.user),
             confirmation,

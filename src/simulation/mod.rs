@@ -20,6 +20,7 @@ use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
+use operator::diary::Diary;
 use operator::mended::Mended;
 use operator::scheduled::Times;
 use outside::world::World;
@@ -60,6 +61,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         again: Again::of(seed),
         mended: Mended::of(seed),
         times: Times::of(seed),
+        diary: Diary::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::default(),
@@ -75,6 +77,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         lost_journal: false,
         unasked: false,
     };
+    scene.world.lock().closed = scene.diary.closed;
     scene.write_rows(1..=count);
     scene.load_first(false);
     let bad = scene.world.lock().rng.u32(1..=BAD_LIVES_MAX);

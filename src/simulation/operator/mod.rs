@@ -2,9 +2,11 @@
 
 pub(super) mod accounts;
 pub(super) mod again;
+pub(super) mod calendar;
 pub(super) mod corrections;
 pub(super) mod decisions;
 pub(super) mod deployment;
+pub(super) mod diary;
 pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;

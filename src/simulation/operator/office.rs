@@ -110,6 +110,7 @@ impl Scene {
         if healthy {
             // What takes the place of a failure waits for this word.
             self.on_a_runtime(self.declare_done());
+            self.on_a_runtime(self.reschedule(true));
             return self.on_a_runtime(self.decide());
         }
         self.restore();
@@ -126,6 +127,7 @@ impl Scene {
             self.act().await;
             self.load_again().await;
             self.correct().await;
+            self.reschedule(false).await;
         });
     }
 
@@ -281,6 +283,7 @@ impl Scene {
         let mut shape = self.world.lock();
         shape.acknowledged.clear();
         shape.sends.clear();
+        shape.dates.clear();
         for account in shape.ledger.values_mut() {
             account.wire.forget();
         }

@@ -8,6 +8,7 @@ use super::packet::{Departures, Packet, Proof};
 use super::world::Shape;
 use crate::domain::PayerTransactionId;
 use crate::journal::simulated::Disk;
+use crate::ledger::calendar::BatchDates;
 use crate::lifecycle::State;
 use crate::simulation::plays::Play;
 
@@ -44,6 +45,18 @@ fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
             })
         })
         .optional()
+        .expect("they can be read")
+    })
+}
+
+fn is_of_first_batch(disk: &Disk, id: PayerTransactionId) -> bool {
+    disk.look(|c| {
+        c.prepare_cached(
+            "select exists (select 1 from identifier d cross join instruction i using (seq) join batch b using (batch_id)
+                 where d.identifier = ?1 and b.name = 'b')",
+        )
+        .expect("the schema has these")
+        .query_row([id.as_str()], |row| row.get(0))
         .expect("they can be read")
     })
 }
@@ -245,6 +258,7 @@ impl Shape {
                 early.as_millis()
             ));
         }
+        self.hold_against_calendar(packet, disk);
         if self.tampered == Some(id) {
             self.violation(format!("23: {id} leaves, and was edited in the file"));
         }
@@ -277,6 +291,29 @@ impl Shape {
                     "4.5: {id} leaves, and the file service does not have {named:?}"
                 ));
             }
+        }
+    }
+
+    /// It leaves while its service is open, and between the dates of its batch, by the clock that its run began with.
+    fn hold_against_calendar(&mut self, packet: &Packet, disk: &Disk) {
+        if self.was_set {
+            return;
+        }
+        let (id, now) = (packet.id, self.wall_now());
+        let is_of_service = packet.line.saturating_sub(1).is_multiple_of(3);
+        if is_of_service && self.closed.is_some_and(|closed| closed.at(now)) {
+            self.violation(format!(
+                "30: {id} leaves at {now}, while its service is closed"
+            ));
+        }
+        let admits = |dates: &BatchDates| {
+            dates.not_before.is_none_or(|from| from <= now)
+                && dates.not_after.is_none_or(|until| now < until)
+        };
+        let dates = &self.dates;
+        if !dates.is_empty() && is_of_first_batch(disk, id) && !dates.iter().any(admits) {
+            let text = format!("30: {id} leaves at {now}, and its batch has the dates {dates:?}");
+            self.violation(text);
         }
     }
 

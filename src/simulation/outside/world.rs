@@ -13,8 +13,10 @@ use super::speech::Speech;
 use crate::callback;
 use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
+use crate::ledger::calendar::BatchDates;
 use crate::simulation::faults::Faults;
 use crate::simulation::operator::again::Again;
+use crate::simulation::outside::closed::Closed;
 
 /// A callback is sent so often, until it is acknowledged.
 const PUSHES_MAX: u32 = 6;
@@ -114,6 +116,10 @@ pub(in crate::simulation) struct Shape {
     pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
     /// Before when a row of the file may not leave, by line.
     pub not_before: BTreeMap<u64, Timestamp>,
+    /// When service B is closed.
+    pub closed: Option<Closed>,
+    /// The dates that the first batch may have; none: nobody has given it any, or nobody knows.
+    pub dates: Vec<BatchDates>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
     /// Failed payments that no longer counted when a batch was loaded: their loads were too long ago.
@@ -168,6 +174,8 @@ impl World {
                 ledger: BTreeMap::new(),
                 loaded: BTreeMap::new(),
                 not_before: BTreeMap::new(),
+                closed: None,
+                dates: Vec::new(),
                 ordered: BTreeMap::new(),
                 forgotten: BTreeSet::new(),
                 beside: BTreeMap::new(),
