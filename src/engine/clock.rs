@@ -30,6 +30,8 @@ pub struct Clock {
     started: Instant,
     /// How long the machine had slept by then.
     slept: Duration,
+    /// It began at the time of the machine's clock.
+    follows_machine: bool,
     /// The machine's uptime at the start, where time is simulated.
     #[cfg(test)]
     machine: Option<BootTime>,
@@ -39,7 +41,10 @@ impl Clock {
     /// Starts a clock at the wall's time.
     #[must_use]
     pub fn start() -> Self {
-        Self::started_at(Timestamp::now())
+        Self {
+            follows_machine: true,
+            ..Self::started_at(Timestamp::now())
+        }
     }
 
     /// Starts a clock at another time.
@@ -49,6 +54,7 @@ impl Clock {
             wall,
             started: Monotonic.now(),
             slept: BootTime::slept(),
+            follows_machine: false,
             #[cfg(test)]
             machine: None,
         }
@@ -91,6 +97,19 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.wall.after(self.elapsed())
+    }
+
+    /// Returns the time that the machine's clock shows, whoever has set it meanwhile.
+    #[must_use]
+    pub fn of_machine(&self) -> Timestamp {
+        #[cfg(test)]
+        if self.machine.is_some() {
+            return self.now();
+        }
+        match self.follows_machine {
+            true => Timestamp::now(),
+            false => self.now(),
+        }
     }
 
     /// Returns the monotonic instant of a time.

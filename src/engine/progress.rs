@@ -14,6 +14,8 @@ pub struct Awaited {
     pub nth: Option<u32>,
     /// The next post, after losses in a row.
     pub posts: Option<Timestamp>,
+    /// The first date, or opening, that is waited for.
+    pub window: Option<Timestamp>,
     /// The next look at a lane that is held for want of float.
     pub lane: Option<Timestamp>,
 }

@@ -22,6 +22,7 @@ use crate::journal::{
     Acquired, Clearance, Error, Finding, Halt, Question, RunTerms, RunToken, Transition,
 };
 use crate::ledger::HeldFor;
+use crate::ledger::calendar::clock_was_set;
 use crate::ledger::standstill::{is_fresh_word, is_timely};
 use crate::lifecycle::{Event, State, StepContext};
 
@@ -168,6 +169,9 @@ impl<G: Gateway> Driver<G> {
             // Heard before anything leaves: a callback may settle a payment that waits to be posted.
             while let Ok(moved) = run.callbacks.try_recv() {
                 self.hear(moved, now);
+            }
+            if self.core.keeps_time() && clock_was_set(now, self.plan.clock.of_machine()) {
+                self.core.tell(EngineInput::ClockSet, now);
             }
             self.perform(now);
             let mut wake = self.dispatch(now);

@@ -24,7 +24,8 @@ pub(super) struct Line<G> {
 impl<G> Line<G> {
     /// Returns whether these may leave now: the program runs, and their time is not over.
     fn may_depart(&self, claims: &[Claim]) -> bool {
-        let now = self.clock.now();
+        // By both clocks: somebody may have set that of the machine.
+        let now = self.clock.now().max(self.clock.of_machine());
         let is_late = |claim: &Claim| claim.leave_by.is_some_and(|at| at <= now);
         may_depart(self.pulse.silence()) && !claims.iter().any(is_late)
     }

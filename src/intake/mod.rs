@@ -53,7 +53,7 @@ pub mod xml;
 
 pub use bad::{BadRow, Row, RowError};
 pub use banks::{BankDirectory, BankDirectoryError};
-pub use check::not_before::kept as time_with_offset;
+pub use check::not_before::{expected as expected_time, kept as time_with_offset};
 pub use columns::COLUMNS;
 pub use corrections::{Corrections, unread_advice};
 pub use document::{DocumentError, read_document};

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::civil::{Date, Time};
 
@@ -71,6 +72,40 @@ impl BatchDates {
     }
 }
 
+/// So many times a gate that opens is looked behind: the dates of a batch may begin while its service is closed.
+const LOOKS_MAX: u32 = 8;
+
+/// Judges whether payments of a batch may leave through a service; where not, says when they may, with both looked at.
+#[must_use]
+pub fn gate(dates: BatchDates, hours: Option<&OpeningHours>, now: Timestamp) -> Gate {
+    let at = |time| {
+        dates
+            .gate(time)
+            .and(hours.map_or(Gate::Open(None), |hours| hours.gate(time)))
+    };
+    let first = at(now);
+    let Gate::Shut(mut opens) = first else {
+        return first;
+    };
+    for _ in 0..LOOKS_MAX {
+        match at(opens) {
+            Gate::Open(_) => return Gate::Shut(opens),
+            Gate::Shut(later) => opens = later,
+            Gate::Over => return Gate::Over,
+        }
+    }
+    Gate::Shut(opens)
+}
+
+/// The clock of the machine may be this far from that of a run.
+const DRIFT_MAX: Duration = Duration::from_secs(60);
+
+/// Returns whether the clock of the machine was set while a run went on by the one that it began with.
+#[must_use]
+pub fn clock_was_set(of_run: Timestamp, of_machine: Timestamp) -> bool {
+    of_run.since(of_machine).max(of_machine.since(of_run)) > DRIFT_MAX
+}
+
 /// When the services are open that do not always take payments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calendar(BTreeMap<ServiceCode, OpeningHours>);
@@ -88,11 +123,10 @@ impl Calendar {
         self.0.get(service)
     }
 
-    /// Judges whether payments of a service may leave.
+    /// Judges whether payments of a batch with these dates may leave through a service.
     #[must_use]
-    pub fn gate(&self, service: &ServiceCode, now: Timestamp) -> Gate {
-        self.hours(service)
-            .map_or(Gate::Open(None), |hours| hours.gate(now))
+    pub fn gate(&self, dates: BatchDates, service: &ServiceCode, now: Timestamp) -> Gate {
+        gate(dates, self.hours(service), now)
     }
 }
 

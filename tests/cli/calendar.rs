@@ -46,12 +46,14 @@ fn a_closed_service_waits_the_others_are_paid_and_the_run_says_until_when() {
         now().date().checked_add(2.days()).unwrap()
     );
     let hours = "open Mon-Sun 00:00-24:00 (Africa/Nairobi)";
-    let checked = desk.run(&["check", "ok.csv", "--sandbox"]).finished(0);
-    let note =
-        format!("note: B2C_MPESA is closed now, {hours}: 2 payments can be posted from {opens} on");
-    assert!(checked.err.contains(&note), "{}", checked.err);
-    let said = desk.run(&PAY).finished(4);
     let waits = format!("B2C_MPESA is closed, {hours}: 2 payments wait until {opens}");
+    let checked = desk.run(&["check", "ok.csv", "--sandbox"]).finished(0);
+    assert!(
+        checked.err.contains(&format!("note: {waits}")),
+        "{}",
+        checked.err
+    );
+    let said = desk.run(&PAY).finished(4);
     assert!(said.err.contains(&waits), "{}", said.err);
     let hint = "hint: at that time: disburse run b --sandbox";
     assert!(said.err.contains(hint), "{}", said.err);
@@ -89,7 +91,7 @@ fn a_batch_waits_for_its_first_date_and_is_over_after_its_last() {
         &other,
         2,
         &[
-            "error: batch b is posted from 2199-11-30 21:00:00 UTC on, and before 2199-12-03 21:00:00 UTC, and this file comes with other dates; nothing was loaded",
+            "error: batch b is posted from 2199-12-01 00:00:00 EAT on, and before 2199-12-04 00:00:00 EAT, and this file comes with other dates; nothing was loaded",
             "hint: leave the dates out here; to change those of the batch: disburse schedule b --not-before TIME --not-after TIME --reason TEXT",
         ],
     );
@@ -145,7 +147,7 @@ fn dates_and_hours_that_say_nothing_are_refused_with_what_to_write() {
     ] {
         let said = desk.run(&[&PAY[..], &[flag, text]].concat());
         assert_eq!(said.code, 2, "{said:?}");
-        let error = format!("error: {flag} {text}: is no day such as 2026-12-01");
+        let error = format!("error: {flag} {text}: expected a day such as 2026-12-01");
         assert!(said.err.contains(&error), "{}", said.err);
     }
     let said = desk.run(&[&PAY[..], &["--not-after", "2026-01-31"]].concat());
@@ -194,4 +196,70 @@ fn dates_and_hours_that_say_nothing_are_refused_with_what_to_write() {
         assert_eq!(said.code, 2, "{hours} {said:?}");
         assert!(said.err.contains(part), "{hours} {}", said.err);
     }
+}
+
+#[test]
+fn what_never_leaves_is_told_at_the_load_and_ends_a_run_that_would_wait() {
+    // Closed until the day after tomorrow, and the batch is over before that.
+    let desk = closed();
+    let tomorrow = now().date().tomorrow().unwrap().to_string();
+    let dates = ["--not-after", tomorrow.as_str()];
+    let load = ["load", "ok.csv", "--batch", "b", "--sandbox"];
+    let told = desk.run(&[&load[..], &dates[..]].concat()).finished(0);
+    let never = "does not open before";
+    let way_out = "and none of them leaves. To give the batch more time: disburse schedule b --not-after TIME --reason TEXT";
+    assert!(
+        told.err.contains(never) && told.err.contains(way_out),
+        "{}",
+        told.err
+    );
+    let wait = [&RUN[..], &["--wait-for-window"]].concat();
+    let said = desk.run(&wait).finished(4);
+    assert!(
+        said.err.contains(never) && said.err.contains(way_out),
+        "{}",
+        said.err
+    );
+    // A row that names a time behind the last date of its batch.
+    let header = HEADER.trim_end();
+    let row = "R-1,B2C_MPESA,254712345678,100.00,KES,KE,2199-12-05";
+    let desk = Desk::new().file("late.csv", format!("{header},not_before\n{row}\n"));
+    let load = [
+        "load",
+        "late.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--not-after",
+        "2199-12-01",
+    ];
+    desk.run(&load).finished(0);
+    let said = desk.run(&wait).finished(4);
+    let part = "the last date of the batch is 2199-12-02 00:00:00 EAT, and they never leave";
+    assert!(said.err.contains(part), "{}", said.err);
+    let explained = desk.run(&["explain", "b", "R-1"]).finished(0).out;
+    assert!(explained.contains("its time is over"), "{explained}");
+    // Dates of the batch that are later than those of its rows are told once.
+    let order = [
+        "schedule",
+        "b",
+        "--not-before",
+        "2199-12-06",
+        "--not-after",
+        "none",
+        "--reason",
+        "x",
+    ];
+    desk.run(&order).finished(0);
+    let status = desk.run(&["status", "b"]).finished(0).out;
+    assert_eq!(status.matches("1 payment waits").count(), 1, "{status}");
+    let explained = desk.run(&["explain", "b", "R-1"]).finished(0).out;
+    assert!(
+        explained.contains("not before 2199-12-06 00:00:00 EAT"),
+        "{explained}"
+    );
+    assert!(
+        explained.contains("from now on: not before 2199-12-05T21:00:00.000Z"),
+        "{explained}"
+    );
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::bills;
 use super::bills::Told;
-use super::load::tell_closed;
 use super::load::{into_journal, print_summary, to_json};
 use super::networks;
+use super::schedule;
 use crate::cli::Error;
 use crate::cli::arguments::CheckArguments;
 use crate::cli::config::Settings;
@@ -19,6 +19,8 @@ use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
 use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
+use crate::ledger::Purpose;
+use crate::ledger::calendar::BatchDates;
 use crate::ledger::correction::{Corrects, RejectedName};
 use crate::ledger::names::{By, PaymentName};
 
@@ -98,7 +100,9 @@ async fn examine(
             .map_err(|error| error.of_check())?;
     }
     tell_corrections(session, &summary);
-    tell_closed(session, &settings, &summary)?;
+    let purpose = Purpose::of_command(arguments.sandbox);
+    let dated = (&summary, BatchDates::default());
+    schedule::tell_time(session, &settings, dated, (&batch, purpose))?;
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {

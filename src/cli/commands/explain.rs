@@ -19,6 +19,7 @@ use crate::cli::words::waiting::waits;
 use crate::domain::{BankAccount, Electricity, Instruction, Origin, Timestamp, WireZone};
 use crate::journal::{self, HistoryEntry, Linked, PaymentRecord, Reader, Snapshot, SourceFile};
 use crate::ledger::Purpose;
+use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::lifecycle::{Action, Event, State};
 use crate::report::{Prepaid, StateName};
 
@@ -54,6 +55,7 @@ pub(in crate::cli) fn explain(
     }
     let records = snapshot.find(name)?;
     let kinds = Kinds::of(session);
+    let calendar = session.calendar(purpose == Purpose::Rehearsal);
     let shown = Shown {
         kinds: &kinds,
         commands: Commands {
@@ -62,6 +64,8 @@ pub(in crate::cli) fn explain(
         },
         reveal,
         zone: &zone,
+        dates: snapshot.standing()?.dates,
+        calendar: &calendar,
     };
     if session.common.json {
         let values: Result<Vec<_>, Error> = records
@@ -151,6 +155,9 @@ struct Shown<'a> {
     reveal: bool,
     /// The zone of whoever reads it.
     zone: &'a WireZone,
+    /// The dates of the batch, and the hours of the services.
+    dates: BatchDates,
+    calendar: &'a Calendar,
 }
 
 impl Shown<'_> {
@@ -280,6 +287,34 @@ const TAKEN: &str = "the gateway had this identifier before our first post, and 
      somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
      not, --failed --although-accepted, and load the row under another reference to pay it";
 
+/// Says when a run sends it, by its own time, the dates of its batch and the hours of its service.
+fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) -> String {
+    let run = shown.commands.run();
+    let now = Timestamp::now();
+    let service = &record.payment.instruction.service;
+    let own = at.filter(|at| *at > now);
+    match shown
+        .calendar
+        .gate(shown.dates, service, own.unwrap_or(now))
+    {
+        Gate::Over => format!(
+            "its time is over: `disburse schedule {}` shows the dates of the batch",
+            shown.commands.batch
+        ),
+        Gate::Shut(at) => format!(
+            "next: {run} sends it, not before {}",
+            shown.zone.format_named(at)
+        ),
+        Gate::Open(_) => match own {
+            Some(at) => format!(
+                "next: {run} sends it, not before {}",
+                shown.zone.format_named(at)
+            ),
+            None => format!("next: {run} sends it"),
+        },
+    }
+}
+
 fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
     let (commands, zone) = (shown.commands, shown.zone);
     if let Some(held) = record.waits_for {
@@ -289,12 +324,7 @@ fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
         return TAKEN.to_owned();
     }
     match record.life.action() {
-        Action::Post(None) => format!("next: {} sends it", commands.run()),
-        Action::Post(Some(at)) => format!(
-            "next: {} sends it, not before {}",
-            commands.run(),
-            zone.format_named(at)
-        ),
+        Action::Post(at) => next_post(record, at, shown),
         // Due long ago: the next run asks at once.
         Action::Ask(at) if at <= Timestamp::now() => {
             format!("next: {} asks the gateway at once", commands.run())

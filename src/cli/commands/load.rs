@@ -16,13 +16,11 @@ use crate::cli::commands::schedule;
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::aside::{self, Aside};
-use crate::cli::files::calendar;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::{Input, Pending, Reading};
 use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::corrected;
-use crate::cli::words::hours::{closed_texts, dates_text};
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
@@ -81,10 +79,8 @@ pub(in crate::cli) async fn load(
             .into_iter()
             .all(|state| state.is_finished() || standing.of(state).count == 0);
     let evidence = standing.evidence;
-    tell_closed(session, &settings, &summary)?;
-    if let Some(text) = dates_text(standing.dates, &session.zone(arguments.sandbox)) {
-        session.note(&format!("the batch is {text}"));
-    }
+    let dates = standing.dates;
+    schedule::tell_time(session, &settings, (&summary, dates), (&name, purpose))?;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {
@@ -106,23 +102,6 @@ pub(in crate::cli) async fn load(
         tell_loaded(session, &journal, &loaded, &summary, &evidence).await?;
     }
     Ok(ExitStatus::Done)
-}
-
-/// Notes which services of a file are closed now.
-pub(in crate::cli) fn tell_closed(
-    session: &Session,
-    settings: &Settings,
-    summary: &LoadSummary,
-) -> Result<(), Error> {
-    let calendar = calendar::calendar(settings)?;
-    let counts = summary
-        .accepted
-        .iter()
-        .map(|(service, _, tally)| (service, tally.count));
-    for text in closed_texts(counts, &calendar, Timestamp::now()) {
-        session.note(&format!("note: {text}"));
-    }
-    Ok(())
 }
 
 /// What became of a file.

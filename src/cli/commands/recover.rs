@@ -562,7 +562,7 @@ fn next(
     }));
     if !orders_lost.is_none() {
         next.push(
-            "give the orders again that were given since (disburse cancel, resolve, retry, load --amend of a corrected file; earlier reports, and \
+            "give the orders again that were given since (disburse cancel, resolve, retry, schedule, load --amend of a corrected file; earlier reports, and \
              the people who gave them, know which): anyone they kept from being paid would be paid"
                 .to_owned(),
         );

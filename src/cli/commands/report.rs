@@ -102,12 +102,7 @@ fn tell_waits(
     calendar: &Calendar,
     commands: Commands<'_>,
 ) {
-    let unposted = Unposted {
-        standing,
-        calendar,
-        zone: &header.zone,
-        now: Timestamp::now(),
-    };
+    let unposted = Unposted::of(standing, calendar, &header.zone, Timestamp::now());
     header.waits = CalendarWaits {
         texts: unposted.texts(commands),
         count: unposted.waiting_count(),

@@ -6,12 +6,13 @@ use crate::cli::Error;
 use crate::cli::arguments::{DatesArguments, ScheduleArguments};
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
-use crate::cli::session::{Session, batch_name, run_command};
-use crate::cli::words::hours::{dates_json, dates_text};
+use crate::cli::files::calendar;
+use crate::cli::session::{Commands, Session, batch_name, run_command};
+use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::told::tell;
-use crate::domain::{Timestamp, WireZone};
-use crate::intake::time_with_offset;
-use crate::journal::DatesOrder;
+use crate::domain::{BatchName, Timestamp, WireZone};
+use crate::intake::{expected_time, time_with_offset};
+use crate::journal::{DatesOrder, LoadSummary};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Gate};
 
@@ -30,6 +31,12 @@ pub(in crate::cli) async fn schedule(
     let before = standing.dates;
     let asked = &arguments.dates;
     if asked.not_before.is_none() && asked.not_after.is_none() {
+        if arguments.reason.is_some() {
+            return Err(
+                Error::refused("--reason goes with --not-before and --not-after")
+                    .hint("name the dates that the batch is to get"),
+            );
+        }
         let text = dates_text(before, &zone).unwrap_or_else(|| "posted at any time".to_owned());
         tell(
             session,
@@ -86,24 +93,42 @@ pub(in crate::cli) fn dates(
     }
 }
 
+/// Notes what of a file waits for the dates of its batch or for its service to open, and what will not leave in time.
+pub(in crate::cli) fn tell_time(
+    session: &Session,
+    settings: &Settings,
+    (summary, dates): (&LoadSummary, BatchDates),
+    (batch, purpose): (&BatchName, Purpose),
+) -> Result<(), Error> {
+    let calendar = calendar::calendar(settings)?;
+    let zone = settings.profile.time_zone.clone();
+    let zone = zone.unwrap_or_else(WireZone::utc);
+    if let Some(text) = dates_text(dates, &zone) {
+        session.note(&format!("the batch is {text}"));
+    }
+    let unposted = Unposted::of_file((summary, dates), &calendar, &zone, Timestamp::now());
+    let texts = unposted.texts(Commands { batch, purpose }).into_iter();
+    for text in texts.chain(unposted.short_of_time(settings)) {
+        session.note(&format!("note: {text}"));
+    }
+    Ok(())
+}
+
 fn changed(
     before: BatchDates,
     asked: &DatesArguments,
     zone: Option<&WireZone>,
 ) -> Result<BatchDates, Error> {
-    let read = |flag: &str, text: &Option<String>, stands, end_of_day| {
-        match text.as_deref() {
+    let read = |flag: &str, text: &Option<String>, stands, end_of_day| match text.as_deref() {
         None => Ok(stands),
         Some(NONE) => Ok(None),
         Some(text) => match time(text, zone, end_of_day) {
             Some(at) => Ok(Some(at)),
-            None => Err(Error::refused(format!(
-                "{flag} {text}: is no day such as 2026-12-01 in a time zone that is known (time_zone of the profile), and no time such as \
-                 2026-12-01T08:00:00+03:00"
-            ))
-            .hint(format!("write {flag} none for no such date"))),
+            None => Err(
+                Error::refused(format!("{flag} {text}: {}", expected_time(zone)))
+                    .hint(format!("write {flag} none for no such date")),
+            ),
         },
-    }
     };
     let dates = BatchDates {
         not_before: read("--not-before", &asked.not_before, before.not_before, false)?,
@@ -115,7 +140,7 @@ fn changed(
     let zone = zone.cloned().unwrap_or_else(WireZone::utc);
     let text = dates_text(dates, &zone).unwrap_or_default();
     Err(Error::refused(format!(
-        "{text}: the last date is not behind the first; nothing was changed"
+        "{text}: the last date is not behind the first; nothing was loaded or changed"
     ))
     .hint("name both, or `none` for the one that is not to count any more"))
 }

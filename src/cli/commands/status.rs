@@ -135,17 +135,13 @@ fn tell_time(
     if let Some(text) = dates_text(standing.dates, &zone) {
         output::line(&format!("the batch is {text}"));
     }
-    let unposted = Unposted {
-        standing,
-        calendar: &calendar,
-        zone: &zone,
-        now,
-    };
-    for text in unposted.texts(Commands { batch, purpose }) {
+    let unposted = Unposted::of(standing, &calendar, &zone, now);
+    let commands = Commands { batch, purpose };
+    for text in unposted.texts(commands) {
         output::line(&text);
     }
     let scheduled = reader.snapshot(batch)?.scheduled(now)?;
-    if let Some(text) = waiting::scheduled_text(scheduled, &zone) {
+    if let Some(text) = unposted.of_rows(scheduled, commands) {
         output::line(&text);
     }
     Ok(())

@@ -39,6 +39,29 @@ pub use value::rate::Rate;
 pub(super) use value::secret::read_key;
 pub(super) use value::suggest::one_of;
 
+/// Opens a list that the configuration names. Where money can move, nobody else may have written it.
+pub(super) fn open_list(
+    path: &std::path::Path,
+    is_rehearsal: bool,
+) -> Result<std::fs::File, Error> {
+    use file::custody::{self, Holds};
+    let refused = |problem: String| Error::NotText {
+        path: path.to_owned(),
+        problem,
+    };
+    let (file, metadata) = custody::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => refused("no such file".to_owned()),
+        _ => refused(format!("cannot be read: {error}")),
+    })?;
+    if !metadata.is_file() {
+        return Err(refused("is not a regular file".to_owned()));
+    }
+    if !is_rehearsal {
+        custody::check(Holds::Configuration, path, &metadata)?;
+    }
+    Ok(file)
+}
+
 /// Reads a duration such as `250ms`, `40s`, `10m`, `24h` or `1h30m`.
 ///
 /// # Errors

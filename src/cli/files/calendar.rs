@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::open::open;
 use crate::cli::Error;
-use crate::cli::config::Settings;
+use crate::cli::config::{Settings, open_list};
 use crate::ledger::calendar::{Calendar, OpeningHours, holidays};
 
 /// A list of holidays is a page of text.
@@ -19,6 +18,7 @@ const SIZE_MAX: u64 = 256 * 1024;
 pub(in crate::cli) fn calendar(settings: &Settings) -> Result<Calendar, Error> {
     let mut lists: BTreeMap<&Path, Arc<BTreeSet<Date>>> = BTreeMap::new();
     let mut hours = BTreeMap::new();
+    let is_rehearsal = settings.is_rehearsal;
     for (service, terms) in &settings.services {
         let Some(window) = &terms.window else {
             continue;
@@ -28,7 +28,7 @@ pub(in crate::cli) fn calendar(settings: &Settings) -> Result<Calendar, Error> {
             Some(path) => match lists.get(path.as_path()) {
                 Some(list) => Arc::clone(list),
                 None => {
-                    let list = Arc::new(read(path)?);
+                    let list = Arc::new(read(path, is_rehearsal)?);
                     lists.insert(path, Arc::clone(&list));
                     list
                 }
@@ -54,22 +54,21 @@ pub(in crate::cli) fn calendar(settings: &Settings) -> Result<Calendar, Error> {
     Ok(Calendar::new(hours))
 }
 
-fn read(path: &Path) -> Result<BTreeSet<Date>, Error> {
+fn read(path: &Path, is_rehearsal: bool) -> Result<BTreeSet<Date>, Error> {
     let name = path.display();
-    let hint =
-        "a list of holidays has one day a line, such as 2026-12-25 Christmas; `#` begins a comment";
+    let hint = "a list of holidays has one day a line, such as 2026-12-25 Christmas; `#` begins a comment. It is looked for beside the configuration";
+    let refused = |what: String| Error::refused(format!("{name}{what}")).hint(hint);
     let mut text = String::new();
-    let read = open(path)?.take(SIZE_MAX + 1).read_to_string(&mut text);
-    read.map_err(|error| Error::refused(format!("{name}: {error}")).hint(hint))?;
+    let file = open_list(path, is_rehearsal)
+        .map_err(|error| Error::refused(format!("{error}; nothing was sent")).hint(hint))?;
+    let read = file.take(SIZE_MAX + 1).read_to_string(&mut text);
+    read.map_err(|error| refused(format!(": cannot be read as UTF-8: {error}")))?;
     if text.len() as u64 > SIZE_MAX {
-        return Err(
-            Error::refused(format!("{name}: is larger than any list of holidays")).hint(hint),
-        );
+        return Err(refused(": is larger than any list of holidays".to_owned()));
     }
     holidays(&text).map_err(|(line, found)| {
-        Error::refused(format!(
-            "{name}:{line}: expected a day such as 2026-12-25, found {found:?}; nothing was sent"
+        refused(format!(
+            ":{line}: expected a day such as 2026-12-25, found {found:?}; nothing was sent"
         ))
-        .hint(hint)
     })
 }

@@ -97,6 +97,11 @@ pub(in crate::cli) struct Reading {
 }
 
 impl Input {
+    /// Returns the zone that its days are read in.
+    pub(in crate::cli) fn zone(&self) -> WireZone {
+        self.rules.zone.clone().unwrap_or_else(WireZone::utc)
+    }
+
     /// Opens the file of a command.
     pub(in crate::cli) fn open(
         arguments: &FileArguments,
@@ -660,8 +665,7 @@ impl Reading {
 
     /// Says how much of the file is not paid today, as its rows name a later time.
     pub(in crate::cli) fn not_due_text(&self, input: &Input) -> Option<String> {
-        let zone = input.rules.zone.clone().unwrap_or_else(WireZone::utc);
-        waiting::not_due_text(self.scheduled, &self.not_due, &zone)
+        waiting::not_due_text(self.scheduled, &self.not_due, &input.zone())
     }
 
     /// Returns what is worth telling about how the file was read.

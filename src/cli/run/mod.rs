@@ -399,12 +399,7 @@ impl Job<'_> {
     /// Says what waits for the dates of the batch or for its service to open, and what will not leave in time.
     fn tell_hours(&self, standing: &Standing) {
         let zone = self.session.zone(self.options.sandbox);
-        let waiting = Unposted {
-            standing,
-            calendar: &self.calendar,
-            zone: &zone,
-            now: Timestamp::now(),
-        };
+        let waiting = Unposted::of(standing, &self.calendar, &zone, Timestamp::now());
         let commands = Commands {
             batch: self.batch,
             purpose: standing.purpose,

@@ -176,14 +176,10 @@ impl Examples {
                 let zone = session.zone(standing.purpose == Purpose::Rehearsal);
                 let now = Timestamp::now();
                 let purpose = standing.purpose;
-                let waiting = Unposted {
-                    standing,
-                    calendar,
-                    zone: &zone,
-                    now,
-                };
-                let mut texts = waiting.texts(Commands { batch, purpose });
-                texts.extend(waiting::scheduled_text(snapshot.scheduled(now)?, &zone));
+                let waiting = Unposted::of(standing, calendar, &zone, now);
+                let commands = Commands { batch, purpose };
+                let mut texts = waiting.texts(commands);
+                texts.extend(waiting.of_rows(snapshot.scheduled(now)?, commands));
                 (!texts.is_empty()).then(|| texts.join("; "))
             },
         })
@@ -476,22 +472,9 @@ fn why_open(
             format!("to upload them: {run}"),
         ),
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
-        Ending::Scheduled => (
-            ExitStatus::Unfinished,
-            examples
-                .scheduled
-                .clone()
-                .unwrap_or_else(|| "what is left waited for its time, which has come".to_owned()),
-            format!("at that time: {run}"),
-        ),
-        Ending::Over => (
-            ExitStatus::Unfinished,
-            examples
-                .scheduled
-                .clone()
-                .unwrap_or_else(|| "the time of what is left is over".to_owned()),
-            format!("`disburse status {batch}` says what waits, and what to do"),
-        ),
+        Ending::Scheduled | Ending::ClockSet | Ending::Over => {
+            waits_for_time(&run, batch, outcome, examples)
+        }
         Ending::Stopped(why) => (
             ExitStatus::Stopped,
             format!("the gateway stopped the run: {why}"),
@@ -529,6 +512,28 @@ fn why_open(
             format!("to go on: {run}"),
         ),
     })
+}
+
+/// What is left waits for a time, or has none any more.
+fn waits_for_time(run: &str, batch: &BatchName, outcome: &Outcome, examples: &Examples) -> Open {
+    let told = examples.scheduled.clone();
+    let (what, hint) = match &outcome.summary.ending {
+        Ending::ClockSet => (
+            "the clock of this machine was set while the run went on, and dates or opening hours say when payments leave: nothing more is \
+             posted by the old time"
+                .to_owned(),
+            format!("look at the clock, then: {run}"),
+        ),
+        Ending::Over => (
+            told.unwrap_or_else(|| "the time of what is left is over".to_owned()),
+            format!("`disburse schedule {batch}` shows the dates of the batch"),
+        ),
+        _ => (
+            told.unwrap_or_else(|| "what is left waited for its time, which has come".to_owned()),
+            format!("at that time: {run}"),
+        ),
+    };
+    (ExitStatus::Unfinished, what, hint)
 }
 
 /// The float of a lane is used up.

@@ -160,6 +160,7 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
             None => "cannot reach the gateway, trying again;".to_owned(),
         });
     }
+    parts.extend(progress.awaited.window.map(|at| waits_text(at, zone)));
     if !progress.held.is_empty() {
         let lanes: Vec<&str> = progress
             .held
@@ -214,6 +215,13 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
     }
     let text = parts.join(" ");
     text.trim_end_matches(';').to_owned()
+}
+
+fn waits_text(at: Timestamp, zone: &WireZone) -> String {
+    format!(
+        "what is not sent yet waits until {};",
+        zone.format_named(at)
+    )
 }
 
 /// Says when the gateway is asked about what has no outcome yet, and for which time.

@@ -84,4 +84,4 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "1. load the files that this journal lacks (disburse recover names their batches); 2. run each batch, so that the gateway is asked; 3. give the orders again (disburse recover lists those that are known; earlier reports, and the people who gave them, know the others: disburse cancel, resolve, retry, load --amend of a corrected file); 4. then, or if there were none: disburse recover --orders-given-again --reason TEXT; 5. run again, which posts";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "1. load the files that this journal lacks (disburse recover names their batches); 2. run each batch, so that the gateway is asked; 3. give the orders again (disburse recover lists those that are known; earlier reports, and the people who gave them, know the others: disburse cancel, resolve, retry, schedule, load --amend of a corrected file); 4. then, or if there were none: disburse recover --orders-given-again --reason TEXT; 5. run again, which posts";

@@ -6,127 +6,149 @@ use crate::cli::config::Settings;
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
 use crate::domain::{ServiceCode, Timestamp, WireZone};
-use crate::journal::Standing;
+use crate::journal::{LoadSummary, Standing};
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
+use crate::ledger::schedule::Scheduled;
 use crate::lifecycle::State;
 
-/// What a batch has yet to post, and when.
+/// What a batch, or a file, has yet to post, and when.
 pub(in crate::cli) struct Unposted<'a> {
-    pub(in crate::cli) standing: &'a Standing,
-    pub(in crate::cli) calendar: &'a Calendar,
-    pub(in crate::cli) zone: &'a WireZone,
-    pub(in crate::cli) now: Timestamp,
+    /// How many payments of each service, but for those that are held.
+    ready: Vec<(&'a ServiceCode, u64)>,
+    dates: BatchDates,
+    calendar: &'a Calendar,
+    zone: &'a WireZone,
+    now: Timestamp,
 }
 
-impl Unposted<'_> {
-    /// Returns how many payments of each service wait to be posted, but for those that are held.
-    fn ready(&self) -> Vec<(&ServiceCode, u64)> {
-        let held = |service: &ServiceCode| {
-            self.standing
-                .held
-                .iter()
-                .any(|lane| lane.service == *service)
-        };
-        let mut found: Vec<(&ServiceCode, u64)> = Vec::new();
-        for row in &self.standing.rows {
-            if row.state != State::Ready || row.tally.count == 0 || held(&row.service) {
-                continue;
-            }
-            match found
-                .iter_mut()
-                .find(|(service, _)| **service == row.service)
-            {
-                Some((_, count)) => *count += row.tally.count,
-                None => found.push((&row.service, row.tally.count)),
-            }
+impl<'a> Unposted<'a> {
+    /// What of a batch is not posted yet.
+    pub(in crate::cli) fn of(
+        standing: &'a Standing,
+        calendar: &'a Calendar,
+        zone: &'a WireZone,
+        now: Timestamp,
+    ) -> Self {
+        let held =
+            |service: &ServiceCode| standing.held.iter().any(|lane| lane.service == *service);
+        let rows = standing.rows.iter();
+        let ready = rows
+            .filter(|row| row.state == State::Ready && row.tally.count > 0 && !held(&row.service));
+        Self {
+            ready: by_service(ready.map(|row| (&row.service, row.tally.count))),
+            dates: standing.dates,
+            calendar,
+            zone,
+            now,
         }
-        found
+    }
+
+    /// What a file brings to a batch with these dates.
+    pub(in crate::cli) fn of_file(
+        (summary, dates): (&'a LoadSummary, BatchDates),
+        calendar: &'a Calendar,
+        zone: &'a WireZone,
+        now: Timestamp,
+    ) -> Self {
+        let rows = summary.accepted.iter();
+        Self {
+            ready: by_service(rows.map(|(service, _, tally)| (service, tally.count))),
+            dates,
+            calendar,
+            zone,
+            now,
+        }
+    }
+
+    fn gate(&self, service: &ServiceCode) -> Gate {
+        self.calendar.gate(self.dates, service, self.now)
     }
 
     /// Returns how many payments wait by the calendar.
     pub(in crate::cli) fn waiting_count(&self) -> u64 {
-        let of_batch = self.standing.dates.gate(self.now);
-        let waits = |service: &ServiceCode| {
-            let of_service = self.calendar.gate(service, self.now);
-            !matches!(of_batch.and(of_service), Gate::Open(_))
-        };
-        let ready = self.ready().into_iter();
-        ready
-            .filter(|(service, _)| waits(service))
+        let waits =
+            |(service, _): &&(&ServiceCode, u64)| !matches!(self.gate(service), Gate::Open(_));
+        self.ready
+            .iter()
+            .filter(waits)
             .map(|(_, count)| count)
             .sum()
     }
 
     /// Says what waits, and until when.
     pub(in crate::cli) fn texts(&self, commands: Commands<'_>) -> Vec<String> {
-        let ready = self.ready();
-        let count: u64 = ready.iter().map(|(_, count)| count).sum();
-        if count == 0 {
-            return Vec::new();
+        let all: u64 = self.ready.iter().map(|(_, count)| count).sum();
+        if all > 0 && self.dates.gate(self.now) == Gate::Over {
+            let end = self.dates.not_after.map_or_else(String::new, |end| {
+                format!(" ({})", self.zone.format_named(end))
+            });
+            return vec![format!(
+                "the last date of the batch is over{end}: {}, and none of them leaves. {}",
+                wait(all),
+                ways_out(commands)
+            )];
         }
-        match self.standing.dates.gate(self.now) {
-            Gate::Over => return vec![self.over(count, commands)],
-            Gate::Shut(at) => {
-                return vec![format!(
-                    "{} until {}, the first date of the batch",
-                    wait(count),
-                    self.zone.format_named(at)
-                )];
+        let (mut texts, mut for_batch) = (Vec::new(), 0);
+        for (service, count) in &self.ready {
+            let hours = self.calendar.hours(service);
+            match (self.gate(service), hours) {
+                (Gate::Open(_), _) => {}
+                (Gate::Shut(at), Some(hours)) if self.dates.not_before != Some(at) => {
+                    let until = hours.zone().format_named(at);
+                    texts.push(format!(
+                        "{service} is closed, open {hours}: {} until {until}",
+                        wait(*count)
+                    ));
+                }
+                (Gate::Over, Some(hours)) => texts.push(format!(
+                    "{service}, open {hours}, does not open{}: {}, and none of them leaves. {}",
+                    self.before_the_end(),
+                    wait(*count),
+                    ways_out(commands)
+                )),
+                (Gate::Shut(_) | Gate::Over, _) => for_batch += count,
             }
-            Gate::Open(_) => {}
         }
-        let closed = ready.into_iter().filter_map(|(service, count)| {
-            let hours = self.calendar.hours(service)?;
-            let until = match hours.gate(self.now) {
-                Gate::Open(_) => return None,
-                Gate::Shut(at) => format!("until {}", hours.zone().format_named(at)),
-                Gate::Over => "for ever: its window never opens".to_owned(),
-            };
-            Some(format!(
-                "{service} is closed, open {hours}: {} {until}",
-                wait(count)
-            ))
-        });
-        closed.collect()
+        if let Some(from) = self.dates.not_before.filter(|_| for_batch > 0) {
+            let from = self.zone.format_named(from);
+            let text = format!(
+                "{} until {from}, the first date of the batch",
+                wait(for_batch)
+            );
+            texts.insert(0, text);
+        }
+        texts
     }
 
-    fn over(&self, count: u64, commands: Commands<'_>) -> String {
-        let end = self.standing.dates.not_after;
-        let end = end.map_or_else(String::new, |end| {
-            format!(" ({})", self.zone.format_named(end))
-        });
-        let batch = commands.batch;
-        format!(
-            "the last date of the batch is over{end}: {}, and none of them leaves. To give it more time: disburse schedule {batch} --not-after \
-             TIME --reason TEXT, then {}. What is not to be paid any more: disburse cancel {batch}",
-            wait(count),
-            commands.run()
+    fn before_the_end(&self) -> String {
+        let end = self.dates.not_after;
+        end.map_or_else(
+            || " within a year".to_owned(),
+            |end| {
+                let end = self.zone.format_named(end);
+                format!(" before {end}, the last date of the batch")
+            },
         )
     }
 
-    /// Says what will not leave before its service closes, or before the batch is over, at this rate.
+    /// Says what will not leave before its service closes, or before the batch is over, at the rate that is configured.
     pub(in crate::cli) fn short_of_time(&self, settings: &Settings) -> Vec<String> {
         let rate = settings.profile.limits.rate;
         let per_second = u64::from(rate.per_second().get());
-        let ready = self.ready();
-        let open: Vec<_> = ready
-            .into_iter()
-            .filter_map(|(service, count)| {
-                let of_service = self.calendar.gate(service, self.now);
-                match self.standing.dates.gate(self.now).and(of_service) {
-                    Gate::Open(until) => Some((service, count, until)),
-                    Gate::Shut(_) | Gate::Over => None,
-                }
-            })
-            .collect();
+        let open = self
+            .ready
+            .iter()
+            .filter_map(|(service, count)| match self.gate(service) {
+                Gate::Open(until) => Some((service, *count, until)),
+                Gate::Shut(_) | Gate::Over => None,
+            });
+        let open: Vec<_> = open.collect();
         let lanes = open.len() as u64;
         let late = open.into_iter().filter_map(|(service, count, until)| {
             let until = until?;
             // Services take turns.
-            let seconds = until.since(self.now).as_secs();
-            let leaving = seconds.saturating_mul(per_second) / lanes;
-            let is_end = self.standing.dates.not_after == Some(until);
-            let then = match is_end {
+            let leaving = until.since(self.now).as_secs().saturating_mul(per_second) / lanes;
+            let then = match self.dates.not_after == Some(until) {
                 true => "the last date of the batch comes, and the others do not leave",
                 false => "it closes, and the others wait until it opens again",
             };
@@ -141,27 +163,73 @@ impl Unposted<'_> {
         });
         late.collect()
     }
+
+    /// Says how many rows wait for the time that they name, where the dates of the batch do not say it already.
+    pub(in crate::cli) fn of_rows(
+        &self,
+        scheduled: Scheduled,
+        commands: Commands<'_>,
+    ) -> Option<String> {
+        let (first, last) = scheduled.span.filter(|_| scheduled.count > 0)?;
+        if self.dates.not_before.is_some_and(|from| from >= last) {
+            return None;
+        }
+        let told = scheduled_text(scheduled, self.zone)?;
+        let end = self.dates.not_after.filter(|end| *end <= last);
+        Some(match end {
+            None => told,
+            Some(end) => {
+                let which = if end <= first {
+                    "they"
+                } else {
+                    "the last of them"
+                };
+                format!(
+                    "{told}; the last date of the batch is {}, and {which} never leave. {}",
+                    self.zone.format_named(end),
+                    ways_out(commands)
+                )
+            }
+        })
+    }
 }
 
-/// Says which services of a file are closed now, and when a run posts their payments.
-pub(in crate::cli) fn closed_texts<'a>(
-    counts: impl Iterator<Item = (&'a ServiceCode, u64)>,
-    calendar: &Calendar,
-    now: Timestamp,
-) -> Vec<String> {
-    let closed = counts.filter_map(|(service, count)| {
-        let hours = calendar.hours(service)?;
-        let from = match hours.gate(now) {
-            Gate::Open(_) => return None,
-            Gate::Shut(at) => format!("from {} on", hours.zone().format_named(at)),
-            Gate::Over => "never: its window never opens".to_owned(),
-        };
-        let count = output::counted(count, "payment");
-        Some(format!(
-            "{service} is closed now, open {hours}: {count} can be posted {from}"
-        ))
-    });
-    closed.collect()
+/// Says how many rows wait for the time that they name, and until when; `None` where none does.
+pub(in crate::cli) fn scheduled_text(scheduled: Scheduled, zone: &WireZone) -> Option<String> {
+    let (first, last) = scheduled.span.filter(|_| scheduled.count > 0)?;
+    let first = zone.format_named(first);
+    let last = zone.format_named(last);
+    let until = match first == last {
+        true => first,
+        false => format!("{first}, the last of them until {last}"),
+    };
+    Some(format!(
+        "{} for the time in not_before: until {until}",
+        wait(scheduled.count)
+    ))
+}
+
+/// What a person can do about payments whose time does not come.
+fn ways_out(commands: Commands<'_>) -> String {
+    let batch = commands.batch;
+    format!(
+        "To give the batch more time: disburse schedule {batch} --not-after TIME --reason TEXT, then {}. What is not to be paid any more: \
+         disburse cancel {batch}",
+        commands.run()
+    )
+}
+
+fn by_service<'a>(
+    rows: impl Iterator<Item = (&'a ServiceCode, u64)>,
+) -> Vec<(&'a ServiceCode, u64)> {
+    let mut found: Vec<(&ServiceCode, u64)> = Vec::new();
+    for (service, count) in rows {
+        match found.iter_mut().find(|(other, _)| *other == service) {
+            Some((_, sum)) => *sum += count,
+            None => found.push((service, count)),
+        }
+    }
+    found
 }
 
 /// Returns dates of a batch, for programs.

@@ -5,7 +5,6 @@ use crate::cli::Error;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::words::hours::dates_text;
-use crate::domain::WireZone;
 use crate::journal::{CrossRowError, Difference, LoadRefusal};
 use crate::ledger::Purpose;
 use crate::ledger::amendment::{Shared, is_another_batch};
@@ -53,7 +52,7 @@ pub(in crate::cli) fn refused(
         .hint("choose the profile it was loaded with, or another batch name"),
         LoadRefusal::OtherDates(dates) => Error::refused(format!(
             "batch {batch} is {}, and this file comes with other dates; nothing was loaded",
-            dates_text(*dates, &WireZone::utc()).unwrap_or_else(|| "posted at any time".to_owned())
+            dates_text(*dates, &input.zone()).unwrap_or_else(|| "posted at any time".to_owned())
         ))
         .hint(format!("leave the dates out here; to change those of the batch: disburse schedule {batch} --not-before TIME --not-after TIME --reason TEXT")),
         LoadRefusal::OtherPurpose(Purpose::Rehearsal) => Error::refused(format!(

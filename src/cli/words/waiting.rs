@@ -3,6 +3,7 @@
 use crate::cli::Error;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
+use crate::cli::words::hours::scheduled_text;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp, Totals, WireZone};
 use crate::journal::{Doubt, Journal, WaitsFor};
 use crate::ledger::schedule::Scheduled;
@@ -62,26 +63,6 @@ pub(in crate::cli) fn waits(
             way_out(commands, payment)
         ),
     }
-}
-
-/// Says how many rows wait for the time that they name, and until when; `None` where none does.
-pub(in crate::cli) fn scheduled_text(scheduled: Scheduled, zone: &WireZone) -> Option<String> {
-    let (first, last) = scheduled.span.filter(|_| scheduled.count > 0)?;
-    let count = output::counted(scheduled.count, "payment");
-    let wait = if scheduled.count == 1 {
-        "waits"
-    } else {
-        "wait"
-    };
-    let first = zone.format_named(first);
-    let last = zone.format_named(last);
-    let until = match first == last {
-        true => first,
-        false => format!("{first}, the last of them until {last}"),
-    };
-    Some(format!(
-        "{count} {wait} for the time in not_before: until {until}"
-    ))
 }
 
 /// Says what of a batch is not posted today, as its rows name a later time.

@@ -16,6 +16,8 @@ pub enum Ending {
     /// Payments wait for the time that their rows name, for the first date of the batch, or for their service to open, and nothing else
     /// is left to do.
     Scheduled,
+    /// The clock of the machine was set while dates or hours were kept to: what is left begins anew by the new time.
+    ClockSet,
     /// Payments wait whose time is over, and nothing else is left to do.
     Over,
     /// What is left waits for a callback that may not come, or for an operator.

@@ -28,6 +28,8 @@ pub enum EngineInput {
     Drain,
     /// The gateway's answer stops the run.
     Stop(String),
+    /// Somebody has set the clock of the machine.
+    ClockSet,
 }
 
 /// How the gateway answered a request.

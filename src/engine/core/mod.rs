@@ -131,7 +131,14 @@ impl Core {
             }
             EngineInput::Drain => self.end(Ending::Drained),
             EngineInput::Stop(why) => self.end(Ending::Stopped(why)),
+            EngineInput::ClockSet => self.end(Ending::ClockSet),
         }
+    }
+
+    /// Returns whether dates or hours say when something leaves.
+    #[must_use]
+    pub fn keeps_time(&self) -> bool {
+        self.closes.is_some() || self.due.scheduled.is_some()
     }
 
     fn take_claims(&mut self, claims: Vec<Claim>, due: Due) {
@@ -432,6 +439,10 @@ impl Core {
                 Gate::ShutUntil(until) => Some(until),
                 Gate::Open | Gate::Probe | Gate::Waiting => None,
             },
+            window: self
+                .due
+                .scheduled
+                .filter(|at| self.limits.wait_for_window && later(at)),
             lane: lanes
                 .flat_map(|held| [held.reopens_at, held.asks_at])
                 .flatten()

@@ -31,13 +31,18 @@ pub(super) fn check(
     match kept(cell, zone) {
         Some(text) => Some((NOT_BEFORE.to_owned(), text)),
         None => {
-            let expected = match zone {
-                Some(_) => EXPECTED,
-                None => EXPECTED_OFFSET,
-            };
-            found.cell(Field::NotBefore, expected, cell);
+            found.cell(Field::NotBefore, expected(zone), cell);
             None
         }
+    }
+}
+
+/// Says what a time looks like.
+#[must_use]
+pub fn expected(zone: Option<&WireZone>) -> &'static str {
+    match zone {
+        Some(_) => EXPECTED,
+        None => EXPECTED_OFFSET,
     }
 }
 
@@ -61,10 +66,24 @@ pub fn kept(cell: &str, zone: Option<&WireZone>) -> Option<String> {
     }
     if has_offset {
         Timestamp::parse(cell)?;
-        return Some(cell.to_owned());
+        return is_offset(rest).then(|| cell.to_owned());
     }
     // A message may write a time of the calendar alone.
     zone?.latest(cell.parse().ok()?)
+}
+
+/// The clocks of the world are at most 14 hours away from universal time.
+const OFFSET_HOURS_MAX: u32 = 14;
+
+fn is_offset(time: &str) -> bool {
+    let Some(at) = time.rfind(['+', '-']) else {
+        return true;
+    };
+    let hours = time[at + 1..].split(':').next().unwrap_or_default();
+    hours.len() == 2
+        && hours
+            .parse()
+            .is_ok_and(|hours: u32| hours <= OFFSET_HOURS_MAX)
 }
 
 #[cfg(test)]
@@ -93,6 +112,12 @@ mod tests {
             ("2026-12-01T08:00:00 Africa/Nairobi", None),
             ("2026-12-01T08:00:00+03:00[Africa/Nairobi]", None),
             ("2026-12-01T24:00:00Z", None),
+            ("2026-12-01T08:00:00+25:00", None),
+            (
+                "2026-12-01T08:00:00+14:00",
+                Some("2026-12-01T08:00:00+14:00"),
+            ),
+            ("2026-12-01T08:00:00+0300", None),
             ("01/12/2026", None),
             ("01-12-2026", None),
             ("2026-1-1", None),

@@ -302,3 +302,57 @@ fn holidays_are_days_one_a_line() {
         assert_eq!(holidays(text).unwrap_err().0, line, "{text}");
     }
 }
+
+#[test]
+fn dates_and_hours_are_looked_at_together() {
+    let mornings = hours("Mon 08:00-12:00", "UTC", &["2026-11-30"]);
+    let dates = |from: Option<&str>, until: Option<&str>| BatchDates {
+        not_before: from.map(at),
+        not_after: until.map(at),
+    };
+    let thursday = at("2026-11-26T10:00:00Z");
+    let (free, next) = ("2026-11-30T08:00:00Z", "2026-12-07T08:00:00Z");
+    for (from, until, expected) in [
+        // That Monday is a holiday.
+        (None, None, Gate::Shut(at(next))),
+        (Some(free), None, Gate::Shut(at(next))),
+        // It begins in the afternoon of the next one.
+        (
+            Some("2026-12-07T13:00:00Z"),
+            None,
+            Gate::Shut(at("2026-12-14T08:00:00Z")),
+        ),
+        (
+            Some("2026-12-07T09:00:00Z"),
+            None,
+            Gate::Shut(at("2026-12-07T09:00:00Z")),
+        ),
+        // It is over before the service opens.
+        (None, Some("2026-12-07T08:00:00Z"), Gate::Over),
+        (None, Some("2026-12-07T08:00:01Z"), Gate::Shut(at(next))),
+        (
+            Some("2026-12-07T13:00:00Z"),
+            Some("2026-12-14T08:00:00Z"),
+            Gate::Over,
+        ),
+    ] {
+        let found = gate(dates(from, until), Some(&mornings), thursday);
+        assert_eq!(found, expected, "{from:?} {until:?}");
+    }
+    assert_eq!(gate(dates(None, None), None, thursday), Gate::Open(None));
+}
+
+#[test]
+fn a_clock_that_was_set_is_more_than_a_minute_away() {
+    let millis = Timestamp::from_millis;
+    for (of_run, of_machine, expected) in [
+        (100_000, 100_000, false),
+        (100_000, 160_000, false),
+        (100_000, 160_001, true),
+        (160_000, 100_000, false),
+        (160_001, 100_000, true),
+    ] {
+        let found = clock_was_set(millis(of_run), millis(of_machine));
+        assert_eq!(found, expected, "{of_run} {of_machine}");
+    }
+}

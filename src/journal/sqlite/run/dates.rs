@@ -34,11 +34,31 @@ impl Journal {
                 return Ok(());
             }
             c.mark(batch_id);
-            c.act(batch_id, now, "schedule", Value::Null, Some(&order.reason))?;
+            c.act(
+                batch_id,
+                now,
+                "schedule",
+                Value::Null,
+                Some(&format!(
+                    "{} (dates before: {}; from now on: {})",
+                    order.reason,
+                    told(order.before),
+                    told(order.after)
+                )),
+            )?;
             record(c, batch_id, order.after, now)
         })
         .await
     }
+}
+
+fn told(dates: BatchDates) -> String {
+    let text = |at: Option<Timestamp>| at.map_or_else(|| "none".to_owned(), |at| at.to_string());
+    format!(
+        "not before {}, not after {}",
+        text(dates.not_before),
+        text(dates.not_after)
+    )
 }
 
 /// Returns the dates of a batch.

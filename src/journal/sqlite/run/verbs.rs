@@ -12,7 +12,7 @@ use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use crate::domain::{BatchName, ResponseDetails, Timestamp};
+use crate::domain::{BatchName, ResponseDetails, ServiceCode, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{
@@ -31,7 +31,7 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Acquired, Claim, Clearance, Due, Error, Halt, Question, RunTerms, RunToken};
 use crate::ledger::Purpose;
-use crate::ledger::calendar::Gate;
+use crate::ledger::calendar::{BatchDates, Gate};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::recovery::{OrdersLost, held_back};
 use crate::ledger::schedule::may_leave;
@@ -149,11 +149,32 @@ pub(in crate::journal::sqlite) fn abandon(
     Ok(seqs.len() as u64)
 }
 
+/// A lane of a batch that is not held and has something ready.
+struct OpenLane {
+    id: i64,
+    service: ServiceCode,
+    /// The dates of its batch.
+    dates: BatchDates,
+    /// Whether that may leave, by these dates and the hours of the service.
+    gate: Gate,
+}
+
+impl OpenLane {
+    /// Returns when what may leave at a time by itself may leave by dates and hours as well; `None`: never.
+    fn leaves_at(&self, c: &WriteSession, batch_id: i64, at: Timestamp) -> Option<Timestamp> {
+        match c.gate((batch_id, self.dates), &self.service, at) {
+            Gate::Open(_) => Some(at),
+            Gate::Shut(later) => Some(later),
+            Gate::Over => None,
+        }
+    }
+}
+
 /// Lanes of a batch that are not held and have something ready, each with whether that may leave by the dates of the batch and the
 /// hours of the service.
-fn open_lanes(c: &WriteSession, batch_id: i64, now: Timestamp) -> Result<Vec<(i64, Gate)>, Error> {
+fn open_lanes(c: &WriteSession, batch_id: i64, now: Timestamp) -> Result<Vec<OpenLane>, Error> {
     c.write_tallies()?;
-    let of_batch = dates(c, batch_id)?.gate(now);
+    let dates = dates(c, batch_id)?;
     let mut statement = c.prepare_cached(
         "select distinct service_id, code from tally t join service s using (service_id)
          where batch_id = ?1 and state = 0 and count > 0
@@ -163,7 +184,12 @@ fn open_lanes(c: &WriteSession, batch_id: i64, now: Timestamp) -> Result<Vec<(i6
     let mut lanes = Vec::new();
     while let Some(row) = rows.next()? {
         let service = service_of(&row.get::<_, String>(1)?)?;
-        lanes.push((row.get(0)?, of_batch.and(c.hours(batch_id, &service, now))));
+        lanes.push(OpenLane {
+            id: row.get(0)?,
+            gate: c.gate((batch_id, dates), &service, now),
+            service,
+            dates,
+        });
     }
     Ok(lanes)
 }
@@ -182,8 +208,8 @@ pub(in crate::journal::sqlite) fn claim(
     let mut claims = Vec::with_capacity(limit);
     let mut halt = None;
     let mut lanes = open_lanes(c, token.batch_id, now)?;
-    lanes.retain(|(_, gate)| matches!(gate, Gate::Open(_)));
-    for (index, (lane, gate)) in lanes.iter().enumerate() {
+    lanes.retain(|lane| matches!(lane.gate, Gate::Open(_)));
+    for (index, OpenLane { id: lane, gate, .. }) in lanes.iter().enumerate() {
         // Every lane gets its share of the block; what one leaves, the next may take.
         let share = (limit - claims.len()).div_ceil(lanes.len() - index);
         let lane = (token.batch_id, *lane);
@@ -372,8 +398,9 @@ pub(in crate::journal::sqlite) fn due(
     let Bound { instruction, bill } = token.confirmed;
     let (mut post, mut document, mut unconfirmed) = (None, false, false);
     let (mut scheduled, mut over) = (None, false);
-    for (lane, gate) in open_lanes(c, token.batch_id, now)? {
-        match gate {
+    for open in open_lanes(c, token.batch_id, now)? {
+        let lane = open.id;
+        match open.gate {
             Gate::Open(_) => {}
             Gate::Shut(at) => {
                 scheduled = [scheduled, Some(at.as_millis())]
@@ -392,7 +419,12 @@ pub(in crate::journal::sqlite) fn due(
             true => Some(0),
             false => {
                 let (next, later) = next_post(c, (token.batch_id, lane), token.confirmed, now)?;
-                scheduled = [scheduled, later].into_iter().flatten().min();
+                if let Some(later) = stamp(later) {
+                    let at = open.leaves_at(c, token.batch_id, later);
+                    over |= at.is_none();
+                    let at = at.map(Timestamp::as_millis);
+                    scheduled = [scheduled, at].into_iter().flatten().min();
+                }
                 next
             }
         };

@@ -21,7 +21,7 @@ use crate::journal::sqlite::evidence::append::Kind;
 use crate::journal::sqlite::evidence::chain::{Chain, Evidence};
 use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::journal::sqlite::verify::intact::Intact;
-use crate::ledger::calendar::{Calendar, Gate};
+use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Order};
@@ -276,16 +276,19 @@ impl WriteSession {
         };
     }
 
-    /// Judges whether payments of a service may leave, by the hours that the run of a batch came with.
-    pub(in crate::journal::sqlite) fn hours(
+    /// Judges whether payments of a batch may leave through a service, by the hours that its run came with.
+    pub(in crate::journal::sqlite) fn gate(
         &self,
-        batch_id: i64,
+        (batch_id, dates): (i64, BatchDates),
         service: &ServiceCode,
         now: Timestamp,
     ) -> Gate {
         let calendars = self.calendars.borrow();
         let calendar = calendars.get(&batch_id);
-        calendar.map_or(Gate::Open(None), |calendar| calendar.gate(service, now))
+        match calendar {
+            Some(calendar) => calendar.gate(dates, service, now),
+            None => dates.gate(now),
+        }
     }
 
     /// Takes a payment that leaves for the first time out of what was shown; `false` when it is more than that.
