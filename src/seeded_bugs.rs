@@ -173,6 +173,14 @@ pub(crate) enum SeededBug {
     ReturnedIsPaid,
     /// What a statement shows paid may be retried, where it had failed here.
     ShownPaidNotHeld,
+    /// What a recipient was paid today bounds nothing.
+    CeilingForgotten,
+    /// What is in doubt no longer counts towards a ceiling.
+    DoubtGivenBack,
+    /// However much is under way, more leaves.
+    ExposureIgnored,
+    /// Whoever is on a list of those who are not paid is paid.
+    ListIgnored,
 }
 
 impl SeededBug {
