@@ -102,6 +102,7 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
                 .max(plan.policy.callback_grace)
                 .max(plan.policy.delivered_grace),
             first_query_after: plan.policy.first_query_after,
+            limits: plan.ceilings.clone(),
             now,
         };
         let asked = plan.pulse.look();

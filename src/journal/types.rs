@@ -15,6 +15,7 @@ use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
+use crate::ledger::limits::{Limits, Reason};
 use crate::ledger::pace::Last;
 use crate::ledger::payer::Lost;
 use crate::ledger::set_aside::Withdrawal;
@@ -237,6 +238,8 @@ pub struct RunTerms {
     pub longest_wait: Duration,
     /// How long after the restart an unknown payment is asked about first.
     pub first_query_after: Duration,
+    /// What limits its payments.
+    pub limits: Option<Arc<Limits>>,
     /// The time.
     pub now: Timestamp,
 }
@@ -400,6 +403,21 @@ pub struct Due {
     pub unconfirmed: bool,
     /// When the first of the ready payments of open lanes may leave that wait for the time that their rows name.
     pub scheduled: Option<Timestamp>,
+    /// When the first of the ready payments of open lanes is looked at again that a limit keeps from leaving.
+    pub limited: Option<Timestamp>,
+    /// A lane waits until less is under way, in doubt or in conflict.
+    pub exposed: bool,
+}
+
+/// Payments that a limit keeps from leaving, as the last run found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitedRows {
+    /// The limit.
+    pub reason: Reason,
+    /// Count and amounts.
+    pub tally: Tally,
+    /// When the first of them is looked at again.
+    pub until: Timestamp,
 }
 
 /// Counts and amounts of a batch per state.

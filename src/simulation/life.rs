@@ -461,6 +461,7 @@ impl Scene {
                 callbacks,
                 ..limits
             },
+            ceilings: None,
             request_timeout: REQUEST_TIMEOUT,
             addresses: callbacks.then(|| Addresses::new(ADDRESS, &key)),
             clock,

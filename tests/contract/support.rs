@@ -206,6 +206,7 @@ pub fn terms(secs: i64) -> RunTerms {
         confirmation: everything(),
         longest_wait: Duration::from_secs(600),
         first_query_after: policy().first_query_after,
+        limits: None,
         now: at(secs),
     }
 }

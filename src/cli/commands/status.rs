@@ -46,6 +46,7 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
         HeldFor::Float => "because its float cannot pay what is next (230)",
         HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
         HeldFor::Taken => "because ten first posts in a row were answered with 229",
+        HeldFor::Failures => "because more of its payments failed than limits.stop_above allows",
     }
 }
 

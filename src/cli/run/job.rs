@@ -1,5 +1,7 @@
 //! One run: what is ordered, what it works on, and what it came to.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use super::super::arguments::RunOptions;
@@ -10,6 +12,7 @@ use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
 use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed};
+use crate::ledger::limits::Limits;
 use crate::ledger::recovery::OrdersLost;
 
 /// What is called otherwise now.
@@ -75,6 +78,8 @@ pub(in crate::cli) struct Job<'a> {
     pub(in crate::cli) orders: Orders,
     /// Orders of people that the journal does not know of: nothing is posted until they were given again.
     pub(in crate::cli) orders_lost: OrdersLost,
+    /// How much may be paid, to whom, and when.
+    pub(in crate::cli) ceilings: Option<Arc<Limits>>,
     pub(in crate::cli) drain: CancellationToken,
 }
 

@@ -232,6 +232,8 @@ pub(in crate::cli) async fn carry_out(
     options: &RunOptions,
     orders: Orders,
 ) -> Result<Outcome, Error> {
+    // A list that cannot be read is told before anything else is done.
+    let ceilings = settings.payment_limits()?;
     let orders_lost = match options.sandbox {
         // A rehearsal moves nothing.
         true => OrdersLost::default(),
@@ -281,6 +283,7 @@ pub(in crate::cli) async fn carry_out(
         options,
         orders,
         orders_lost,
+        ceilings,
         drain,
     };
     let outcome = job.run(sandbox.as_ref()).await;
@@ -459,6 +462,7 @@ impl Job<'_> {
             confirmation,
             limits: gateway::limits(self.settings, self.options, callbacks)?,
             policy,
+            ceilings: self.ceilings.clone(),
             request_timeout: self.settings.profile.limits.request_timeout,
             addresses: addresses.clone(),
             clock: Clock::start(),

@@ -5,6 +5,7 @@ pub(super) mod ended;
 pub(super) mod found;
 pub(super) mod hints;
 pub(super) mod history;
+pub(super) mod limits;
 pub(super) mod mistakes;
 pub(super) mod no_entry;
 pub(super) mod people;

@@ -64,6 +64,10 @@ impl Core {
             Some(Ending::Documents)
         } else if self.due.unconfirmed {
             Some(Ending::Unconfirmed)
+        } else if self.due.exposed {
+            Some(Ending::Exposed)
+        } else if self.due.limited.is_some() {
+            Some(Ending::Limited)
         } else {
             self.due.scheduled.map(|_| Ending::Scheduled)
         };

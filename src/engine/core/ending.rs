@@ -13,6 +13,10 @@ pub enum Ending {
     Documents,
     /// Payments came after the confirmation and wait for one of their own, and nothing else is left to do.
     Unconfirmed,
+    /// As much is under way, in doubt or in conflict as may be at once, and none of it ends by itself.
+    Exposed,
+    /// Payments wait for a limit, and nothing else is left to do.
+    Limited,
     /// Payments wait for the time that their rows name, and nothing else is left to do.
     Scheduled,
     /// What is left waits for a callback that may not come, or for an operator.

@@ -160,6 +160,8 @@ const NOTHING: Due = Due {
     document: false,
     unconfirmed: false,
     scheduled: None,
+    limited: None,
+    exposed: false,
 };
 
 fn post_due(at: Timestamp) -> Due {

@@ -1,0 +1,76 @@
+//! What limits keep from leaving, in words.
+
+use crate::cli::config::Settings;
+use crate::cli::terminal::output;
+use crate::domain::{Money, Totals, WireZone};
+use crate::journal::LimitedRows;
+use crate::ledger::limits::Reason;
+
+/// Says which payments wait for a limit, and until when; `None` where none does.
+pub(in crate::cli) fn limited_text(rows: &[LimitedRows], zone: &WireZone) -> Option<String> {
+    let parts: Vec<String> = rows.iter().map(|rows| part(rows, zone)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn part(rows: &LimitedRows, zone: &WireZone) -> String {
+    let count = rows.tally.count;
+    let (wait, are) = match count {
+        1 => ("waits", "is"),
+        _ => ("wait", "are"),
+    };
+    let what = format!(
+        "{} of {}",
+        output::counted(count, "payment"),
+        output::amounts(&rows.tally.amounts)
+    );
+    let until = zone.format_named(rows.until);
+    let key = format!("limits.{}", rows.reason.name());
+    match rows.reason {
+        Reason::Denied => format!("{what} {are} not sent: the list {key} names the recipient"),
+        Reason::NotAllowed => {
+            format!("{what} {are} not sent: the list {key} does not name the recipient")
+        }
+        Reason::Payment => format!("{what} {are} not sent: above a ceiling for a single payment"),
+        Reason::NewRecipient => {
+            format!("{what} {wait} until {until}: the recipient was never paid before ({key})")
+        }
+        Reason::RecipientMonth | Reason::RecipientDay => {
+            format!("{what} {wait} until {until}: the recipient has been paid up to {key}")
+        }
+        Reason::ServiceMonth | Reason::ServiceDay => {
+            format!("{what} {wait} until {until}: the service has paid up to {key}")
+        }
+    }
+}
+
+/// Says what to do about them.
+pub(in crate::cli) fn limited_hint(rows: &[LimitedRows], run: &str, batch: &str) -> String {
+    let cancel = format!("what shall not be paid: disburse cancel {batch} REFERENCE");
+    if rows.iter().all(|rows| rows.reason.passes()) {
+        return format!("from then on: {run}; {cancel}");
+    }
+    format!(
+        "if they are to be paid after all, change [limits] or its lists, then: {run}, which judges them anew; {cancel}"
+    )
+}
+
+/// Says that as much is under way as may be.
+pub(in crate::cli) fn exposed_text(exposure: &Totals, settings: Option<&Settings>) -> String {
+    let ceilings = settings.map(|settings| &settings.limits.limits.exposure);
+    let most: Vec<String> = ceilings
+        .into_iter()
+        .flatten()
+        .map(|(currency, amount)| {
+            let money = Money {
+                amount: *amount,
+                currency: *currency,
+            };
+            format!("{currency} {}", output::grouped(&money.to_string()))
+        })
+        .collect();
+    format!(
+        "posting waits: {} under way, in doubt or in conflict over all batches of the account, and limits.exposure is {}",
+        output::amounts(exposure),
+        most.join(", ")
+    )
+}
