@@ -15,7 +15,7 @@ use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
-use crate::ledger::limits::{Limits, Reason};
+use crate::ledger::limits::{Ceilings, Limits, Reason};
 use crate::ledger::pace::Last;
 use crate::ledger::payer::Lost;
 use crate::ledger::set_aside::Withdrawal;
@@ -99,6 +99,8 @@ pub struct LoadPlan {
     pub expect_count: Option<u64>,
     /// Declared total of one currency.
     pub expect_total: Option<(Currency, Amount)>,
+    /// The most that all rows of the batch may come to.
+    pub batch_ceilings: Ceilings,
     /// The documents of rows that the batch has already take the place of those that were checked before.
     pub new_documents: bool,
     /// Do everything, and commit nothing.

@@ -145,6 +145,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         presume_posted,
         expect_count: None,
         expect_total: None,
+        batch_ceilings: Default::default(),
         new_documents: false,
         dry_run: false,
     }

@@ -179,6 +179,7 @@ pub fn plan() -> LoadPlan {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        batch_ceilings: Default::default(),
         new_documents: false,
         dry_run: false,
     }

@@ -141,6 +141,7 @@ fn plan(
         expect_count: arguments.file.expect_count,
         expect_total,
         // What is asked about stands in the scratch journal first.
+        batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dry_run: !arguments.bills,
     })

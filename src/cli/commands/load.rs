@@ -234,6 +234,7 @@ pub(in crate::cli) fn plan(
             Some(text) => Some(declared_total(text, settings)?),
             None => None,
         },
+        batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dry_run: false,
     })

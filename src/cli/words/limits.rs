@@ -30,6 +30,7 @@ fn part(rows: &LimitedRows, zone: &WireZone) -> String {
         Reason::NotAllowed => {
             format!("{what} {are} not sent: the list {key} does not name the recipient")
         }
+        Reason::Batch => format!("{what} {are} not sent: the batch has been paid up to {key}"),
         Reason::Payment => format!("{what} {are} not sent: above a ceiling for a single payment"),
         Reason::NewRecipient => {
             format!("{what} {wait} until {until}: the recipient was never paid before ({key})")

@@ -67,6 +67,13 @@ pub(in crate::cli) fn refused(
             "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
         ))
         .hint("an amount is wrong by far: look for the largest ones"),
+        LoadRefusal::OverCeiling { total, ceiling } => Error::refused(format!(
+            "{file}: the rows of batch {batch} would come to {} {}, and limits.batch is {}; nothing was loaded",
+            total.currency,
+            output::grouped(&total.to_string()),
+            output::grouped(&ceiling.to_string())
+        ))
+        .hint("look for an amount that is too large; what is right may be loaded as several batches, or with another ceiling"),
         LoadRefusal::TotalOpen(rows) => Error::refused(format!(
             "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
              nothing was loaded",

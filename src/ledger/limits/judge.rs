@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::ceilings::Limits;
+use super::ceilings::{Ceilings, Limits};
+use super::names::NameList;
 use super::period::Period;
 use super::reason::Reason;
 use crate::domain::{Amount, Money, ServiceCode, Timestamp};
@@ -36,6 +37,8 @@ pub struct Seen {
     pub service_day: i128,
     /// By its service, this month.
     pub service_month: i128,
+    /// Of its batch, whatever was not proven unpaid.
+    pub batch: i128,
     /// What is under way, in doubt or in conflict.
     pub exposure: i128,
     /// Its recipient was paid before.
@@ -63,18 +66,16 @@ pub fn judge(
     now: Timestamp,
 ) -> Verdict {
     let again = now.after(LOOK_AGAIN);
-    if is_listed_out(limits, row) {
-        let listed = limits.deny.as_ref().is_some_and(|list| names(list, row));
-        let reason = match listed {
-            true => Reason::Denied,
-            false => Reason::NotAllowed,
-        };
+    if let Some(reason) = listed_out(limits, row.recipient, row.phone) {
         return Verdict::Waits(reason, again);
     }
     let Money { amount, currency } = row.money;
     let most = limits.of_payment(row.service, currency);
     if most.is_some_and(|(most, _)| amount > most) {
         return Verdict::Waits(Reason::Payment, again);
+    }
+    if is_over(limits.batch.get(&currency).copied(), seen.batch, amount) {
+        return Verdict::Waits(Reason::Batch, again);
     }
     if let Some(wait) = limits.new_recipient_wait.filter(|_| !seen.is_known) {
         let until = row.loaded_at.after(wait);
@@ -83,7 +84,7 @@ pub fn judge(
         }
     }
     let (service_day, service_month) = limits.of_service(row.service, currency);
-    let of = |ceilings: &super::ceilings::Ceilings| ceilings.get(&currency).copied();
+    let of = |ceilings: &Ceilings| ceilings.get(&currency).copied();
     for (ceiling, used, reason, until) in [
         (
             of(&limits.recipient_month),
@@ -127,21 +128,20 @@ pub fn is_over(ceiling: Option<Amount>, used: i128, amount: Amount) -> bool {
     ceiling.is_some_and(|ceiling| after > i128::from(ceiling.minor()))
 }
 
-/// Returns whether the lists keep a payment from leaving: the phone number that goes with an account counts where it is denied,
-/// and the account alone where it is allowed.
+/// Returns which list keeps a payment from leaving: the phone number that goes with an account counts where it is denied, and the
+/// account alone where it is allowed.
 #[must_use]
-pub fn is_listed_out(limits: &Limits, row: Row<'_>) -> bool {
+pub fn listed_out(limits: &Limits, recipient: &str, phone: &str) -> Option<Reason> {
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::ListIgnored.is_active() {
-        return false;
+        return None;
     }
-    let denied = limits.deny.as_ref().is_some_and(|list| names(list, row));
-    let allowed = limits.allow.as_ref();
-    denied || !allowed.is_none_or(|list| list.has(row.recipient))
-}
-
-fn names(list: &super::names::NameList, row: Row<'_>) -> bool {
-    list.has(row.recipient) || list.has(row.phone)
+    let denies = |list: &NameList| list.has(recipient) || list.has(phone);
+    if limits.deny.as_deref().is_some_and(denies) {
+        return Some(Reason::Denied);
+    }
+    let allows = |list: &NameList| list.has(recipient);
+    (!limits.allow.as_deref().is_none_or(allows)).then_some(Reason::NotAllowed)
 }
 
 fn is_forgotten(reason: Reason) -> bool {

@@ -9,6 +9,8 @@ pub enum Reason {
     NotAllowed,
     /// Its amount is above a ceiling that it can never keep.
     Payment,
+    /// Its batch has been paid up to its ceiling.
+    Batch,
     /// Its recipient was never paid before, and it was loaded too short a time ago.
     NewRecipient,
     /// Its recipient has been paid up to the ceiling of this month.
@@ -23,10 +25,11 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, with the names by which the journal keeps them.
-    pub const ALL: [(Self, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Denied, "deny"),
         (Self::NotAllowed, "allow"),
         (Self::Payment, "payment"),
+        (Self::Batch, "batch"),
         (Self::NewRecipient, "new_recipient_wait"),
         (Self::RecipientMonth, "recipient_month"),
         (Self::RecipientDay, "recipient_day"),
@@ -52,7 +55,7 @@ impl Reason {
     #[must_use]
     pub fn passes(self) -> bool {
         match self {
-            Self::Denied | Self::NotAllowed | Self::Payment => false,
+            Self::Denied | Self::NotAllowed | Self::Payment | Self::Batch => false,
             Self::NewRecipient
             | Self::RecipientMonth
             | Self::RecipientDay

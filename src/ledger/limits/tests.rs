@@ -189,6 +189,30 @@ fn nothing_more_leaves_while_too_much_is_under_way() {
 }
 
 #[test]
+fn a_batch_is_paid_up_to_its_ceiling() {
+    let limits = Limits {
+        batch: kes(1_000),
+        ..limits()
+    };
+    for (minor, code, batch, waits) in [
+        (400, "KES", 600, false),
+        (401, "KES", 600, true),
+        (401, "UGX", 600, false),
+    ] {
+        let seen = Seen {
+            batch,
+            ..Seen::default()
+        };
+        let found = verdict(&limits, minor, code, seen);
+        let expected = match waits {
+            true => Verdict::Waits(Reason::Batch, at(NOW).after(LOOK_AGAIN)),
+            false => Verdict::Leaves,
+        };
+        assert_eq!(found, expected, "{minor} {code}");
+    }
+}
+
+#[test]
 fn lists_say_who_is_paid_and_who_is_not() {
     let again = at(NOW).after(LOOK_AGAIN);
     let (payee, phone) = ("254700000001", "254700000009");

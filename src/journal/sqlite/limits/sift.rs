@@ -1,6 +1,6 @@
 //! What of a claim may leave.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use super::count::{count, names_of};
 use super::waiting::Limited;
@@ -48,6 +48,10 @@ pub(in crate::journal::sqlite) fn sift<T>(
         if limiter.exposure.is_none() && !limiter.limits.exposure.is_empty() {
             c.write_tallies()?;
             limiter.exposure = Some(exposure(c, batch_id)?);
+        }
+        if limiter.batch.is_none() && !limiter.limits.batch.is_empty() {
+            c.write_tallies()?;
+            limiter.batch = Some(of_batch(c, batch_id)?);
         }
         Ok::<_, Error>(())
     });
@@ -174,12 +178,31 @@ fn seen(
         recipient_month,
         service_day,
         service_month,
-        exposure: limiter
-            .exposure
-            .as_ref()
-            .map_or(0, |exposure| exposure.minor(currency)),
+        batch: minor_of(limiter.batch.as_ref(), currency),
+        exposure: minor_of(limiter.exposure.as_ref(), currency),
         is_known: limits.new_recipient_wait.is_none() || is_known(c, limiter.realm, recipient)?,
     })
+}
+
+fn minor_of(totals: Option<&Totals>, currency: Currency) -> i128 {
+    totals.map_or(0, |totals| totals.minor(currency))
+}
+
+/// Returns what of a batch is paid, or not proven unpaid.
+fn of_batch(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
+    let mut statement = c.prepare_cached(
+        "select currency, amount from tally where batch_id = ?1 and state in (1, 2, 3, 4, 5, 8) and count > 0",
+    )?;
+    totals(statement.query([batch_id])?)
+}
+
+fn totals(mut rows: Rows<'_>) -> Result<Totals, Error> {
+    let mut totals = Totals::default();
+    while let Some(row) = rows.next()? {
+        let currency = currency_of(&row.get::<_, String>(0)?)?;
+        totals.add_minor(currency, i128::from(row.get::<_, i64>(1)?));
+    }
+    Ok(totals)
 }
 
 /// Returns what somebody was paid, or a service has paid, on the day and in the month.
@@ -226,11 +249,5 @@ pub(in crate::journal::sqlite) fn exposure(c: &Connection, batch_id: i64) -> Res
              and coalesce(b.rehearsal, 0) = coalesce(own.rehearsal, 0)
              and t.state in (1, 2, 3, 4, 8) and t.count > 0",
     )?;
-    let mut rows = statement.query([batch_id])?;
-    let mut totals = Totals::default();
-    while let Some(row) = rows.next()? {
-        let currency = currency_of(&row.get::<_, String>(0)?)?;
-        totals.add_minor(currency, i128::from(row.get::<_, i64>(1)?));
-    }
-    Ok(totals)
+    totals(statement.query([batch_id])?)
 }

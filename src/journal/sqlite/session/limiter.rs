@@ -16,6 +16,8 @@ pub(in crate::journal::sqlite) struct Limiter {
     taken: BTreeMap<(String, Currency), i128>,
     /// What is under way, in doubt or in conflict, as it was read, and what this claim adds to it.
     pub(in crate::journal::sqlite) exposure: Option<Totals>,
+    /// What of the batch was not proven unpaid, as it was read, and what this claim adds to it.
+    pub(in crate::journal::sqlite) batch: Option<Totals>,
     /// Lanes in which a payment of this amount waits until less is under way.
     full: BTreeMap<i64, Money>,
 }
@@ -27,6 +29,7 @@ impl Limiter {
             realm,
             taken: BTreeMap::new(),
             exposure: None,
+            batch: None,
             full: BTreeMap::new(),
         }
     }
@@ -35,6 +38,7 @@ impl Limiter {
     pub(in crate::journal::sqlite) fn begin_claim(&mut self) {
         self.taken.clear();
         self.exposure = None;
+        self.batch = None;
         self.full.clear();
     }
 
@@ -56,8 +60,8 @@ impl Limiter {
                 *self.taken.entry((name, money.currency)).or_default() += minor;
             }
         }
-        if let Some(exposure) = &mut self.exposure {
-            exposure.add(money);
+        for totals in [&mut self.exposure, &mut self.batch].into_iter().flatten() {
+            totals.add(money);
         }
     }
 
