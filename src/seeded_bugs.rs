@@ -185,7 +185,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 65] = [
+    pub(crate) const ALL: [Self; 69] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -251,6 +251,10 @@ impl SeededBug {
         Self::AlikeIsProof,
         Self::ReturnedIsPaid,
         Self::ShownPaidNotHeld,
+        Self::CeilingForgotten,
+        Self::DoubtGivenBack,
+        Self::ExposureIgnored,
+        Self::ListIgnored,
     ];
 
     /// Whether this mistake is made.

@@ -14,6 +14,7 @@ use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
+use crate::simulation::operator::limits::Played;
 use crate::simulation::operator::mended::Mended;
 use crate::simulation::operator::scheduled::Times;
 use crate::simulation::outside::speech::Speech;
@@ -31,6 +32,7 @@ pub(super) struct Scene {
     pub(super) again: Again,
     pub(super) mended: Mended,
     pub(super) times: Times,
+    pub(super) limited: Played,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
@@ -64,7 +66,10 @@ impl Scene {
     /// Writes further rows into the file.
     pub(super) fn write_rows(&self, numbers: impl Iterator<Item = u64>) {
         let now = self.world.lock().wall_now();
-        let new = numbers.map(|n| self.times.give(row(n, self.has_documents), now));
+        let new = numbers.map(|n| {
+            let row = self.limited.give(row(n, self.has_documents));
+            self.times.give(row, now)
+        });
         self.rows.borrow_mut().extend(new);
     }
 

@@ -4,6 +4,7 @@ pub(super) mod broken_word;
 pub(super) mod departures;
 pub(super) mod file_service;
 pub(super) mod gateway;
+mod limits;
 pub(super) mod line;
 pub(super) mod packet;
 pub(super) mod speech;

@@ -13,6 +13,7 @@ use super::speech::Speech;
 use crate::callback;
 use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
+use crate::ledger::limits::Limits;
 use crate::simulation::faults::Faults;
 use crate::simulation::operator::again::Again;
 
@@ -114,6 +115,8 @@ pub(in crate::simulation) struct Shape {
     pub loaded: BTreeMap<u64, BTreeSet<(i64, String)>>,
     /// Before when a row of the file may not leave, by line.
     pub not_before: BTreeMap<u64, Timestamp>,
+    /// The limits of each run that has some.
+    pub limits: BTreeMap<usize, Arc<Limits>>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
     /// Failed payments that no longer counted when a batch was loaded: their loads were too long ago.
@@ -168,6 +171,7 @@ impl World {
                 ledger: BTreeMap::new(),
                 loaded: BTreeMap::new(),
                 not_before: BTreeMap::new(),
+                limits: BTreeMap::new(),
                 ordered: BTreeMap::new(),
                 forgotten: BTreeSet::new(),
                 beside: BTreeMap::new(),

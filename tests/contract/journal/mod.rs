@@ -16,6 +16,7 @@ mod identity;
 mod intact;
 mod late_words;
 mod likeness;
+mod limits;
 mod load;
 mod mark;
 mod migration;

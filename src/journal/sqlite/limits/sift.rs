@@ -244,7 +244,7 @@ pub(in crate::journal::sqlite) fn is_known(
 /// Returns what is under way, in doubt or in conflict, over all batches of the account of a batch.
 pub(in crate::journal::sqlite) fn exposure(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
     let mut statement = c.prepare_cached(
-        "select t.currency, t.amount from batch own cross join batch b cross join tally t using (batch_id)
+        "select t.currency, t.amount from batch own cross join batch b cross join tally t on t.batch_id = b.batch_id
          where own.batch_id = ?1 and b.account is own.account and b.gateway is own.gateway
              and coalesce(b.rehearsal, 0) = coalesce(own.rehearsal, 0)
              and t.state in (1, 2, 3, 4, 8) and t.count > 0",
