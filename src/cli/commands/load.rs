@@ -20,6 +20,7 @@ use crate::cli::files::input::{Input, Pending, Reading};
 use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::corrected;
+use crate::cli::words::limits;
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
@@ -77,6 +78,10 @@ pub(in crate::cli) async fn load(
         && State::ALL
             .into_iter()
             .all(|state| state.is_finished() || standing.of(state).count == 0);
+    if !is_over {
+        let path = journal.path();
+        limits::tell_ahead(session, &settings, (path, &name), Some(path))?;
+    }
     let evidence = standing.evidence;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));

@@ -10,6 +10,7 @@ use crate::cli::arguments::StatusArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
+use crate::cli::words::limits;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
@@ -109,6 +110,11 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         let scheduled = reader.snapshot(batch)?.scheduled(Timestamp::now())?;
         let zone = session.zone(standing.purpose == Purpose::Rehearsal);
         if let Some(text) = waiting::scheduled_text(scheduled, &zone) {
+            output::line(&text);
+        }
+        let limited = reader.snapshot(batch)?.limited()?;
+        let zone = session.limits_zone(standing.purpose == Purpose::Rehearsal);
+        if let Some(text) = limits::limited_text(&limited, &zone) {
             output::line(&text);
         }
         for text in waiting_texts(batch, &standing) {

@@ -38,6 +38,7 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
+use crate::cli::words::limits;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
@@ -366,6 +367,11 @@ impl Job<'_> {
         let journal_recovers = self.journal.recovery().await?.is_some();
         if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {
             self.session.note(&first);
+        }
+        if shown.open().count > 0 {
+            let path = self.journal.path();
+            let rows = (path, self.batch);
+            limits::tell_ahead(self.session, self.settings, rows, Some(path))?;
         }
         let confirmation = match sandbox {
             // A rehearsal moves nothing.

@@ -1,10 +1,15 @@
 //! What limits keep from leaving, in words.
 
+use std::path::Path;
+
+use crate::cli::Error;
 use crate::cli::config::Settings;
+use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::domain::{Money, Totals, WireZone};
-use crate::journal::LimitedRows;
+use crate::domain::{BatchName, Money, Timestamp, Totals, WireZone};
+use crate::journal::{LimitedRows, Reader};
 use crate::ledger::limits::Reason;
+use crate::ledger::limits::ahead::Ahead;
 
 /// Says which payments wait for a limit, and until when; `None` where none does.
 pub(in crate::cli) fn limited_text(rows: &[LimitedRows], zone: &WireZone) -> Option<String> {
@@ -74,4 +79,82 @@ pub(in crate::cli) fn exposed_text(exposure: &Totals, settings: Option<&Settings
         output::amounts(exposure),
         most.join(", ")
     )
+}
+
+/// Says what a run that began now would let wait for a limit, and how far ceilings are used; nothing where nothing is limited.
+///
+/// The rows are those of a batch in the journal `rows`; what was paid before is in the journal `record`.
+pub(in crate::cli) fn tell_ahead(
+    session: &Session,
+    settings: &Settings,
+    (rows, batch): (&Path, &BatchName),
+    record: Option<&Path>,
+) -> Result<(), Error> {
+    let Some(limits) = settings.payment_limits()? else {
+        return Ok(());
+    };
+    let reader = Reader::open(rows)?;
+    let record = record.map(Reader::open).transpose()?;
+    let ahead = reader.snapshot(batch)?.look_ahead(
+        Ahead::new(&limits, Timestamp::now()),
+        record.as_ref(),
+        settings.is_rehearsal,
+    )?;
+    for text in ahead_texts(&ahead, &limits.zone) {
+        session.note(&format!("note: {text}"));
+    }
+    Ok(())
+}
+
+fn ahead_texts(ahead: &Ahead, zone: &WireZone) -> Vec<String> {
+    let mut texts = Vec::new();
+    for (reason, waits) in ahead.waits() {
+        let rows = LimitedRows {
+            reason: *reason,
+            tally: waits.tally.clone(),
+            until: waits.until.unwrap_or_default(),
+        };
+        let lines: Vec<String> = waits.lines.iter().map(u64::to_string).collect();
+        let line = if lines.len() == 1 { "line" } else { "lines" };
+        let dots = if waits.tally.count > lines.len() as u64 {
+            ", ..."
+        } else {
+            ""
+        };
+        texts.push(format!(
+            "{} ({line} {}{dots})",
+            part(&rows, zone),
+            lines.join(", ")
+        ));
+    }
+    if ahead.new_recipients() > 0 {
+        let (count, were) = (
+            ahead.new_recipients(),
+            if ahead.new_recipients() == 1 {
+                "was"
+            } else {
+                "were"
+            },
+        );
+        texts.push(format!(
+            "{} {were} never paid before",
+            output::counted(count, "recipient")
+        ));
+    }
+    for used in ahead.used() {
+        let mut before = Totals::default();
+        before.add_minor(used.currency, used.before);
+        let ceiling = Money {
+            amount: used.ceiling,
+            currency: used.currency,
+        };
+        texts.push(format!(
+            "{} of {}: {} of {} are used",
+            used.key,
+            used.service,
+            output::amounts(&before),
+            output::grouped(&ceiling.to_string())
+        ));
+    }
+    texts
 }

@@ -3,6 +3,7 @@
 //!
 //! Everything here is a pure function: what was used is counted elsewhere, and comes in as a number.
 
+pub mod ahead;
 pub mod ceilings;
 pub mod failures;
 pub mod judge;

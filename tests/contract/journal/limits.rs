@@ -356,9 +356,7 @@ async fn new_recipients_wait_after_their_load_unless_they_were_paid_before() {
     all_end(&world, Class::Paid, 0).await;
     let other = other_batch("other", 0);
     let name = other.batch.clone();
-    world
-        .load_new(other, vec![to_one(5, 7), row(2)])
-        .await;
+    world.load_new(other, vec![to_one(5, 7), row(2)]).await;
     let limits = || Limits {
         new_recipient_wait: Some(Duration::from_secs(3_600)),
         ..none()

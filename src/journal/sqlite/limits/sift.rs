@@ -189,7 +189,7 @@ fn minor_of(totals: Option<&Totals>, currency: Currency) -> i128 {
 }
 
 /// Returns what of a batch is paid, or not proven unpaid.
-fn of_batch(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
+pub(in crate::journal::sqlite) fn of_batch(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
     let mut statement = c.prepare_cached(
         "select currency, amount from tally where batch_id = ?1 and state in (1, 2, 3, 4, 5, 8) and count > 0",
     )?;
