@@ -22,20 +22,23 @@ batch = {KES = "5000.00"}
 deny = "deny.txt"
 "#;
 
+const LOAD: [&str; 5] = ["load", "a.csv", "--batch", "a", "--sandbox"];
+
 const HEADER: &str = "reference,service_code,msisdn,amount\n";
 
 fn desk(rows: &str) -> Desk {
     Desk::new()
-        .file("disburse.toml", LIMITS.to_owned())
-        .file("deny.txt", "0711000009 # left in May\n".to_owned())
+        .file("disburse.toml", LIMITS)
+        .file("deny.txt", "0711000009 # left in May\n")
         .file("a.csv", format!("{HEADER}{rows}"))
 }
 
 #[test]
 fn a_row_that_could_never_leave_is_refused_with_its_place() {
-    let desk = desk("E-1,B2C,254711000001,1000\nE-2,B2C,254711000002,1000.01\nE-3,B2C,0711 000 009,1\n");
-    for command in ["check", "load"] {
-        let said = desk.run(&[command, "a.csv", "--sandbox"]).finished(1);
+    let desk =
+        desk("E-1,B2C,254711000001,1000\nE-2,B2C,254711000002,1000.01\nE-3,B2C,0711 000 009,1\n");
+    for command in [&["check", "a.csv", "--sandbox"][..], &LOAD] {
+        let said = desk.run(command).finished(2);
         for expected in [
             "a.csv:3: amount: expected at most 1000.00 KES (limits.payment), found 1000.01",
             "a.csv:4: msisdn: the list limits.deny says that this recipient is not paid",
@@ -47,7 +50,7 @@ fn a_row_that_could_never_leave_is_refused_with_its_place() {
         .map(|n| format!("E-{n},B2C,25471100000{n},900\n"))
         .collect();
     let desk = self::desk(&six);
-    let said = desk.run(&["load", "a.csv", "--sandbox"]).finished(2);
+    let said = desk.run(&LOAD).finished(2);
     assert!(
         said.err.contains("the rows of batch a would come to KES 5,400.00, and limits.batch is 5,000.00; nothing was loaded"),
         "{}",
@@ -57,12 +60,13 @@ fn a_row_that_could_never_leave_is_refused_with_its_place() {
 
 #[test]
 fn what_is_over_the_ceiling_of_a_day_is_told_before_and_waits() {
-    let desk = desk("E-1,B2C,254711000001,900\nE-2,B2C,+254 711 000001,700\nE-3,B2C,0711000001,600\n");
+    let desk =
+        desk("E-1,B2C,254711000001,900\nE-2,B2C,+254 711 000001,700\nE-3,B2C,0711000001,600\n");
     let told = "note: 1 payment of KES 700.00 waits until ";
     let checked = desk.run(&["check", "a.csv", "--sandbox"]).finished(0);
     assert!(checked.err.contains(told), "{}", checked.err);
     assert!(checked.err.contains("(line 3)"), "{}", checked.err);
-    let loaded = desk.run(&["load", "a.csv", "--sandbox"]).finished(0);
+    let loaded = desk.run(&LOAD).finished(0);
     assert!(loaded.err.contains(told), "{}", loaded.err);
     let run = ["run", "a", "--sandbox", "--faults", "none"];
     let said = desk.run(&run).finished(4);
@@ -80,17 +84,18 @@ fn what_is_over_the_ceiling_of_a_day_is_told_before_and_waits() {
 #[test]
 fn a_list_that_was_tightened_after_the_load_keeps_its_row_and_a_broken_one_sends_nothing() {
     let desk = desk("E-1,B2C,254711000001,900\nE-2,B2C,254711000002,700\n");
-    desk.run(&["load", "a.csv", "--sandbox"]).finished(0);
+    desk.run(&LOAD).finished(0);
     let run = ["run", "a", "--sandbox", "--faults", "none"];
-    let desk = desk.file("deny.txt", "0711000002, Jane\n".to_owned());
+    let desk = desk.file("deny.txt", "0711000002, Jane\n");
     let said = desk.run(&run).finished(2);
     assert!(
-        said.err.contains("deny.txt:1: expected one phone number or account a line"),
+        said.err
+            .contains("deny.txt:1: expected one phone number or account a line"),
         "{}",
         said.err
     );
     assert!(!said.err.contains("0711000002"), "{}", said.err);
-    let desk = desk.file("deny.txt", "0711000002\n".to_owned());
+    let desk = desk.file("deny.txt", "0711000002\n");
     let said = desk.run(&run).finished(4);
     let kept = "1 payment of KES 700.00 is not sent: the list limits.deny names the recipient";
     assert!(said.err.contains(kept), "{}", said.err);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Origin;
+use super::Profile;
 use crate::domain::WireZone;
 use crate::ledger::limits::Limits;
 
@@ -31,6 +32,12 @@ impl Default for LimitSettings {
 }
 
 impl LimitSettings {
+    /// Takes the zone of the profile, where the table has none of its own.
+    pub(super) fn take_zone(&mut self, profile: &Profile) {
+        let zone = self.zone.as_ref().or(profile.time_zone.as_ref());
+        self.limits.zone = zone.cloned().unwrap_or_else(WireZone::utc);
+    }
+
     /// Returns whether nothing is limited.
     #[must_use]
     pub fn is_none(&self) -> bool {

@@ -171,9 +171,7 @@ impl Settings {
             dialect::know_services(&dialect, &document.services)?;
             limits::know_services(&document, &document.services)?;
         }
-        let limited = &mut document.limits;
-        let zone = limited.zone.as_ref().or(profile.time_zone.as_ref());
-        limited.limits.zone = zone.cloned().unwrap_or_else(WireZone::utc);
+        document.limits.take_zone(&profile);
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         let set = shown.iter().filter(|value| value.value.is_some());

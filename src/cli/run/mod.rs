@@ -43,7 +43,7 @@ use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Standing, Transition};
+use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Shown, Standing, Transition};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
@@ -368,11 +368,7 @@ impl Job<'_> {
         if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {
             self.session.note(&first);
         }
-        if shown.open().count > 0 {
-            let path = self.journal.path();
-            let rows = (path, self.batch);
-            limits::tell_ahead(self.session, self.settings, rows, Some(path))?;
-        }
+        self.tell_limits(&shown)?;
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
@@ -395,6 +391,15 @@ impl Job<'_> {
             self.upload(&home).await?;
         }
         self.post(client, home, confirmation, door, pulse).await
+    }
+
+    /// Says what limits would keep from leaving.
+    fn tell_limits(&self, shown: &Shown) -> Result<(), Error> {
+        if shown.open().count == 0 {
+            return Ok(());
+        }
+        let path = self.journal.path();
+        limits::tell_ahead(self.session, self.settings, (path, self.batch), Some(path))
     }
 
     /// Computes the evidence of the batch again, up to now, and refuses it unless it was once this far and no further.

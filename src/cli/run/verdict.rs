@@ -403,7 +403,7 @@ fn stopped_for_failures(batch: &BatchName, outcome: &Outcome, standing: &Standin
     );
     output::complain("error", &text);
     let hint = format!(
-        "why they failed: disburse status {batch}. Once the others may be posted: disburse resume-lane {batch} {}, which counts anew \
+        "why they failed: disburse report {batch} --out reports/{batch}. Once the others may be posted: disburse resume-lane {batch} {}, which counts anew \
          from there, and then: {}",
         lane.service,
         run_command(batch, standing.purpose)
@@ -528,20 +528,8 @@ fn why_open(
             format!("to upload them: {run}"),
         ),
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
-        Ending::Limited => (
-            ExitStatus::Unfinished,
-            examples.limited.clone().unwrap_or_else(|| {
-                "what is left waited for a limit, which lets it leave now".to_owned()
-            }),
-            limits::limited_hint(&examples.limited_rows, &run, batch.as_str()),
-        ),
-        Ending::Exposed => (
-            ExitStatus::Unfinished,
-            examples.exposed.clone().unwrap_or_default(),
-            format!(
-                "once some of it has ended (`disburse status` shows where each batch stands; a conflict is decided with disburse resolve): {run}"
-            ),
-        ),
+        Ending::Limited => limited(&run, batch, examples),
+        Ending::Exposed => exposed(&run, examples),
         Ending::Scheduled => (
             ExitStatus::Unfinished,
             examples.scheduled.clone().unwrap_or_else(|| {
@@ -586,6 +574,30 @@ fn why_open(
             format!("to go on: {run}"),
         ),
     })
+}
+
+/// Payments wait for a limit.
+fn limited(run: &str, batch: &BatchName, examples: &Examples) -> Open {
+    let why = examples.limited.clone();
+    (
+        ExitStatus::Unfinished,
+        why.unwrap_or_else(|| {
+            "what is left waited for a limit, which lets it leave now".to_owned()
+        }),
+        limits::limited_hint(&examples.limited_rows, run, batch.as_str()),
+    )
+}
+
+/// As much is under way as may be.
+fn exposed(run: &str, examples: &Examples) -> Open {
+    (
+        ExitStatus::Unfinished,
+        examples.exposed.clone().unwrap_or_default(),
+        format!(
+            "once some of it has ended (`disburse status` shows where each batch stands; what is in doubt or in conflict for good is decided \
+             with disburse resolve): {run}"
+        ),
+    )
 }
 
 /// The float of a lane is used up.
