@@ -404,3 +404,32 @@ async fn a_service_that_fails_too_often_is_held_until_a_person_opens_it() {
     world.assert_adds_up();
     assert_sound(&world);
 }
+
+#[tokio::test]
+async fn whoever_edits_what_counts_towards_a_ceiling_is_found() {
+    let edits = [
+        "update used set amount = 1 where name like 'r%'",
+        "delete from used",
+        "update counted set counts = 0",
+        "update counted set amount = 1",
+        "update counted set day = day - 40",
+        "update counted set recipient = 'nobody'",
+        "delete from counted",
+        "update meta set value = 'Mars' where key = 'counted_zone'",
+    ];
+    for edit in edits {
+        let world = World::new();
+        world
+            .load_new(plan(), vec![to_one(1, 60), to_one(2, 60)])
+            .await;
+        let token = begin(&world, recipient_day(10_000), 1).await;
+        let claims = world.claim(token, 10, 2).await;
+        ends(&world, &claims, Class::Paid, 0, 3).await;
+        assert_eq!(world.claim(token, 10, 4).await.len(), 0);
+        assert_sound(&world);
+        assert_eq!(world.sql().execute_batch(edit), Ok(()), "{edit}");
+        let reader = world.reader();
+        let proof = reader.snapshot(&batch()).unwrap().prove(None);
+        assert!(proof.findings_count > 0, "{edit}");
+    }
+}

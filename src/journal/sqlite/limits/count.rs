@@ -22,19 +22,19 @@ use crate::lifecycle::{Event, State};
 const STEP_ROWS: i64 = 20_000;
 const STEP_PAYMENTS: usize = 20_000;
 
-const UP_TO: &str = "counted_up_to";
-const ZONE: &str = "counted_zone";
+pub(in crate::journal::sqlite) const UP_TO: &str = "counted_up_to";
+pub(in crate::journal::sqlite) const ZONE: &str = "counted_zone";
 
 /// What a payment counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counts {
+pub(in crate::journal::sqlite) enum Counts {
     Nothing = 0,
     Counted = 1,
     Paid = 2,
 }
 
 /// Returns what a payment counts for where it stands: it is given back once it is proven that it was not executed.
-fn counts(state: State, exposures: i64) -> Counts {
+pub(in crate::journal::sqlite) fn counts(state: State, exposures: i64) -> Counts {
     #[cfg(test)]
     if state == State::InDoubt && crate::seeded_bugs::SeededBug::DoubtGivenBack.is_active() {
         return Counts::Nothing;

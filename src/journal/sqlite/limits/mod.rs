@@ -4,4 +4,5 @@ pub(super) mod count;
 pub(super) mod failures;
 pub(super) mod in_force;
 pub(super) mod sift;
+pub(super) mod sums;
 pub(super) mod waiting;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::sift::exposure;
+use super::sums::exposure;
 use crate::domain::{Tally, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::currency_of;

@@ -7,7 +7,7 @@ use rusqlite::params;
 use super::reader::{Reader, Snapshot};
 use crate::domain::{Timestamp, Totals};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, stamp};
-use crate::journal::sqlite::limits::sift::{exposure, of_batch};
+use crate::journal::sqlite::limits::sums::{exposure, of_batch};
 use crate::journal::sqlite::limits::waiting::limited;
 use crate::journal::{Error, LimitedRows};
 use crate::ledger::limits::ahead::Ahead;
