@@ -12,6 +12,7 @@ use crate::ledger::HeldFor;
 
 mod balances;
 mod endings;
+mod limits;
 mod pace;
 
 fn at(millis: i64) -> Timestamp {
