@@ -74,6 +74,12 @@ fn what_is_over_the_ceiling_of_a_day_is_told_before_and_waits() {
     assert!(said.err.contains(waits), "{}", said.err);
     let status = desk.run(&["status", "a"]).finished(0);
     assert!(status.out.contains(waits), "{}", status.out);
+    let row = desk.run(&["explain", "a", "E-2"]).finished(0);
+    let why = "a limit kept it from leaving, as the last run found: limits.recipient_day until ";
+    assert!(row.out.contains(why), "{}", row.out);
+    let status = desk.run(&["status", "a", "--json"]).json();
+    assert_eq!(status["limited"][0]["limit"], "recipient_day");
+    assert_eq!(status["limited"][0]["count"], 1);
     desk.run(&["verify", "a"]).finished(0);
     // A higher ceiling lets it leave, and nothing is paid twice.
     let desk = desk.file("disburse.toml", LIMITS.replace("1500.00", "2200.00"));

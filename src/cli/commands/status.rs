@@ -238,6 +238,10 @@ fn scheduled_json(scheduled: Scheduled) -> Value {
 fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Value, Error> {
     let mut value = with_missed(reader, to_json(batch, standing))?;
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
+    let limited = reader.snapshot(batch)?.limited()?;
+    if !limited.is_empty() {
+        value["limited"] = limits::limited_json(&limited);
+    }
     Ok(value)
 }
 

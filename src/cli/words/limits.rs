@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::cli::Error;
 use crate::cli::config::Settings;
 use crate::cli::session::Session;
@@ -47,6 +49,31 @@ fn part(rows: &LimitedRows, zone: &WireZone) -> String {
             format!("{what} {wait} until {until}: the service has paid up to {key}")
         }
     }
+}
+
+/// Says why one payment waits.
+pub(in crate::cli) fn waits_text(reason: Reason, until: Timestamp, zone: &WireZone) -> String {
+    let until = match reason.passes() {
+        true => format!(" until {}", zone.format_named(until)),
+        false => String::new(),
+    };
+    format!(
+        "a limit kept it from leaving, as the last run found: limits.{}{until}",
+        reason.name()
+    )
+}
+
+/// Returns which payments wait for a limit, for programs.
+pub(in crate::cli) fn limited_json(rows: &[LimitedRows]) -> Value {
+    let rows = rows.iter().map(|rows| {
+        json!({
+            "limit": rows.reason.name(),
+            "count": rows.tally.count,
+            "amounts": rows.tally.amounts.decimals(),
+            "until": rows.reason.passes().then(|| rows.until.to_string()),
+        })
+    });
+    rows.collect()
 }
 
 /// Says what to do about them.

@@ -433,3 +433,33 @@ async fn whoever_edits_what_counts_towards_a_ceiling_is_found() {
         assert!(proof.findings_count > 0, "{edit}");
     }
 }
+
+#[tokio::test]
+async fn a_retry_counts_for_itself_and_a_clock_that_was_set_back_makes_no_room() {
+    let world = World::new();
+    world
+        .load_new(plan(), (1..=3).map(|n| to_one(n, 60)).collect())
+        .await;
+    let limits = || recipient_day(13_000);
+    let token = begin(&world, limits(), 2 * DAY).await;
+    let claims = world.claim(token, 10, 2 * DAY + 1).await;
+    assert_eq!(named(&claims), ["EMP-1", "EMP-2"]);
+    ends(&world, &claims[..1], Class::Failed, 141, 2 * DAY + 2).await;
+    ends(&world, &claims[1..], Class::Paid, 0, 2 * DAY + 2).await;
+    let retried = world.journal.retry(batch(), None, at(2 * DAY + 3)).await;
+    assert_eq!(retried.unwrap(), 1);
+    // One of the retry and the third row has room, whichever comes first; again and again it is no more.
+    let token = begin(&world, limits(), 2 * DAY + 4).await;
+    let claims = world.claim(token, 10, 2 * DAY + 5).await;
+    assert_eq!(claims.len(), 1);
+    ends(&world, &claims, Class::Paid, 0, 2 * DAY + 6).await;
+    // Set back within the day, and forth again.
+    for secs in [2 * DAY, 2 * DAY + 10, 3 * DAY - 1] {
+        let token = begin(&world, limits(), secs).await;
+        assert_eq!(world.claim(token, 10, secs).await.len(), 0, "{secs}");
+    }
+    let token = begin(&world, limits(), 3 * DAY).await;
+    assert_eq!(world.claim(token, 10, 3 * DAY).await.len(), 1);
+    world.assert_adds_up();
+    assert_sound(&world);
+}

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::reader::{Reader, Snapshot};
 use crate::domain::{Timestamp, Totals};
@@ -10,6 +10,7 @@ use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, paym
 use crate::journal::sqlite::limits::sums::{exposure, of_batch};
 use crate::journal::sqlite::limits::waiting::limited;
 use crate::journal::{Error, LimitedRows};
+use crate::ledger::limits::Reason;
 use crate::ledger::limits::ahead::Ahead;
 
 impl Snapshot<'_> {
@@ -19,6 +20,25 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn limited(&self) -> Result<Vec<LimitedRows>, Error> {
         limited(self.c, self.batch_id)
+    }
+
+    /// Returns which limit keeps a payment from leaving, and when it is looked at again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn limited_by(&self, seq: i64) -> Result<Option<(Reason, Timestamp)>, Error> {
+        let found: Option<(String, i64)> = self
+            .c
+            .query_row(
+                "select w.reason, w.until from limited w join life l using (seq) where w.batch_id = ?1 and w.seq = ?2 and l.state = 0",
+                [self.batch_id, seq],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        Ok(found.and_then(|(reason, until)| {
+            let reason = Reason::of_name(&reason)?;
+            Some((reason, Timestamp::from_millis(until)))
+        }))
     }
 
     /// Returns what is under way, in doubt or in conflict over all batches of the account.
