@@ -109,3 +109,44 @@ fn a_list_that_was_tightened_after_the_load_keeps_its_row_and_a_broken_one_sends
     assert_eq!(status["states"]["paid"]["count"], 1);
     assert_eq!(status["states"]["ready"]["count"], 1);
 }
+
+#[test]
+fn a_service_that_fails_too_often_is_paused_and_a_person_opens_it() {
+    let rows: String = (1..=20)
+        .map(|n| format!("E-{n},B2C,2547110001{n:02},10\n"))
+        .collect();
+    let stop = "[limits]\nstop_above = \"50%\"\nstop_after = 3\n";
+    let desk = desk(&rows)
+        .file(
+            "disburse.toml",
+            LIMITS.split_once("[limits]").unwrap().0.to_owned() + stop,
+        )
+        .file("faults.toml", "refuse = 1.0\n");
+    desk.run(&LOAD).finished(0);
+    let run = [
+        "run",
+        "a",
+        "--sandbox",
+        "--faults",
+        "faults.toml",
+        "--rate",
+        "4/s",
+    ];
+    let said = desk.run(&run).finished(5);
+    let paused = "nothing more is posted through B2C because more of its payments failed than limits.stop_above allows";
+    assert!(said.err.contains(paused), "{}", said.err);
+    let failed = |desk: &Desk| {
+        let status = desk.run(&["status", "a", "--json"]).json();
+        status["states"]["failed"]["count"].as_u64().unwrap()
+    };
+    let first = failed(&desk);
+    assert!((3..20).contains(&first), "{first}");
+    // Nothing else opens it.
+    desk.run(&run).finished(5);
+    assert_eq!(failed(&desk), first);
+    desk.run(&["resume-lane", "a", "B2C"]).finished(0);
+    desk.run(&run).finished(5);
+    let second = failed(&desk);
+    assert!(second >= first + 3, "{first} {second}");
+    desk.run(&["verify", "a"]).finished(0);
+}

@@ -151,3 +151,18 @@ fn a_list_that_cannot_be_read_is_told_by_file_and_line() {
         assert!(!printed.contains("0712345678"), "{printed}");
     }
 }
+
+#[test]
+fn a_list_that_everybody_may_write_is_nobodys_word() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with("[limits]\ndeny = \"deny.txt\"\n");
+    std::fs::write(folder.path("deny.txt"), "254712345678\n").unwrap();
+    let open = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(folder.path("deny.txt"), open).unwrap();
+    let error = folder.load().payment_limits().unwrap_err();
+    let printed = folder.printed(&error);
+    assert!(
+        printed.contains("deny.txt: everybody may write to it"),
+        "{printed}"
+    );
+}
