@@ -32,6 +32,9 @@ pub(in crate::journal::sqlite) fn note(
     (batch_id, lane): (i64, i64),
     rows: &[Limited],
 ) -> Result<(), Error> {
+    if rows.is_empty() {
+        return Ok(());
+    }
     let mut insert = c.prepare_cached(
         "insert into limited (batch_id, seq, service_id, reason, until) values (?1, ?2, ?3, ?4, ?5)
          on conflict do update set reason = excluded.reason, until = excluded.until",

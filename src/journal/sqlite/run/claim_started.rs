@@ -258,7 +258,9 @@ fn claim_due(
             looked_at_last: false,
         }));
     }
-    waiting::leaves(c, subject.batch_id, seq)?;
+    if c.limiter(subject.batch_id, |_| ()).is_some() {
+        waiting::leaves(c, subject.batch_id, seq)?;
+    }
     if !claim_one(c, &mut subject, StepContext { now, jitter: 0 }, policy)? {
         return Ok(None);
     }
