@@ -275,6 +275,50 @@ create table held_lane (
     primary key (batch_id, service_id)
 ) strict, without rowid;
 
+-- What counts towards ceilings: payments that were to leave, with the day of their last intent in the zone of the ceilings. It is
+-- folded from the evidence, up to the row that `meta` names (counted_up_to), by runs that have ceilings; whoever throws it away
+-- has it folded again.
+create table counted (
+    seq        integer primary key,
+    realm      integer not null,            -- 1: a rehearsal, which counts among its like alone
+    service_id integer not null,
+    recipient  text not null,               -- the account, without separators and leading zeros
+    currency   text not null,
+    amount     integer not null,
+    day        integer not null,            -- days since 1970
+    counts     integer not null check (counts in (0, 1, 2))     -- 0: given back, 1: counts, 2: counts, and is paid
+) strict;
+create index paid_recipient on counted (realm, recipient) where counts = 2;
+
+-- What these come to on a day, by recipient (r and its name) and by service (s and its number).
+create table used (
+    realm    integer not null,
+    name     text not null,
+    currency text not null,
+    day      integer not null,
+    amount   integer not null,              -- the largest integer: so much or more, for good
+    primary key (realm, name, currency, day)
+) strict, without rowid;
+
+-- Payments that a limit kept from leaving, as the last run found: hints for a person, and for the run when to look again.
+create table limited (
+    batch_id   integer not null,
+    seq        integer not null,
+    service_id integer not null,
+    reason     text not null,               -- the key of the limit
+    until      integer not null,            -- looked at again
+    primary key (batch_id, seq)
+) strict, without rowid;
+
+-- What had ended in a lane when a person opened it last, after too many failures: these do not hold it again.
+create table opened_lane (
+    batch_id   integer not null,
+    service_id integer not null,
+    paid       integer not null,
+    failed     integer not null,
+    primary key (batch_id, service_id)
+) strict, without rowid;
+
 -- Since when nothing has left to an account of a gateway, over all batches, by the clock that nobody sets: the next run need
 -- not wait for the rate. A claim takes the time away, the end of a run puts it there; none after a crash.
 create table pace (

@@ -177,11 +177,19 @@ pub(crate) enum SeededBug {
     ReturnedIsPaid,
     /// What a statement shows paid may be retried, where it had failed here.
     ShownPaidNotHeld,
+    /// What a recipient was paid today bounds nothing.
+    CeilingForgotten,
+    /// What is in doubt no longer counts towards a ceiling.
+    DoubtGivenBack,
+    /// However much is under way, more leaves.
+    ExposureIgnored,
+    /// Whoever is on a list of those who are not paid is paid.
+    ListIgnored,
 }
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 67] = [
+    pub(crate) const ALL: [Self; 71] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -249,6 +257,10 @@ impl SeededBug {
         Self::AlikeIsProof,
         Self::ReturnedIsPaid,
         Self::ShownPaidNotHeld,
+        Self::CeilingForgotten,
+        Self::DoubtGivenBack,
+        Self::ExposureIgnored,
+        Self::ListIgnored,
     ];
 
     /// Whether this mistake is made.

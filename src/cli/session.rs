@@ -36,6 +36,12 @@ impl Session {
         calendar.unwrap_or_default()
     }
 
+    /// The zone in which days and months of limits begin.
+    pub(super) fn limits_zone(&self, rehearsal: bool) -> WireZone {
+        let settings = self.settings(rehearsal, Vec::new()).ok();
+        settings.map_or_else(WireZone::utc, |settings| settings.limits.limits.zone)
+    }
+
     pub(super) fn new(common: Common) -> Self {
         Self { common }
     }

@@ -33,6 +33,8 @@ pub struct Plan<G> {
     pub limits: Limits,
     /// When services are open.
     pub calendar: Arc<Calendar>,
+    /// How much may be paid, to whom, and when.
+    pub ceilings: Option<Arc<crate::ledger::limits::Limits>>,
     /// How long a request may take at most: a question is not asked twice within.
     pub request_timeout: Duration,
     /// Where callbacks are to go; `None`: no callbacks.

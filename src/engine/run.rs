@@ -105,6 +105,7 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
                 .max(plan.policy.delivered_grace),
             first_query_after: plan.policy.first_query_after,
             calendar: Arc::clone(&plan.calendar),
+            limits: plan.ceilings.clone(),
             now,
         };
         let asked = plan.pulse.look();

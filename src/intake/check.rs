@@ -5,6 +5,7 @@ mod bank;
 mod date;
 mod document;
 mod findings;
+mod limits;
 pub(super) mod not_before;
 mod origin;
 mod recipient;
@@ -155,6 +156,7 @@ impl Checker {
             &mut found,
         );
         self.account_form(service.as_ref(), country, &recipient, &mut found);
+        limits::check(&self.rules, service.as_ref(), money, &recipient, &mut found);
         let narration = found.text(layout, record, Field::Narration);
         let customer_names = found.text(layout, record, Field::CustomerNames);
         let invoice_number = found.digits(layout, record, Field::InvoiceNumber);

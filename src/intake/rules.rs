@@ -8,6 +8,7 @@ use crate::dialect::ExtraType;
 use crate::domain::{
     AccountFormat, Amount, Country, Currency, Money, Msisdn, PaymentKind, ServiceCode, WireZone,
 };
+use crate::ledger::limits::Limits;
 
 /// What is known about one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct Rules {
     pub zone: Option<WireZone>,
     /// What this gateway's wire cannot carry.
     pub wire: WireRules,
+    /// How much may be paid, and to whom.
+    pub limits: Option<Arc<Limits>>,
     /// An earlier journal may have posted the rows: references that look like others, and accounts that do not look like those of
     /// their service, are taken, as the identifiers that were made from them must come out again.
     pub presumes_posted: bool,

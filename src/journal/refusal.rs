@@ -1,5 +1,6 @@
 //! Why a file is not loaded.
 
+use crate::domain::Money;
 use crate::journal::repeats::{Alike, Repeats};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
@@ -87,6 +88,13 @@ pub enum LoadRefusal {
     TooMuch {
         /// What they add up to.
         total: String,
+    },
+    /// The rows of the batch come to more than its ceiling.
+    OverCeiling {
+        /// What they come to, in the currency of the ceiling.
+        total: Money,
+        /// The ceiling.
+        ceiling: Money,
     },
     /// So many rows that are there already have no amount yet, and were loaded without this declared total.
     TotalOpen(u64),

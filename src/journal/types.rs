@@ -16,6 +16,7 @@ use crate::ledger::calendar::{BatchDates, Calendar};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
+use crate::ledger::limits::{Ceilings, Limits, Reason};
 use crate::ledger::pace::Last;
 use crate::ledger::payer::Lost;
 use crate::ledger::set_aside::Withdrawal;
@@ -99,6 +100,8 @@ pub struct LoadPlan {
     pub expect_count: Option<u64>,
     /// Declared total of one currency.
     pub expect_total: Option<(Currency, Amount)>,
+    /// The most that all rows of the batch may come to.
+    pub batch_ceilings: Ceilings,
     /// The documents of rows that the batch has already take the place of those that were checked before.
     pub new_documents: bool,
     /// When it may be posted; none: nothing is said of it.
@@ -242,6 +245,8 @@ pub struct RunTerms {
     pub first_query_after: Duration,
     /// When the services of its rows are open.
     pub calendar: Arc<Calendar>,
+    /// What limits its payments.
+    pub limits: Option<Arc<Limits>>,
     /// The time.
     pub now: Timestamp,
 }
@@ -421,6 +426,21 @@ pub struct Due {
     pub scheduled: Option<Timestamp>,
     /// Ready payments wait whose time is over: the last date of the batch, or hours that never come.
     pub over: bool,
+    /// When the first of the ready payments of open lanes is looked at again that a limit keeps from leaving.
+    pub limited: Option<Timestamp>,
+    /// A lane waits until less is under way, in doubt or in conflict.
+    pub exposed: bool,
+}
+
+/// Payments that a limit keeps from leaving, as the last run found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitedRows {
+    /// The limit.
+    pub reason: Reason,
+    /// Count and amounts.
+    pub tally: Tally,
+    /// When the first of them is looked at again.
+    pub until: Timestamp,
 }
 
 /// Counts and amounts of a batch per state.

@@ -24,6 +24,7 @@ pub mod failure;
 pub mod generations;
 pub mod intact;
 pub mod likeness;
+pub mod limits;
 mod loaded_before;
 pub(crate) mod lost;
 pub mod mended;

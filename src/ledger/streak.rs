@@ -14,6 +14,8 @@ pub enum HeldFor {
     /// The gateway had one identifier after another before its first post. It opens when an answer about one of them names what
     /// is ours, or a person opens it.
     Taken,
+    /// Too many of its payments failed. A person opens it.
+    Failures,
 }
 
 impl HeldFor {
@@ -24,13 +26,14 @@ impl HeldFor {
             Self::Float => "the gateway wants float (230)",
             Self::Misread => "ten replies in a row named another amount, currency or number",
             Self::Taken => "ten first posts in a row were answered with 229",
+            Self::Failures => "more of its payments failed than limits.stop_above allows",
         }
     }
 
     /// Reads it back.
     #[must_use]
     pub fn of_reason(text: &str) -> Self {
-        let others = [Self::Misread, Self::Taken];
+        let others = [Self::Misread, Self::Taken, Self::Failures];
         let found = others.into_iter().find(|held| held.reason() == text);
         found.unwrap_or_default()
     }

@@ -49,6 +49,7 @@ struct Settings {
     settle_on: SettleOn,
     drain_after: Option<u64>,
     limits: Limits,
+    ceilings: Option<Arc<crate::ledger::limits::Limits>>,
 }
 
 /// What comes besides the first run of a life.
@@ -280,6 +281,10 @@ impl Scene {
         let now = shape.now();
         let standstill = standstill.map(|(after, long)| (now + after, now + after + long));
         shape.runs.push(Hold::with(user, standstill));
+        let ceilings = self.limited.of_run(healthy);
+        shape
+            .limits
+            .extend(ceilings.clone().map(|limits| (run, limits)));
         shape.note(|| format!("run {run} of {user} begins: {fuse:?} {limits:?}"));
         Settings {
             run,
@@ -288,6 +293,7 @@ impl Scene {
             settle_on: self.settle_on,
             drain_after,
             limits,
+            ceilings,
         }
     }
 
@@ -467,6 +473,7 @@ impl Scene {
                 callbacks,
                 ..limits
             },
+            ceilings: settings.ceilings,
             request_timeout: REQUEST_TIMEOUT,
             addresses: callbacks.then(|| Addresses::new(ADDRESS, &key)),
             clock,

@@ -21,6 +21,7 @@ use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
 use operator::diary::Diary;
+use operator::limits::Played;
 use operator::mended::Mended;
 use operator::scheduled::Times;
 use outside::world::World;
@@ -62,6 +63,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         mended: Mended::of(seed),
         times: Times::of(seed),
         diary: Diary::of(seed),
+        limited: Played::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::default(),

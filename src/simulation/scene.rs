@@ -15,6 +15,7 @@ use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
 use crate::simulation::operator::diary::Diary;
+use crate::simulation::operator::limits::Played;
 use crate::simulation::operator::mended::Mended;
 use crate::simulation::operator::scheduled::Times;
 use crate::simulation::outside::speech::Speech;
@@ -33,6 +34,7 @@ pub(super) struct Scene {
     pub(super) mended: Mended,
     pub(super) times: Times,
     pub(super) diary: Diary,
+    pub(super) limited: Played,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
@@ -66,7 +68,10 @@ impl Scene {
     /// Writes further rows into the file.
     pub(super) fn write_rows(&self, numbers: impl Iterator<Item = u64>) {
         let now = self.world.lock().wall_now();
-        let new = numbers.map(|n| self.times.give(row(n, self.has_documents), now));
+        let new = numbers.map(|n| {
+            let row = self.limited.give(row(n, self.has_documents));
+            self.times.give(row, now)
+        });
         self.rows.borrow_mut().extend(new);
     }
 
@@ -147,6 +152,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         presume_posted,
         expect_count: None,
         expect_total: None,
+        batch_ceilings: Default::default(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
         dry_run: false,

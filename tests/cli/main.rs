@@ -24,6 +24,7 @@ mod help;
 mod hints;
 mod kinds;
 mod layouts;
+mod limits;
 mod mended;
 mod messages;
 mod names;

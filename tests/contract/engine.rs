@@ -211,6 +211,7 @@ fn start_with(
         confirmation: everything(),
         policy: Arc::new(quick()),
         limits,
+        ceilings: None,
         request_timeout: Duration::from_secs(5),
         addresses: None,
         clock: Clock::started_at(wall),

@@ -181,6 +181,7 @@ pub fn plan() -> LoadPlan {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        batch_ceilings: Default::default(),
         new_documents: false,
         dry_run: false,
     }
@@ -209,6 +210,7 @@ pub fn terms(secs: i64) -> RunTerms {
         longest_wait: Duration::from_secs(600),
         first_query_after: policy().first_query_after,
         calendar: Arc::default(),
+        limits: None,
         now: at(secs),
     }
 }

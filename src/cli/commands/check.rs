@@ -15,6 +15,7 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::limits;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
 use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
@@ -103,6 +104,9 @@ async fn examine(
     let purpose = Purpose::of_command(arguments.sandbox);
     let dated = (&summary, BatchDates::default());
     schedule::tell_time(session, &settings, dated, (&batch, purpose))?;
+    let record = journal_there(session);
+    let rows = (journal.path(), &batch);
+    limits::tell_ahead(session, &settings, rows, record.as_deref())?;
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {
@@ -147,9 +151,11 @@ fn plan(
         expect_count: arguments.file.expect_count,
         expect_total,
         // What is asked about stands in the scratch journal first.
+        batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
-        dry_run: !arguments.bills,
+        // What limits would keep from leaving is looked for in the scratch journal.
+        dry_run: !arguments.bills && settings.limits.is_none(),
     })
 }
 

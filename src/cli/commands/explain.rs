@@ -13,6 +13,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::found::{self, Asked};
 use crate::cli::words::history::{text, visible};
+use crate::cli::words::limits;
 use crate::cli::words::people;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
@@ -96,12 +97,18 @@ fn print_records(
         .map(|record| {
             let file = snapshot.file_of(record.seq)?;
             let taken = found::place_taken(snapshot, record.seq)?;
-            Ok((file, taken, snapshot.failed_before(record.seq)?))
+            let limit = snapshot.limited_by(record.seq)?;
+            let limit = limit.map(|(reason, until)| limits::waits_text(reason, until, shown.zone));
+            Ok((file, taken, snapshot.failed_before(record.seq)?, limit))
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    for ((record, (bills, trail)), (file, taken, failed)) in records.iter().zip(&told).zip(&beside)
+    for ((record, (bills, trail)), (file, taken, failed, limit)) in
+        records.iter().zip(&told).zip(&beside)
     {
         print_record(record, file, trail, shown);
+        if let Some(text) = limit {
+            output::line(&format!("  {text}"));
+        }
         for text in taken {
             output::line(text);
         }

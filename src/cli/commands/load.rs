@@ -21,6 +21,7 @@ use crate::cli::files::input::{Input, Pending, Reading};
 use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::corrected;
+use crate::cli::words::limits;
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
@@ -78,6 +79,10 @@ pub(in crate::cli) async fn load(
         && State::ALL
             .into_iter()
             .all(|state| state.is_finished() || standing.of(state).count == 0);
+    if !is_over {
+        let path = journal.path();
+        limits::tell_ahead(session, &settings, (path, &name), Some(path))?;
+    }
     let evidence = standing.evidence;
     let dates = standing.dates;
     schedule::tell_time(session, &settings, (&summary, dates), (&name, purpose))?;
@@ -237,6 +242,7 @@ pub(in crate::cli) fn plan(
             Some(text) => Some(declared_total(text, settings)?),
             None => None,
         },
+        batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dates: schedule::dates(&options.dates, settings)?,
         dry_run: false,

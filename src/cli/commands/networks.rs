@@ -127,6 +127,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        batch_ceilings: Default::default(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
         dry_run: false,

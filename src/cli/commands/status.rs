@@ -11,6 +11,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
+use crate::cli::words::limits;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
@@ -47,6 +48,7 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
         HeldFor::Float => "because its float cannot pay what is next (230)",
         HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
         HeldFor::Taken => "because ten first posts in a row were answered with 229",
+        HeldFor::Failures => "because more of its payments failed than limits.stop_above allows",
     }
 }
 
@@ -107,6 +109,11 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
             });
         }
         tell_time(session, reader, batch, &standing)?;
+        let limited = reader.snapshot(batch)?.limited()?;
+        let zone = session.limits_zone(standing.purpose == Purpose::Rehearsal);
+        if let Some(text) = limits::limited_text(&limited, &zone) {
+            output::line(&text);
+        }
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
@@ -254,6 +261,10 @@ fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Valu
     let mut value = with_missed(reader, to_json(batch, standing))?;
     value["dates"] = dates_json(standing.dates);
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
+    let limited = reader.snapshot(batch)?.limited()?;
+    if !limited.is_empty() {
+        value["limited"] = limits::limited_json(&limited);
+    }
     Ok(value)
 }
 

@@ -98,6 +98,18 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+    /// A list of recipients is not usable.
+    #[error("{}{}: {problem}", path.display(), line.map_or_else(String::new, |line| format!(":{line}")))]
+    List {
+        /// The key that names it.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: Option<usize>,
+        /// What is wrong.
+        problem: String,
+    },
     /// The password file is not there.
     #[error("Password file {} does not exist. Create it with mode 0600", quoted(&path.display().to_string()))]
     NoPasswordFile {
@@ -216,6 +228,9 @@ impl Error {
             Self::Read { .. } => Some(
                 "--config or DISBURSE_CONFIG names it; it must be a file that this user may read".to_owned(),
             ),
+            Self::List { key, .. } => Some(format!(
+                "{key} names this list: one phone number or account a line, or sha256: and a digest; # begins a remark. Nothing was sent"
+            )),
             Self::NotText { .. }
             | Self::Syntax { .. }
             | Self::Incomplete { .. }

@@ -7,6 +7,7 @@
 mod error;
 mod file;
 mod keys;
+mod limits;
 mod opening;
 mod profile;
 mod service;
@@ -25,6 +26,7 @@ pub use file::dialect::{BUILT_IN as BUILT_IN_DIALECTS, DialectSettings, read as 
 pub use file::layouts::{BUILT_IN as BUILT_IN_LAYOUTS, built_in as built_in_layout};
 pub use file::origin::Origin;
 pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
+pub use limits::LimitSettings;
 pub use opening::FileSettings;
 pub use profile::{
     Callback, ExtraData, Float, Limits, Lookup, Mismatch, Profile, Resolution, SettleOn,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use reqwest::Url;
 use secrecy::SecretString;
 
 use super::Error;
 use super::FileSettings;
+use super::LimitSettings;
 use super::Origin;
 use super::PostClass;
 use super::Profile;
@@ -20,12 +22,15 @@ use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
 use crate::cli::config::file::entry::Entry;
 use crate::cli::config::file::layers::{Layers, Stack};
+use crate::cli::config::file::limits;
+use crate::cli::config::file::recipients;
 use crate::cli::config::file::source::{self, Source};
 use crate::cli::config::file::thresholds;
 use crate::cli::config::value::secret::{self, Password};
 use crate::cli::config::value::suggest;
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 use crate::intake::layout::Layout;
+use crate::ledger::limits::Limits;
 use crate::report::accounting::Chart;
 use crate::statement::Terms;
 
@@ -63,6 +68,8 @@ pub struct Settings {
     pub statements: BTreeMap<String, Terms>,
     /// How files are opened before they are read.
     pub files: FileSettings,
+    /// How much may be paid, to whom, and when.
+    pub limits: LimitSettings,
     /// What a deployment's codes mean in status replies and callbacks.
     pub status_codes: BTreeMap<i32, StatusClass>,
     /// What a deployment's codes mean in replies to posts.
@@ -162,7 +169,9 @@ impl Settings {
         dialect::compare(&dialect, &layers, &profile)?;
         if names_services {
             dialect::know_services(&dialect, &document.services)?;
+            limits::know_services(&document, &document.services)?;
         }
+        document.limits.take_zone(&profile);
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         let set = shown.iter().filter(|value| value.value.is_some());
@@ -175,6 +184,7 @@ impl Settings {
             layouts: document.layouts,
             statements: document.statements,
             files: document.files,
+            limits: document.limits,
             status_codes: document.status_codes,
             post_codes: document.post_codes,
             accounting: document.accounting,
@@ -234,6 +244,27 @@ impl Settings {
     /// What is wrong with the file, and the command that mends it.
     pub fn look_for_password(&self) -> Result<(), Error> {
         self.password.as_ref().map_or(Ok(()), Password::look)
+    }
+
+    /// Returns what limits payments, with its lists; `None` where nothing does.
+    ///
+    /// # Errors
+    /// A list that is not there or not to be trusted, or one of its lines.
+    pub fn payment_limits(&self) -> Result<Option<Arc<Limits>>, Error> {
+        if self.limits.is_none() {
+            return Ok(None);
+        }
+        let country = self.profile.country_code;
+        let list = |key, file: &Option<(PathBuf, Origin)>| match file {
+            None => Ok(None),
+            Some((path, _)) => recipients::read(path, key, country, self.is_rehearsal)
+                .map(|list| Some(Arc::new(list))),
+        };
+        Ok(Some(Arc::new(Limits {
+            allow: list("limits.allow", &self.limits.allow)?,
+            deny: list("limits.deny", &self.limits.deny)?,
+            ..self.limits.limits.clone()
+        })))
     }
 
     /// Returns the paying organisation, which every identifier is made from.

@@ -2,6 +2,7 @@
 
 mod dialects;
 mod layouts;
+mod limits;
 mod precedence;
 mod refusals;
 mod sample;

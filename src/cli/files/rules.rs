@@ -39,6 +39,7 @@ pub(in crate::cli) fn of(settings: &Settings, folder: &Path) -> Result<Rules, Er
         bank_msisdn: bank_msisdn(settings)?,
         zone: settings.profile.time_zone.clone(),
         wire: wire(settings),
+        limits: settings.payment_limits()?,
         presumes_posted: false,
     })
 }

@@ -13,6 +13,7 @@ use crate::engine::Summary;
 use crate::journal::Journal;
 use crate::ledger::calendar::Calendar;
 use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed};
+use crate::ledger::limits::Limits;
 use crate::ledger::recovery::OrdersLost;
 
 /// What is called otherwise now.
@@ -80,6 +81,8 @@ pub(in crate::cli) struct Job<'a> {
     pub(in crate::cli) orders: Orders,
     /// Orders of people that the journal does not know of: nothing is posted until they were given again.
     pub(in crate::cli) orders_lost: OrdersLost,
+    /// How much may be paid, to whom, and when.
+    pub(in crate::cli) ceilings: Option<Arc<Limits>>,
     pub(in crate::cli) drain: CancellationToken,
     /// When services are open.
     pub(in crate::cli) calendar: Arc<Calendar>,

@@ -40,11 +40,12 @@ use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
 use crate::cli::words::hours::Unposted;
+use crate::cli::words::limits;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Standing, Transition};
+use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Shown, Standing, Transition};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
@@ -237,6 +238,8 @@ pub(in crate::cli) async fn carry_out(
 ) -> Result<Outcome, Error> {
     // Refused before anything is asked of anybody.
     let calendar = Arc::new(calendar::calendar(&settings)?);
+    // A list that cannot be read is told before anything else is done.
+    let ceilings = settings.payment_limits()?;
     let orders_lost = match options.sandbox {
         // A rehearsal moves nothing.
         true => OrdersLost::default(),
@@ -286,6 +289,7 @@ pub(in crate::cli) async fn carry_out(
         options,
         orders,
         orders_lost,
+        ceilings,
         drain,
         calendar: Arc::clone(&calendar),
     };
@@ -371,6 +375,7 @@ impl Job<'_> {
         if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {
             self.session.note(&first);
         }
+        self.tell_limits(&shown)?;
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
@@ -408,6 +413,15 @@ impl Job<'_> {
         for text in texts.chain(waiting.short_of_time(self.settings)) {
             self.session.note(&format!("note: {text}"));
         }
+    }
+
+    /// Says what limits would keep from leaving.
+    fn tell_limits(&self, shown: &Shown) -> Result<(), Error> {
+        if shown.open().count == 0 {
+            return Ok(());
+        }
+        let path = self.journal.path();
+        limits::tell_ahead(self.session, self.settings, (path, self.batch), Some(path))
     }
 
     /// Computes the evidence of the batch again, up to now, and refuses it unless it was once this far and no further.
@@ -482,6 +496,7 @@ impl Job<'_> {
             confirmation,
             limits: gateway::limits(self.settings, self.options, callbacks)?,
             policy,
+            ceilings: self.ceilings.clone(),
             request_timeout: self.settings.profile.limits.request_timeout,
             addresses: addresses.clone(),
             clock: Clock::start(),

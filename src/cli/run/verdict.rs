@@ -18,11 +18,12 @@ use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::hours::Unposted;
+use crate::cli::words::limits;
 use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::engine::Ending;
-use crate::journal::{Journal, Reader, Standing, StandingRow};
+use crate::journal::{Journal, LimitedRows, Reader, Standing, StandingRow};
 use crate::ledger::calendar::Calendar;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::payer::Lost;
@@ -86,7 +87,8 @@ pub(super) async fn conclude(
         Ending::Taken(_) => return Ok(taken(batch)),
         _ => {}
     }
-    let examples = Examples::of(session, journal, batch, &standing, &outcome.calendar).await?;
+    let ended = (&*outcome.calendar, &outcome.summary.ending);
+    let examples = Examples::of(session, journal, batch, &standing, ended).await?;
     let verdict = verdict(batch, outcome, &standing, &examples, out.as_deref());
     if standing.of(State::InDoubt).count > 0 && words_wait(session, journal, &standing).await? {
         output::complain(
@@ -131,6 +133,12 @@ struct Examples {
     lost: Lost,
     /// What waits for its time, in words.
     scheduled: Option<String>,
+    /// What waits for a limit.
+    limited_rows: Vec<LimitedRows>,
+    /// The same in words.
+    limited: Option<String>,
+    /// How much is under way, in words, where that keeps more from leaving.
+    exposed: Option<String>,
 }
 
 impl Examples {
@@ -139,7 +147,7 @@ impl Examples {
         journal: &Journal,
         batch: &BatchName,
         standing: &Standing,
-        calendar: &Calendar,
+        (calendar, ending): (&Calendar, &Ending),
     ) -> Result<Self, Error> {
         let reader = Reader::open(session.journal_path())?;
         let snapshot = reader.snapshot(batch)?;
@@ -156,6 +164,18 @@ impl Examples {
             State::Delivered,
             State::Conflict,
         ])?;
+        let is_rehearsal = standing.purpose == Purpose::Rehearsal;
+        let limited_rows = snapshot.limited()?;
+        let exposed = match ending {
+            Ending::Exposed => {
+                let settings = session.settings(is_rehearsal, Vec::new()).ok();
+                Some(limits::exposed_text(
+                    &snapshot.exposure()?,
+                    settings.as_ref(),
+                ))
+            }
+            _ => None,
+        };
         let has_no_entry = match open {
             Some(id) => no_entry::is_so(&snapshot, id)?,
             None => false,
@@ -172,8 +192,11 @@ impl Examples {
                 0 => Lost::default(),
                 _ => journal.batches_lost().await?,
             },
+            limited: limits::limited_text(&limited_rows, &session.limits_zone(is_rehearsal)),
+            limited_rows,
+            exposed,
             scheduled: {
-                let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+                let zone = session.zone(is_rehearsal);
                 let now = Timestamp::now();
                 let purpose = standing.purpose;
                 let waiting = Unposted::of(standing, calendar, &zone, now);
@@ -349,7 +372,7 @@ fn stands_stopped(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> 
         Ending::Held | Ending::TimedOut | Ending::NeedsDecision
     );
     let mut lanes = standing.held.iter();
-    let lane = lanes.find(|lane| lane.held_for != HeldFor::Float);
+    let lane = lanes.find(|lane| matches!(lane.held_for, HeldFor::Misread | HeldFor::Taken));
     let Some(lane) = lane.filter(|_| waited && standing.of(State::Ready).count > 0) else {
         return false;
     };
@@ -359,6 +382,37 @@ fn stands_stopped(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> 
     let hint = format!(
         "ask the gateway's people about it. Once you know that these payments may be posted: disburse resume-lane {batch} {}, the \
          same for each other service that `disburse status {batch}` calls paused, and then: {}",
+        lane.service,
+        run_command(batch, standing.purpose)
+    );
+    output::complain("hint", &hint);
+    true
+}
+
+/// Tells that a service was stopped because too many of its payments failed; returns whether that is so.
+fn stopped_for_failures(batch: &BatchName, outcome: &Outcome, standing: &Standing) -> bool {
+    let mut lanes = standing.held.iter();
+    let lane = lanes.find(|lane| lane.held_for == HeldFor::Failures);
+    let waits = outcome.summary.ending == Ending::Held && standing.of(State::Ready).count > 0;
+    let Some(lane) = lane.filter(|_| waits) else {
+        return false;
+    };
+    let of_lane = |state| {
+        let rows = standing.rows.iter();
+        let rows = rows.filter(|row| row.service == lane.service && row.state == state);
+        rows.map(|row| row.tally.count).sum::<u64>()
+    };
+    let text = format!(
+        "nothing more is posted through {} {}: {} failed and {} paid",
+        lane.service,
+        status::held_for(lane.held_for),
+        of_lane(State::Failed),
+        of_lane(State::Paid)
+    );
+    output::complain("error", &text);
+    let hint = format!(
+        "why they failed: disburse report {batch} --out reports/{batch}. Once the others may be posted: disburse resume-lane {batch} {}, which counts anew \
+         from there, and then: {}",
         lane.service,
         run_command(batch, standing.purpose)
     );
@@ -427,6 +481,16 @@ fn verdict(
     if let Some(text) = float_text(batch, standing) {
         output::complain("warning", &text);
     }
+    if let Some(text) = examples
+        .limited
+        .as_ref()
+        .filter(|_| outcome.summary.ending != Ending::Limited)
+    {
+        output::complain("warning", text);
+    }
+    if stopped_for_failures(batch, outcome, standing) {
+        return ExitStatus::Stopped;
+    }
     if stands_stopped(batch, outcome, standing) {
         return ExitStatus::Stopped;
     }
@@ -472,6 +536,8 @@ fn why_open(
             format!("to upload them: {run}"),
         ),
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
+        Ending::Limited => limited(&run, batch, examples),
+        Ending::Exposed => exposed(&run, examples),
         Ending::Scheduled | Ending::ClockSet | Ending::Over => {
             waits_for_time(&run, batch, outcome, examples)
         }
@@ -534,6 +600,30 @@ fn waits_for_time(run: &str, batch: &BatchName, outcome: &Outcome, examples: &Ex
         ),
     };
     (ExitStatus::Unfinished, what, hint)
+}
+
+/// Payments wait for a limit.
+fn limited(run: &str, batch: &BatchName, examples: &Examples) -> Open {
+    let why = examples.limited.clone();
+    (
+        ExitStatus::Unfinished,
+        why.unwrap_or_else(|| {
+            "what is left waited for a limit, which lets it leave now".to_owned()
+        }),
+        limits::limited_hint(&examples.limited_rows, run, batch.as_str()),
+    )
+}
+
+/// As much is under way as may be.
+fn exposed(run: &str, examples: &Examples) -> Open {
+    (
+        ExitStatus::Unfinished,
+        examples.exposed.clone().unwrap_or_default(),
+        format!(
+            "once some of it has ended (`disburse status` shows where each batch stands; what is in doubt or in conflict for good is decided \
+             with disburse resolve): {run}"
+        ),
+    )
 }
 
 /// The float of a lane is used up.

@@ -6,6 +6,7 @@ pub(super) mod found;
 pub(super) mod hints;
 pub(super) mod history;
 pub(super) mod hours;
+pub(super) mod limits;
 pub(super) mod mistakes;
 pub(super) mod no_entry;
 pub(super) mod people;

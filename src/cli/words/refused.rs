@@ -5,6 +5,7 @@ use crate::cli::Error;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::words::hours::dates_text;
+use crate::domain::Money;
 use crate::journal::{CrossRowError, Difference, LoadRefusal};
 use crate::ledger::Purpose;
 use crate::ledger::amendment::{Shared, is_another_batch};
@@ -73,6 +74,7 @@ pub(in crate::cli) fn refused(
             "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
         ))
         .hint("an amount is wrong by far: look for the largest ones"),
+        LoadRefusal::OverCeiling { total, ceiling } => over_ceiling(file, batch, *total, *ceiling),
         LoadRefusal::TotalOpen(rows) => Error::refused(format!(
             "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
              nothing was loaded",
@@ -347,4 +349,14 @@ fn examples(difference: &Difference) -> String {
         .iter()
         .map(|example| format!("\n  {example}"))
         .collect()
+}
+/// The rows of a batch come to more than its ceiling.
+fn over_ceiling(file: &str, batch: &str, total: Money, ceiling: Money) -> Error {
+    Error::refused(format!(
+        "{file}: the rows of batch {batch} would come to {} {}, and limits.batch is {}; nothing was loaded",
+        total.currency,
+        output::grouped(&total.to_string()),
+        output::grouped(&ceiling.to_string())
+    ))
+    .hint("look for an amount that is too large; what is right may be loaded as several batches, or with another ceiling")
 }

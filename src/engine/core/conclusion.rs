@@ -73,6 +73,10 @@ impl Core {
             Some(Ending::Documents)
         } else if self.due.unconfirmed {
             Some(Ending::Unconfirmed)
+        } else if self.due.exposed {
+            Some(Ending::Exposed)
+        } else if self.due.limited.is_some() {
+            Some(Ending::Limited)
         } else if self.due.scheduled.is_some() {
             Some(Ending::Scheduled)
         } else {

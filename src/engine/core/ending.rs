@@ -13,6 +13,10 @@ pub enum Ending {
     Documents,
     /// Payments came after the confirmation and wait for one of their own, and nothing else is left to do.
     Unconfirmed,
+    /// As much is under way, in doubt or in conflict as may be at once, and none of it ends by itself.
+    Exposed,
+    /// Payments wait for a limit, and nothing else is left to do.
+    Limited,
     /// Payments wait for the time that their rows name, for the first date of the batch, or for their service to open, and nothing else
     /// is left to do.
     Scheduled,

@@ -162,6 +162,7 @@ impl Core {
         self.closes = self.claimed.leave_by();
         self.release(dry);
         self.due.scheduled = due.scheduled;
+        self.due.exposed = due.exposed;
     }
 
     fn note_health(&mut self, health: Health, now: Timestamp) {
@@ -189,6 +190,7 @@ impl Core {
             self.end(ending);
         }
         self.shift(moved.from, moved.life.state, moved.money);
+        self.note_room(moved, now);
         self.asked.remove(&moved.seq);
         let to = moved.life.state;
         let accepted = matches!(to, State::Acknowledged | State::Delivered);
@@ -204,6 +206,14 @@ impl Core {
             }
         }
         self.take_due(&moved.life, moved.lane, now);
+    }
+
+    /// Looks at what waits until less is under way, once something has ended, or was not sent.
+    fn note_room(&mut self, moved: &Transition, now: Timestamp) {
+        let ends = moved.life.state.is_finished() || moved.life.state == State::Ready;
+        if self.due.exposed && moved.from != moved.life.state && ends {
+            self.due.post = earliest(self.due.post, Some(now));
+        }
     }
 
     fn take_due(&mut self, life: &PaymentState, lane: i64, now: Timestamp) {

@@ -13,6 +13,7 @@ use crate::ledger::calendar::BatchDates;
 
 mod balances;
 mod endings;
+mod limits;
 mod pace;
 
 fn at(millis: i64) -> Timestamp {
@@ -165,6 +166,8 @@ const NOTHING: Due = Due {
     unconfirmed: false,
     scheduled: None,
     over: false,
+    limited: None,
+    exposed: false,
 };
 
 fn post_due(at: Timestamp) -> Due {

@@ -3,6 +3,7 @@
 mod backend;
 mod codec;
 mod evidence;
+mod limits;
 mod load;
 mod operator;
 mod payments;

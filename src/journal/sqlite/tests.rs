@@ -134,6 +134,7 @@ fn plan() -> LoadPlan {
         presume_posted: false,
         expect_count: None,
         expect_total: None,
+        batch_ceilings: Default::default(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
         dry_run: false,

@@ -7,6 +7,7 @@ pub(super) mod corrections;
 pub(super) mod decisions;
 pub(super) mod deployment;
 pub(super) mod diary;
+pub(super) mod limits;
 pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;

@@ -215,6 +215,7 @@ impl Shape {
             self.hold_against_proofs(packet, &before, now);
             self.hold_against_ancestors(packet.id, disk);
             self.hold_against_others(packet, disk);
+            self.hold_against_limits(run, packet, disk);
             let account = self.account(packet.id);
             (account.line, account.minor) = (packet.line, packet.minor);
             account.to.clone_from(&packet.msisdn);

@@ -5,6 +5,7 @@ pub(super) mod closed;
 pub(super) mod departures;
 pub(super) mod file_service;
 pub(super) mod gateway;
+mod limits;
 pub(super) mod line;
 pub(super) mod packet;
 pub(super) mod speech;

@@ -14,6 +14,7 @@ use crate::callback;
 use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
 use crate::ledger::calendar::BatchDates;
+use crate::ledger::limits::Limits;
 use crate::simulation::faults::Faults;
 use crate::simulation::operator::again::Again;
 use crate::simulation::outside::closed::Closed;
@@ -120,6 +121,8 @@ pub(in crate::simulation) struct Shape {
     pub closed: Option<Closed>,
     /// The dates that the first batch may have; none: nobody has given it any, or nobody knows.
     pub dates: Vec<BatchDates>,
+    /// The limits of each run that has some.
+    pub limits: BTreeMap<usize, Arc<Limits>>,
     /// How often a person ordered that a row be paid once more, by line.
     pub ordered: BTreeMap<u64, u32>,
     /// Failed payments that no longer counted when a batch was loaded: their loads were too long ago.
@@ -176,6 +179,7 @@ impl World {
                 not_before: BTreeMap::new(),
                 closed: None,
                 dates: Vec::new(),
+                limits: BTreeMap::new(),
                 ordered: BTreeMap::new(),
                 forgotten: BTreeSet::new(),
                 beside: BTreeMap::new(),

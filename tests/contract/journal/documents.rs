@@ -96,6 +96,8 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
         document: true,
         unconfirmed: false,
         scheduled: None,
+        limited: None,
+        exposed: false,
     };
     assert_eq!(world.journal.due(token, at(10)).await.unwrap(), waits);
     let journal = &world.journal;

@@ -17,6 +17,7 @@ mod identity;
 mod intact;
 mod late_words;
 mod likeness;
+mod limits;
 mod load;
 mod mark;
 mod migration;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
+use crate::cli::config::Origin;
+use crate::cli::config::limits::LimitSettings;
 use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
@@ -25,6 +27,9 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
     pub(in crate::cli::config) accounting: Option<Chart>,
     pub(in crate::cli::config) files: FileSettings,
+    pub(in crate::cli::config) limits: LimitSettings,
+    /// The services that have ceilings of their own, and where that stands.
+    pub(in crate::cli::config) limited_services: Vec<(ServiceCode, Origin)>,
     /// What stands outside the profiles, by dotted name, in the order of the file.
     pub(in crate::cli::config) others: Vec<(String, Entry)>,
 }

@@ -8,6 +8,7 @@ use super::document::Document;
 use super::entry::{Entry, entry, in_order, subtable, unknown};
 use super::files;
 use super::layouts;
+use super::limits;
 use super::service_table;
 use super::source::Source;
 use super::statements;
@@ -28,6 +29,7 @@ const TABLES: &[&str] = &[
     "document_thresholds",
     "columns",
     "files",
+    "limits",
     "layouts",
     "statements",
     "status_codes",
@@ -69,6 +71,7 @@ impl Document {
                     columns::read(source, subtable(source, name, value)?, &mut document)?;
                 }
                 "files" => files::read(source, subtable(source, name, value)?, &mut document)?,
+                "limits" => limits::read(source, directory, value, &mut document)?,
                 "layouts" => {
                     document.layouts = layouts::read(source, subtable(source, name, value)?)?;
                 }

@@ -142,6 +142,15 @@ pub(in crate::journal::sqlite) const SCHEDULED: i64 = 180;
 /// What the gateway made of it.
 pub(in crate::journal::sqlite) const PROBE_ANSWERED: i64 = 131;
 
+/// The limits that a run came with; the detail names them.
+pub(in crate::journal::sqlite) const LIMITS_TAKEN: i64 = 160;
+
+/// A lane was stopped because too many of its payments had failed; the detail has the lane and how many.
+pub(in crate::journal::sqlite) const LANE_STOPPED: i64 = 161;
+
+/// The kinds that limits write.
+const ABOUT_LIMITS: std::ops::RangeInclusive<i64> = 160..=179;
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal::sqlite) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
@@ -186,7 +195,9 @@ pub(in crate::journal::sqlite) fn fact_of(
         NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
             RecordedEvent::Note
         }
-        number if ABOUT_RUNS.contains(&number) => RecordedEvent::Note,
+        number if ABOUT_RUNS.contains(&number) || ABOUT_LIMITS.contains(&number) => {
+            RecordedEvent::Note
+        }
         RELEASED => RecordedEvent::Released,
         RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => RecordedEvent::Note,
         PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
@@ -230,7 +241,9 @@ pub(in crate::journal::sqlite) fn event_of(
         SHOWN_PAID => Event::ShownPaid,
         STATEMENT_FINDING | RECONCILED => return Ok(None),
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
-        number if ABOUT_RUNS.contains(&number) => return Ok(None),
+        number if ABOUT_RUNS.contains(&number) || ABOUT_LIMITS.contains(&number) => {
+            return Ok(None);
+        }
         OTHER_REPLY => Event::Lost,
         OTHER_ANSWER => Event::NoAnswer,
         RECOGNISED => Event::Recognised,
@@ -279,6 +292,8 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         PROBE_ANSWERED => "answer to the second post",
         READING_ACCEPTED => "replies are read in another way by order",
         CONFIRMED => "confirmed for a run",
+        LIMITS_TAKEN => "limits of a run",
+        LANE_STOPPED => "service stopped: too many of its payments failed",
         ACCOUNT_MOVED => "moved to another account by order",
         OTHER_REPLY => "reply about another payment",
         OTHER_ANSWER => "status reply about another payment",

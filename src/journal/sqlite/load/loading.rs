@@ -269,6 +269,9 @@ impl<'a> Load<'a> {
         if let Some(refusal) = self.check_declared(&summary, &known)? {
             return Ok(Loaded::Refused(refusal));
         }
+        if let Some(refusal) = self.over_ceiling(&summary)? {
+            return Ok(Loaded::Refused(refusal));
+        }
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let open_total = self.plan.expect_total.filter(|_| summary.unpriced > 0);
         if self.plan.dry_run {

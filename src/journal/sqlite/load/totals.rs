@@ -1,7 +1,7 @@
 //! What the rows of a load come to, and whether that is what was declared, and can be counted.
 
 use super::job::{ByService, Load};
-use crate::domain::{Currency, Tally};
+use crate::domain::{Amount, Currency, Money, Tally};
 use crate::journal::sqlite::codec::values::{currency_of, service_of};
 use crate::journal::{CrossRowError, Error, LoadRefusal, LoadSummary};
 use crate::ledger::payer::Identifiers;
@@ -36,6 +36,44 @@ impl Load<'_> {
         }
         Ok(total.is_beyond_counting().then(|| LoadRefusal::TooMuch {
             total: total.to_string(),
+        }))
+    }
+
+    /// Refuses rows that take their batch over its ceiling. What failed or was cancelled before counts no more: should it be paid
+    /// anew, the claim judges it. What an earlier journal may have posted is loaded whatever it comes to.
+    pub(in crate::journal::sqlite) fn over_ceiling(
+        &self,
+        summary: &LoadSummary,
+    ) -> Result<Option<LoadRefusal>, Error> {
+        if self.plan.batch_ceilings.is_empty() || self.presumes {
+            return Ok(None);
+        }
+        let mut total = summary.total().amounts;
+        let mut statement = self.c.prepare_cached(
+            "select currency, amount from tally where batch_id = ?1 and state not in (6, 7) and count > 0",
+        )?;
+        let mut rows = statement.query([self.batch_id])?;
+        while let Some(row) = rows.next()? {
+            let currency = currency_of(&row.get::<_, String>(0)?)?;
+            total.add_minor(currency, i128::from(row.get::<_, i64>(1)?));
+        }
+        let over = self
+            .plan
+            .batch_ceilings
+            .iter()
+            .find_map(|(currency, ceiling)| {
+                let minor = total.minor(*currency);
+                (minor > i128::from(ceiling.minor())).then_some((*currency, minor, *ceiling))
+            });
+        let Some((currency, minor, ceiling)) = over else {
+            return Ok(None);
+        };
+        let most = i64::try_from(minor).unwrap_or(i64::MAX);
+        let total = Amount::from_minor(most).unwrap_or(ceiling);
+        let money = |amount| Money { amount, currency };
+        Ok(Some(LoadRefusal::OverCeiling {
+            total: money(total),
+            ceiling: money(ceiling),
         }))
     }
 

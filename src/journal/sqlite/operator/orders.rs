@@ -22,6 +22,7 @@ use crate::journal::sqlite::codec::values::{
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
+use crate::journal::sqlite::limits::failures::opened;
 use crate::journal::sqlite::load::link::Link;
 use crate::journal::sqlite::payments::generations;
 use crate::journal::sqlite::payments::inquiries::is_open_to_decision;
@@ -624,9 +625,13 @@ pub(in crate::journal::sqlite) fn resume_lane(
         params![batch_number, id],
     )?;
     c.acted(batch_number, now, "resume-lane", service.into())?;
+    let held_for = HeldFor::of_reason(&reason);
+    if held_for == HeldFor::Failures {
+        opened(c, batch_number, id)?;
+    }
     Ok(Some(Lane {
         id,
         service: service_of(service)?,
-        held_for: HeldFor::of_reason(&reason),
+        held_for,
     }))
 }

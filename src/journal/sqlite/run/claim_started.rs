@@ -9,6 +9,8 @@ use crate::domain::{Payment, Timestamp};
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, life_of, payment_of,
 };
+use crate::journal::sqlite::limits::sift::sift;
+use crate::journal::sqlite::limits::waiting;
 use crate::journal::sqlite::payments::apply::claim_one;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
@@ -118,20 +120,36 @@ fn read_due(
     let not_before = |due: &DuePayment| due.payment.instruction.not_before();
     let (found, waiting) = schedule::part(found, not_before, now);
     put_off(c, waiting)?;
-    Ok(found)
+    let sifted = sift(
+        c,
+        (batch_id, lane),
+        found,
+        |due| (due.seq, &due.payment),
+        now,
+    )?;
+    waiting::note(c, (batch_id, lane), &sifted.limited)?;
+    for row in sifted.limited {
+        put_off_until(c, row.seq, row.until)?;
+    }
+    Ok(sifted.leaving)
 }
 
 /// Puts payments off until the time that their rows name.
 fn put_off(c: &WriteSession, waiting: BTreeMap<Timestamp, Vec<DuePayment>>) -> Result<(), Error> {
-    let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
     for (at, rows) in waiting {
         for row in rows {
-            put_off.execute(params![row.seq, at.as_millis()])?;
-            c.change_recent(row.seq, |subject| {
-                subject.moved.life.due_at = Some(at);
-            });
+            put_off_until(c, row.seq, at)?;
         }
     }
+    Ok(())
+}
+
+fn put_off_until(c: &WriteSession, seq: i64, at: Timestamp) -> Result<(), Error> {
+    c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
+        .execute(params![seq, at.as_millis()])?;
+    c.change_recent(seq, |subject| {
+        subject.moved.life.due_at = Some(at);
+    });
     Ok(())
 }
 
@@ -240,6 +258,9 @@ fn claim_due(
             looked_at_last: false,
             leave_by: None,
         }));
+    }
+    if c.limiter(subject.batch_id, |_| ()).is_some() {
+        waiting::leaves(c, subject.batch_id, seq)?;
     }
     if !claim_one(c, &mut subject, StepContext { now, jitter: 0 }, policy)? {
         return Ok(None);

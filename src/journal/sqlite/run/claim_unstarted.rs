@@ -5,6 +5,8 @@ use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::limits::sift::sift;
+use crate::journal::sqlite::limits::waiting::{self, Limited};
 use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::unstarted::begin_lives;
 use crate::journal::sqlite::payments::unstarted::begun_between;
@@ -70,6 +72,8 @@ fn claim_some(
     };
     let (looked_at, last) = (found.len(), found.last().map(|(seq, _)| *seq));
     let (found, waiting) = schedule::part(found, |(_, row)| row.instruction.not_before(), now);
+    let sifted = sift(c, (batch_id, lane), found, |(seq, row)| (*seq, &**row), now)?;
+    let found = sifted.leaving;
     // What waits is judged when its time comes: what was confirmed is counted once for each payment.
     let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
     let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
@@ -77,6 +81,7 @@ fn claim_some(
         Err(halt) => return Ok(Err(halt)),
     };
     let next = match last {
+        _ if sifted.full_from.is_some() => sifted.full_from.unwrap_or(from),
         Some(last) if looked_at == share => last + 1,
         // All of them were looked at, as far as they are confirmed.
         _ => c
@@ -97,11 +102,32 @@ fn claim_some(
         let seqs: Vec<i64> = rows.iter().map(|(seq, _)| *seq).collect();
         begin_lives(c, (batch_id, lane), &seqs, &later)?;
     }
-    let waiting = looked_at - found.len();
+    wait_for_limits(c, (batch_id, lane), &sifted.limited)?;
+    // Behind what waits until less is under way, nothing is looked at.
+    let waiting = match sifted.full_from {
+        Some(_) => 0,
+        None => looked_at - found.len(),
+    };
     if !found.is_empty() {
         begin(c, (batch_id, lane), found, &held, now, policy, claims)?;
     }
     Ok(Ok(waiting))
+}
+
+/// Begins the lives of payments that a limit keeps from leaving.
+fn wait_for_limits(
+    c: &WriteSession,
+    of_lane: (i64, i64),
+    limited: &[Limited],
+) -> Result<(), Error> {
+    for row in limited {
+        let later = PaymentState {
+            due_at: Some(row.until),
+            ..PaymentState::NEW
+        };
+        begin_lives(c, of_lane, &[row.seq], &later)?;
+    }
+    waiting::note(c, of_lane, limited)
 }
 
 /// Records the intent to post fresh payments of a lane.

@@ -18,6 +18,10 @@ use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{
     corrupt, country_of, identifier_of, service_of, stamp,
 };
+use crate::journal::sqlite::limits::failures::stops;
+use crate::journal::sqlite::limits::in_force;
+use crate::journal::sqlite::limits::sift::begin_claim;
+use crate::journal::sqlite::limits::waiting::is_full;
 use crate::journal::sqlite::payments::apply::apply;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
@@ -82,9 +86,11 @@ pub(in crate::journal::sqlite) fn acquire(
             held: held_lanes(c, batch_id)?,
         });
     }
-    if is_open(c, batch_id)? {
+    let is_open = is_open(c, batch_id)?;
+    if is_open {
         c.acted(batch_id, terms.now, "run", Value::Null)?;
     }
+    in_force::begin(c, batch_id, terms.limits.as_ref(), is_open, terms.now)?;
     doubt_anew(c, batch_id, terms.now, policy)?;
     let abandoned = abandon(c, batch_id, terms.now, policy)?;
     restart_waits(c, batch_id, terms, policy)?;
@@ -205,6 +211,10 @@ pub(in crate::journal::sqlite) fn claim(
     assert_current(c, token)?;
     on_chain::assert_may_leave(c, token.batch_id)?;
     c.mark(token.batch_id);
+    if !begin_claim(c, token.batch_id)? {
+        // What was paid before is still being counted: the run comes back for the rest.
+        return Ok((Vec::new(), None));
+    }
     let mut claims = Vec::with_capacity(limit);
     let mut halt = None;
     let mut lanes = open_lanes(c, token.batch_id, now)?;
@@ -213,13 +223,16 @@ pub(in crate::journal::sqlite) fn claim(
         // Every lane gets its share of the block; what one leaves, the next may take.
         let share = (limit - claims.len()).div_ceil(lanes.len() - index);
         let lane = (token.batch_id, *lane);
+        if stops(c, lane, now)? {
+            continue;
+        }
         let before = claims.len();
         halt = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
         if halt.is_some() {
             break;
         }
         let share = share - (claims.len() - before);
-        if share > 0 {
+        if share > 0 && !is_full(c, token, lane.1)? {
             halt = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
         }
         if let Gate::Open(leave_by) = *gate {
@@ -243,7 +256,7 @@ pub(in crate::journal::sqlite) fn claim(
 pub(in crate::journal::sqlite) fn next_in_lane() -> String {
     let covered = covered();
     format!(
-        "select l.due_at, i.not_before from life l indexed by post_queue cross join instruction i using (seq)
+        "select l.due_at, i.not_before, (select w.until from limited w where w.batch_id = ?1 and w.seq = l.seq) from life l indexed by post_queue cross join instruction i using (seq)
          where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE} and {covered}
          order by l.due_at, seq limit ?4"
     )
@@ -364,27 +377,47 @@ pub(in crate::journal::sqlite) fn questions(
 // Beyond them such a one is due later than all of these.
 const NEXT_MAX: i64 = 1_000;
 
-/// Returns when the next payment of a lane may be posted, and when the next one of those that wait for the time of their rows.
+/// When the next payments of a lane may be posted.
+#[derive(Default)]
+struct NextPost {
+    at: Option<i64>,
+    /// Of those that wait for the time of their rows.
+    scheduled: Option<i64>,
+    /// Of those that wait for a limit.
+    limited: Option<i64>,
+}
+
+/// Returns when the next payments of a lane may be posted.
 fn next_post(
     c: &WriteSession,
     (batch_id, lane): (i64, i64),
     confirmed: Bound,
     now: Timestamp,
-) -> Result<(Option<i64>, Option<i64>), Error> {
+) -> Result<NextPost, Error> {
     let Bound { instruction, bill } = confirmed;
     let mut statement = c.prepare_cached(&next_in_lane())?;
     let mut rows = statement.query([batch_id, lane, NEVER, NEXT_MAX, instruction, bill])?;
-    let mut scheduled = None;
+    let mut next = NextPost::default();
     while let Some(row) = rows.next()? {
         let (due_at, not_before): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
-        // What is due and names a later time is put off by the claim that meets it.
-        let waits = due_at > now.as_millis() && !may_leave(stamp(not_before), now);
-        match not_before.filter(|_| waits) {
-            Some(at) => scheduled = [scheduled, Some(at)].into_iter().flatten().min(),
-            None => return Ok((Some(due_at), scheduled)),
+        let limited: Option<i64> = row.get(2)?;
+        // What is due and names a later time, or is over a limit, is put off by the claim that meets it.
+        let is_later = due_at > now.as_millis();
+        let waits = is_later && !may_leave(stamp(not_before), now);
+        match (limited.filter(|_| is_later), not_before.filter(|_| waits)) {
+            (Some(at), _) => next.limited = earlier(next.limited, Some(at)),
+            (None, Some(at)) => next.scheduled = earlier(next.scheduled, Some(at)),
+            (None, None) => {
+                next.at = Some(due_at);
+                break;
+            }
         }
     }
-    Ok((None, scheduled))
+    Ok(next)
+}
+
+fn earlier(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    [a, b].into_iter().flatten().min()
 }
 
 /// Returns when the next post and the next question are due.
@@ -398,6 +431,7 @@ pub(in crate::journal::sqlite) fn due(
     let Bound { instruction, bill } = token.confirmed;
     let (mut post, mut document, mut unconfirmed) = (None, false, false);
     let (mut scheduled, mut over) = (None, false);
+    let (mut limited, mut exposed) = (None, false);
     for open in open_lanes(c, token.batch_id, now)? {
         let lane = open.id;
         match open.gate {
@@ -414,18 +448,23 @@ pub(in crate::journal::sqlite) fn due(
                 continue;
             }
         }
+        if is_full(c, token, lane)? {
+            exposed = true;
+            continue;
+        }
         let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
         let found: Option<i64> = match has_fresh(c, token.batch_id, lane, instruction)? {
             true => Some(0),
             false => {
-                let (next, later) = next_post(c, (token.batch_id, lane), token.confirmed, now)?;
-                if let Some(later) = stamp(later) {
+                let next = next_post(c, (token.batch_id, lane), token.confirmed, now)?;
+                if let Some(later) = stamp(next.scheduled) {
                     let at = open.leaves_at(c, token.batch_id, later);
                     over |= at.is_none();
                     let at = at.map(Timestamp::as_millis);
                     scheduled = [scheduled, at].into_iter().flatten().min();
                 }
-                next
+                limited = earlier(limited, next.limited);
+                next.at
             }
         };
         if found.is_none() {
@@ -456,6 +495,8 @@ pub(in crate::journal::sqlite) fn due(
         unconfirmed,
         scheduled: stamp(scheduled),
         over,
+        limited: stamp(limited),
+        exposed,
     })
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::deferred_queries::DeferredQueries;
+use super::limiter::Limiter;
 use super::members::counted;
 use super::payment_cache::PaymentCache;
 use super::subject::Subject;
@@ -40,6 +41,7 @@ pub(in crate::journal::sqlite) struct WriteSession {
     intact: RefCell<BTreeMap<i64, Intact>>,
     allowances: RefCell<BTreeMap<i64, Allowance>>,
     calendars: RefCell<BTreeMap<i64, Arc<Calendar>>>,
+    limiters: RefCell<BTreeMap<i64, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
     /// A run began in this transaction.
@@ -75,6 +77,7 @@ impl WriteSession {
             intact: RefCell::default(),
             allowances: RefCell::default(),
             calendars: RefCell::default(),
+            limiters: RefCell::default(),
             mark: None,
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
@@ -297,6 +300,23 @@ impl WriteSession {
         allowances
             .get_mut(&batch_id)
             .is_none_or(|allowance| allowance.take(money))
+    }
+
+    /// Begins to limit the run of a batch, or leaves it without limits.
+    pub(in crate::journal::sqlite) fn limit(&self, batch_id: i64, limiter: Option<Limiter>) {
+        match limiter {
+            Some(limiter) => self.limiters.borrow_mut().insert(batch_id, limiter),
+            None => self.limiters.borrow_mut().remove(&batch_id),
+        };
+    }
+
+    /// Does something with the limits of the run of a batch; `None` when it has none.
+    pub(in crate::journal::sqlite) fn limiter<T>(
+        &self,
+        batch_id: i64,
+        work: impl FnOnce(&mut Limiter) -> T,
+    ) -> Option<T> {
+        self.limiters.borrow_mut().get_mut(&batch_id).map(work)
     }
 
     /// Does something with what is known of the chain of a batch.

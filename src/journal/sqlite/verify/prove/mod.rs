@@ -2,6 +2,7 @@
 //!
 //! Everything is read row by row in one snapshot: beside a run, and in the memory of a few rows.
 
+mod ceilings;
 mod chain;
 mod learn;
 mod lives;
@@ -37,6 +38,7 @@ impl Snapshot<'_> {
         prover.attempt("the recoveries", Verifier::recoveries);
         prover.attempt("the payments", Verifier::lives);
         prover.attempt("the tallies", Verifier::compare_tallies);
+        prover.attempt("what counts towards ceilings", Verifier::compare_ceilings);
         prover.attempt("the file", Verifier::file);
         prover.proof
     }

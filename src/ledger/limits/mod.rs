@@ -1,0 +1,21 @@
+//! How much may be paid, to whom, and when: ceilings, lists of recipients, the wait of new recipients, and the share of failures
+//! that stops a service.
+//!
+//! Everything here is a pure function: what was used is counted elsewhere, and comes in as a number.
+
+pub mod ahead;
+pub mod ceilings;
+pub mod failures;
+pub mod judge;
+pub mod names;
+pub mod period;
+pub mod reason;
+#[cfg(test)]
+mod tests;
+
+pub use ceilings::{Ceilings, Limits, OfService};
+pub use failures::{Outcomes, StopRule};
+pub use judge::{Row, Seen, Verdict, judge};
+pub use names::{NameList, recipient_of};
+pub use period::Period;
+pub use reason::Reason;
