@@ -12,6 +12,7 @@ pub use room::{Brings, Kept, has_room};
 pub use streak::{HeldFor, Streak};
 
 pub mod amendment;
+pub mod approval;
 pub mod codes;
 pub mod confirmation;
 pub mod correction;

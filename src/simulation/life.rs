@@ -456,6 +456,7 @@ impl Scene {
             batch: self.batch(),
             home: Self::home(settings.user),
             confirmation,
+            approval: None,
             policy: policy(callbacks, settings.settle_on),
             limits: Limits {
                 callbacks,

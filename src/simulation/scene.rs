@@ -146,6 +146,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         expect_count: None,
         expect_total: None,
         new_documents: false,
+        approval: None,
         dry_run: false,
     }
 }

@@ -207,6 +207,7 @@ fn start_with(
         batch: batch(),
         home: home(),
         confirmation: everything(),
+        approval: None,
         policy: Arc::new(quick()),
         limits,
         request_timeout: Duration::from_secs(5),

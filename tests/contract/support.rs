@@ -180,6 +180,7 @@ pub fn plan() -> LoadPlan {
         expect_count: None,
         expect_total: None,
         new_documents: false,
+        approval: None,
         dry_run: false,
     }
 }
@@ -204,6 +205,7 @@ pub fn terms(secs: i64) -> RunTerms {
     RunTerms {
         home: home(),
         confirmation: everything(),
+        approval: None,
         longest_wait: Duration::from_secs(600),
         first_query_after: policy().first_query_after,
         now: at(secs),

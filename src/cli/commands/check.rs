@@ -142,6 +142,7 @@ fn plan(
         expect_total,
         // What is asked about stands in the scratch journal first.
         new_documents: false,
+        approval: None,
         dry_run: !arguments.bills,
     })
 }

@@ -235,6 +235,7 @@ pub(in crate::cli) fn plan(
             None => None,
         },
         new_documents: false,
+        approval: settings.approval()?,
         dry_run: false,
     })
 }

@@ -128,6 +128,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         expect_count: None,
         expect_total: None,
         new_documents: false,
+        approval: None,
         dry_run: false,
     })
 }

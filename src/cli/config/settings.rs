@@ -14,6 +14,7 @@ use super::Profile;
 use super::Service;
 use super::ShownValue;
 use super::StatusClass;
+use super::approval::ApprovalSettings;
 use super::keys::{self, Key};
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
@@ -69,6 +70,8 @@ pub struct Settings {
     pub post_codes: BTreeMap<i32, PostClass>,
     /// The accounts and columns of the books.
     pub accounting: Option<Chart>,
+    /// Which batches need signatures, and whose.
+    pub approval: Option<ApprovalSettings>,
     /// How the wire differs from the interface document.
     pub dialect: DialectSettings,
     /// The gateway is the sandbox: no money moves.
@@ -178,6 +181,7 @@ impl Settings {
             status_codes: document.status_codes,
             post_codes: document.post_codes,
             accounting: document.accounting,
+            approval: document.approval,
             dialect,
             is_rehearsal: sandbox_profile,
             origins: set

@@ -457,6 +457,7 @@ impl Job<'_> {
             batch: self.batch.clone(),
             home: home.clone(),
             confirmation,
+            approval: self.settings.approval()?,
             limits: gateway::limits(self.settings, self.options, callbacks)?,
             policy,
             request_timeout: self.settings.profile.limits.request_timeout,

@@ -15,13 +15,14 @@ use crate::cli::commands::verify;
 use crate::cli::files::failed_rows;
 use crate::cli::gateway;
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::engine::Ending;
-use crate::journal::{Journal, Reader, Standing, StandingRow};
+use crate::journal::{Approvals, Journal, Reader, Standing, StandingRow};
 use crate::ledger::decisions::ByCode;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::OrdersLost;
@@ -129,6 +130,8 @@ struct Examples {
     lost: Lost,
     /// What waits for its time, in words.
     scheduled: Option<String>,
+    /// Where the batch stands with its signatures.
+    approvals: Approvals,
 }
 
 impl Examples {
@@ -168,6 +171,11 @@ impl Examples {
             lost: match standing.of(State::Failed).count {
                 0 => Lost::default(),
                 _ => journal.batches_lost().await?,
+            },
+            approvals: {
+                let rehearsal = standing.purpose == Purpose::Rehearsal;
+                let rule = session.settings(rehearsal, Vec::new())?.approval()?;
+                snapshot.approvals(rule)?
             },
             scheduled: {
                 let zone = session.zone(standing.purpose == Purpose::Rehearsal);
@@ -462,6 +470,14 @@ fn why_open(
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
+        Ending::Unapproved => {
+            let commands = Commands {
+                batch,
+                purpose: standing.purpose,
+            };
+            let (why, next) = approvals::missing(commands, &examples.approvals);
+            (ExitStatus::Unfinished, why, next)
+        }
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
         Ending::Scheduled => (
             ExitStatus::Unfinished,

@@ -13,6 +13,8 @@ pub enum Ending {
     Documents,
     /// Payments came after the confirmation and wait for one of their own, and nothing else is left to do.
     Unconfirmed,
+    /// Payments wait for signatures, and nothing else is left to do.
+    Unapproved,
     /// Payments wait for the time that their rows name, and nothing else is left to do.
     Scheduled,
     /// What is left waits for a callback that may not come, or for an operator.

@@ -159,6 +159,7 @@ const NOTHING: Due = Due {
     ask: None,
     document: false,
     unconfirmed: false,
+    unapproved: false,
     scheduled: None,
 };
 

@@ -135,6 +135,7 @@ fn plan() -> LoadPlan {
         expect_count: None,
         expect_total: None,
         new_documents: false,
+        approval: None,
         dry_run: false,
     }
 }

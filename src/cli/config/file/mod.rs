@@ -1,6 +1,7 @@
 //! The configuration file: found, read with the place of everything in it, and laid under flags and environment. Each table of it is read by a file of its own.
 
 pub(super) mod accounting;
+pub(super) mod approval;
 pub(super) mod classes;
 pub(super) mod codes;
 pub(super) mod columns;

@@ -1,6 +1,7 @@
 //! The file's content, checked against the table of keys.
 
 use super::accounting;
+use super::approval;
 use super::codes;
 use super::columns;
 use super::dialect;
@@ -33,6 +34,7 @@ const TABLES: &[&str] = &[
     "status_codes",
     "post_codes",
     "accounting",
+    "approval",
 ];
 
 impl Document {
@@ -71,6 +73,7 @@ impl Document {
                     let table = subtable(source, name, value)?;
                     document.statements = statements::read(source, table)?;
                 }
+                "approval" => approval::read(source, directory, value, &mut document)?,
                 "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {
                     codes::read(source, name, subtable(source, name, value)?, &mut document)?;

@@ -139,6 +139,18 @@ pub(in crate::journal::sqlite) const PROBE_POSTED: i64 = 130;
 /// What the gateway made of it.
 pub(in crate::journal::sqlite) const PROBE_ANSWERED: i64 = 131;
 
+/// The rule of approval that a load was made under; the detail has all of it.
+pub(in crate::journal::sqlite) const RULE_PINNED: i64 = 140;
+
+/// Somebody signed to have loaded the batch; the detail has the text and the signature.
+pub(in crate::journal::sqlite) const LOAD_SIGNED: i64 = 141;
+
+/// Somebody approved the batch; the detail has the text and the signature.
+pub(in crate::journal::sqlite) const APPROVED: i64 = 142;
+
+/// The kinds that are about approval.
+const ABOUT_APPROVAL: std::ops::RangeInclusive<i64> = 140..=159;
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal::sqlite) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
@@ -183,7 +195,9 @@ pub(in crate::journal::sqlite) fn fact_of(
         NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
             RecordedEvent::Note
         }
-        number if ABOUT_RUNS.contains(&number) => RecordedEvent::Note,
+        number if ABOUT_RUNS.contains(&number) || ABOUT_APPROVAL.contains(&number) => {
+            RecordedEvent::Note
+        }
         RELEASED => RecordedEvent::Released,
         RECOVERY_BEGAN | RECOVERY_DONE | ORDERS_GIVEN_AGAIN => RecordedEvent::Note,
         PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
@@ -227,7 +241,9 @@ pub(in crate::journal::sqlite) fn event_of(
         SHOWN_PAID => Event::ShownPaid,
         STATEMENT_FINDING | RECONCILED => return Ok(None),
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
-        number if ABOUT_RUNS.contains(&number) => return Ok(None),
+        number if ABOUT_RUNS.contains(&number) || ABOUT_APPROVAL.contains(&number) => {
+            return Ok(None);
+        }
         OTHER_REPLY => Event::Lost,
         OTHER_ANSWER => Event::NoAnswer,
         RECOGNISED => Event::Recognised,
@@ -275,6 +291,9 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         PROBE_ANSWERED => "answer to the second post",
         READING_ACCEPTED => "replies are read in another way by order",
         CONFIRMED => "confirmed for a run",
+        RULE_PINNED => "loaded under a rule of approval",
+        LOAD_SIGNED => "signed by whoever loaded it",
+        APPROVED => "approved",
         ACCOUNT_MOVED => "moved to another account by order",
         OTHER_REPLY => "reply about another payment",
         OTHER_ANSWER => "status reply about another payment",
