@@ -1,6 +1,6 @@
 //! Signatures beside a batch: what the verbs about them take and give.
 
-use crate::domain::Timestamp;
+use crate::domain::{Money, Timestamp};
 use crate::ledger::approval::rule::Rule;
 use crate::ledger::approval::ssh;
 use crate::ledger::approval::text::{Role, Target};
@@ -101,4 +101,30 @@ pub enum NotSigned {
     Time(Timestamp),
     /// There are as many signatures as are kept of one batch.
     TooMany,
+}
+
+/// What somebody looks at before they sign.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The largest payments that are still to be posted, of each currency.
+    pub largest: Vec<LargePayment>,
+    /// How many different recipients these payments have.
+    pub recipients: u64,
+    /// How many of them nobody has paid from this journal before.
+    pub never_paid: u64,
+}
+
+/// One of the largest payments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargePayment {
+    /// Line of the file.
+    pub line: u64,
+    /// Its reference; empty: it has none.
+    pub reference: String,
+    /// Number or account of the recipient.
+    pub recipient: String,
+    /// The service.
+    pub service: String,
+    /// Its amount.
+    pub money: Money,
 }

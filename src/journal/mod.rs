@@ -24,7 +24,7 @@ mod standing;
 mod types;
 
 pub use acts::ActRecord;
-pub use approval::{Approvals, NotSigned, Signed, ToSign};
+pub use approval::{Approvals, LargePayment, NotSigned, Review, Signed, ToSign};
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,

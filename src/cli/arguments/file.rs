@@ -145,6 +145,12 @@ pub(in crate::cli) struct LoadOptions {
     /// First look every number up, and compare its network with the carriers of its service
     #[arg(long)]
     pub lookup: bool,
+    /// SSH key that signs the load, where [approval] asks for it: a file, or the public half of a key in the agent
+    #[arg(long, value_name = "FILE")]
+    pub sign_key: Option<PathBuf>,
+    /// Who signs, where the key is that of several names
+    #[arg(long = "as", value_name = "NAME")]
+    pub sign_as: Option<String>,
 }
 
 /// What a bad row does.

@@ -1,6 +1,7 @@
 //! One file for every command but `run` and `pay`. Each reads its arguments, asks the journal or the gateway, and prints.
 
 pub(super) mod account;
+pub(super) mod approve;
 pub(super) mod backup;
 pub(super) mod bill;
 pub(super) mod bills;

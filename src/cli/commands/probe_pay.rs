@@ -53,6 +53,8 @@ pub(in crate::cli) async fn pay_and_probe(
         corrections: None,
     };
     let load_options = LoadOptions {
+        sign_key: None,
+        sign_as: None,
         batch: name(&file.file, sandbox)?,
         on_error: OnError::Refuse,
         amend: false,

@@ -10,6 +10,7 @@ use crate::cli::arguments::StatusArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
 use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
@@ -56,6 +57,19 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
         DuplicateCheck::sentence,
     );
     format!("posted a second time on purpose at {at} (probe --pay): {came}")
+}
+
+/// Says where a batch stands with its signatures: by the rule of its loads, and by the one of now where that can be read.
+fn signatures(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    purpose: Purpose,
+) -> Result<Vec<String>, Error> {
+    let settings = session.settings(purpose == Purpose::Rehearsal, Vec::new());
+    let rule = settings.ok().and_then(|settings| settings.approval().ok());
+    let found = reader.snapshot(batch)?.approvals(rule.flatten())?;
+    Ok(approvals::lines(Commands { batch, purpose }, &found))
 }
 
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
@@ -111,6 +125,9 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
             output::line(&text);
         }
         for text in waiting_texts(batch, &standing) {
+            output::line(&text);
+        }
+        for text in signatures(session, reader, batch, standing.purpose)? {
             output::line(&text);
         }
         for lane in &standing.held {

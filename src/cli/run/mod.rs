@@ -26,9 +26,10 @@ use super::arguments::{PayArguments, RunArguments, RunOptions};
 use super::config::Settings;
 use super::exit::ExitStatus;
 use super::gateway;
-use super::session::{Session, batch_name, run_command};
+use super::session::{Commands, Session, batch_name, run_command};
 use super::signals;
 use crate::callback::{self, Addresses};
+use crate::cli::commands::approve::Desk;
 use crate::cli::commands::load;
 use crate::cli::commands::networks;
 use crate::cli::commands::recover;
@@ -38,6 +39,7 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
+use crate::cli::words::approvals;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
@@ -167,6 +169,9 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         resume: "To resume: the same command again".to_owned(),
         probes: false,
     };
+    let desk = Desk::of(session, &settings, &journal, (&batch, purpose))?;
+    let (key, sign_as) = (arguments.load.sign_key, arguments.load.sign_as);
+    desk.sign_load(key, sign_as).await?;
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, Some(out)).await
 }
@@ -239,13 +244,16 @@ pub(in crate::cli) async fn carry_out(
     };
     let shown = journal.shown(batch.clone()).await?;
     refuse_other_purpose(batch, &shown.standing, options.sandbox)?;
+    let approvals = journal
+        .approvals(batch.clone(), settings.approval()?, None)
+        .await?;
     if !options.sandbox {
         orders
             .declared
             .check(journal, batch, &shown.standing)
             .await?;
         // It asks, and posts nothing: that takes nobody's yes.
-        if orders_lost.is_none() {
+        if orders_lost.is_none() && !approvals.covers_nothing() {
             let judged = confirm::refuse_unattended(&settings, batch, &shown, options.yes);
             if judged.is_err() {
                 // Whoever says yes next has seen them.
@@ -320,6 +328,13 @@ impl Job<'_> {
         )))
     }
 
+    fn commands(&self) -> Commands<'_> {
+        Commands {
+            batch: self.batch,
+            purpose: Purpose::of_command(self.options.sandbox),
+        }
+    }
+
     async fn run(self, sandbox: Option<&Sandbox>) -> Result<(Summary, Option<Probed>), Error> {
         let identity = sandbox.map(Sandbox::identity);
         let home = Home {
@@ -359,7 +374,19 @@ impl Job<'_> {
         declared
             .check(self.journal, self.batch, &shown.standing)
             .await?;
-        self.forecast(&*client, &shown.standing).await?;
+        let approvals = self
+            .journal
+            .approvals(
+                self.batch.clone(),
+                self.settings.approval()?,
+                Some(home.target()),
+            )
+            .await?;
+        // Nothing is posted that nobody has approved: what was posted is asked about, and that takes nobody's yes.
+        let posts_nothing = !self.orders_lost.is_none() || approvals.covers_nothing();
+        if !approvals.covers_nothing() {
+            self.forecast(&*client, &shown.standing).await?;
+        }
         let journal_recovers = self.journal.recovery().await?.is_some();
         if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {
             self.session.note(&first);
@@ -367,9 +394,7 @@ impl Job<'_> {
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
-            None if !self.orders_lost.is_none() => {
-                Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
-            }
+            None if posts_nothing => Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag),
             None => {
                 if shown.open().count > 0 && !self.orders.probes {
                     let zone = self.settings.profile.time_zone.clone();
@@ -378,11 +403,16 @@ impl Job<'_> {
                     told.iter().for_each(|text| self.session.note(text));
                 }
                 confirm::notes(self.session, self.journal, self.batch, &shown).await?;
+                if approvals.waits() {
+                    let (why, _) = approvals::missing(self.commands(), &approvals);
+                    self.session
+                        .note(&format!("note: a part of it is not posted: {why}"));
+                }
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }
         };
-        if self.orders_lost.is_none() {
+        if !posts_nothing {
             self.upload(&home).await?;
         }
         self.post(client, home, confirmation, door, pulse).await

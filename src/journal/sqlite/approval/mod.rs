@@ -3,5 +3,6 @@
 
 pub(super) mod figures;
 pub(super) mod on_record;
+pub(super) mod review;
 pub(super) mod standing;
 pub(super) mod verbs;

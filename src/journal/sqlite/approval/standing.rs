@@ -58,13 +58,12 @@ pub(in crate::journal::sqlite) fn approvals(
         required: in_force.required(),
         ..Approvals::default()
     };
+    weigh(c, batch_id, (&pinned, &in_force), target, end, &mut found)?;
     if !found.needed {
         // What is added is judged by the next run: with it the batch may come to more.
         found.bound = Some(end);
         found.whole = true;
-        return Ok(found);
     }
-    weigh(c, batch_id, (&pinned, &in_force), target, end, &mut found)?;
     Ok(found)
 }
 
