@@ -5,6 +5,7 @@
 // A story or a table may be long.
 #![allow(clippy::too_many_lines)]
 
+mod approvals;
 mod bad_batches;
 mod bad_files;
 mod bad_journals;

@@ -81,6 +81,12 @@ fn print(proof: &Proof) {
             counted(proof.sealed, "evidence row")
         ));
     }
+    if proof.signatures > 0 {
+        output::line(&format!(
+            "{} verified again",
+            counted(proof.signatures, "signature")
+        ));
+    }
     if let Some(head) = &proof.head {
         output::line(&head_text(head));
     }
@@ -111,6 +117,7 @@ fn to_json(batch: &BatchName, proof: &Proof) -> serde_json::Value {
         "instructions": proof.instructions,
         "evidence": proof.head.as_ref().map(head_json),
         "evidence_hashed": proof.evidence,
+        "signatures": proof.signatures,
         "evidence_of_earlier_release": proof.sealed,
         "earlier_head_at": proof.earlier_head_at,
         "findings": proof.findings,

@@ -3,6 +3,7 @@
 
 pub(super) mod figures;
 pub(super) mod on_record;
+pub(super) mod proven;
 pub(super) mod review;
 pub(super) mod standing;
 pub(super) mod verbs;

@@ -86,6 +86,12 @@ impl Pinned {
         Ok(InForce::of(rules.collect::<Result<_, _>>()?, configured))
     }
 
+    /// Returns those that stood there before a row of evidence.
+    pub(in crate::journal::sqlite) fn before(&self, evidence_id: i64) -> Self {
+        let earlier = self.0.iter().filter(|(id, ..)| *id < evidence_id);
+        Self(earlier.cloned().collect())
+    }
+
     /// Over those that stood there before a row of evidence.
     fn digest(&self, before: i64) -> Option<[u8; 32]> {
         let mut hash = Sha256::new();
