@@ -185,7 +185,11 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 65] = [
+    pub(crate) const ALL: [Self; 69] = [
+        Self::ApprovalUnbounded,
+        Self::LoaderApproves,
+        Self::SecondKeyIsSecondPerson,
+        Self::PinnedRuleForgotten,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,

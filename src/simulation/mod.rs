@@ -20,6 +20,7 @@ use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
+use operator::eyes::Eyes;
 use operator::mended::Mended;
 use operator::scheduled::Times;
 use outside::world::World;
@@ -60,6 +61,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         again: Again::of(seed),
         mended: Mended::of(seed),
         times: Times::of(seed),
+        eyes: Eyes::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::default(),

@@ -14,6 +14,7 @@ use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
+use crate::simulation::operator::eyes::Eyes;
 use crate::simulation::operator::mended::Mended;
 use crate::simulation::operator::scheduled::Times;
 use crate::simulation::outside::speech::Speech;
@@ -31,6 +32,7 @@ pub(super) struct Scene {
     pub(super) again: Again,
     pub(super) mended: Mended,
     pub(super) times: Times,
+    pub(super) eyes: Eyes,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.

@@ -5,6 +5,7 @@ pub(super) mod again;
 pub(super) mod corrections;
 pub(super) mod decisions;
 pub(super) mod deployment;
+pub(super) mod eyes;
 pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;
