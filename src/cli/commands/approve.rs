@@ -72,6 +72,10 @@ pub(in crate::cli) async fn approve(
         (None, Some(key)) => name_of(&in_force, key)?,
         (None, None) => return Err(no_key(desk.commands)),
     };
+    if let Some(text) = desk.refuse_early(role, &by).await? {
+        session.note(&text);
+        return Ok(ExitStatus::Done);
+    }
     let target = desk.target(role)?;
     let statement = desk.statement((role, by), target).await?;
     if arguments.print {
@@ -202,6 +206,25 @@ impl Desk<'_> {
             }
             _ => Ok(statement),
         }
+    }
+
+    /// Refuses whoever loaded it before they are asked anything; says so where there is nothing to sign any more.
+    async fn refuse_early(&self, role: Role, by: &str) -> Result<Option<String>, Error> {
+        let batch = self.commands.batch;
+        let found = self.approvals().await?;
+        let is_in = |names: &[String]| names.iter().any(|name| name == by);
+        let before = match role {
+            Role::Loads => !found.unsigned && is_in(&found.loaded_by),
+            Role::Approves => is_in(&found.approved_by),
+        };
+        if role == Role::Approves && is_in(&found.loaded_by) && found.loaded_by.len() == 1 {
+            return Err(self.refusal(&NotSigned::Loader(by.to_owned())));
+        }
+        Ok(before.then(|| {
+            format!(
+                "{by} has signed that before, and nothing came into batch {batch} since; nothing was signed"
+            )
+        }))
     }
 
     async fn approvals(&self) -> Result<Approvals, Error> {

@@ -13,7 +13,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::approvals;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
-use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
+use crate::journal::{Approvals, Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::schedule::Scheduled;
@@ -59,23 +59,28 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
     format!("posted a second time on purpose at {at} (probe --pay): {came}")
 }
 
-/// Says where a batch stands with its signatures: by the rule of its loads, and by the one of now where that can be read.
+/// Returns where a batch stands with its signatures: by the rule of its loads, and by the one of now where that can be read.
 fn signatures(
     session: &Session,
     reader: &Reader,
     batch: &BatchName,
     purpose: Purpose,
-) -> Result<Vec<String>, Error> {
+) -> Result<Approvals, crate::journal::Error> {
     let settings = session.settings(purpose == Purpose::Rehearsal, Vec::new());
     let rule = settings.ok().and_then(|settings| settings.approval().ok());
-    let found = reader.snapshot(batch)?.approvals(rule.flatten())?;
-    Ok(approvals::lines(Commands { batch, purpose }, &found))
+    reader.snapshot(batch)?.approvals(rule.flatten())
 }
 
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
-        output::json(&whole(reader, batch, &standing)?);
+        let mut value = whole(reader, batch, &standing)?;
+        if let Ok(found) = signatures(session, reader, batch, standing.purpose)
+            && found.in_force
+        {
+            value["approval"] = approvals::to_json(&found);
+        }
+        output::json(&value);
     } else {
         if standing.purpose == Purpose::Rehearsal {
             output::line(REHEARSAL);
@@ -127,8 +132,13 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
-        for text in signatures(session, reader, batch, standing.purpose)? {
-            output::line(&text);
+        let purpose = standing.purpose;
+        match signatures(session, reader, batch, purpose) {
+            Ok(found) => approvals::lines(Commands { batch, purpose }, &found)
+                .iter()
+                .for_each(|text| output::line(text)),
+            // The rest is told all the same.
+            Err(error) => output::line(&format!("its signatures cannot be read: {error}")),
         }
         for lane in &standing.held {
             output::line(&format!(

@@ -75,6 +75,19 @@ fn so_far(approvals: &Approvals) -> String {
     }
 }
 
+/// Tells a program where a batch stands with its signatures.
+pub(in crate::cli) fn to_json(approvals: &Approvals) -> serde_json::Value {
+    serde_json::json!({
+        "needed": approvals.needed,
+        "required": approvals.required,
+        "loaded_by": approvals.loaded_by,
+        "approved_by": approvals.approved_by,
+        "approved_before": approvals.approved_before,
+        "waits": approvals.waits(),
+        "unfit": approvals.unfit,
+    })
+}
+
 /// Says where a batch stands with its signatures, for a list; nothing where no rule is in force.
 pub(in crate::cli) fn lines(commands: Commands<'_>, approvals: &Approvals) -> Vec<String> {
     if !approvals.in_force {

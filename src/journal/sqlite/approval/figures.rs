@@ -1,5 +1,7 @@
 //! What a batch comes to up to a bound, by the digests that its chain holds.
 
+use std::cell::RefCell;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
@@ -29,12 +31,36 @@ pub(in crate::journal::sqlite) fn reach_of(c: &Connection, batch_id: i64) -> Res
     })
 }
 
+/// What a batch comes to up to some bounds, each gone through once: most signatures are over the same.
+pub(in crate::journal::sqlite) struct Figured<'a> {
+    pub(in crate::journal::sqlite) c: &'a Connection,
+    pub(in crate::journal::sqlite) batch_id: i64,
+    known: RefCell<Vec<Figures>>,
+}
+
+impl<'a> Figured<'a> {
+    pub(in crate::journal::sqlite) fn of(c: &'a Connection, batch_id: i64) -> Self {
+        Self {
+            c,
+            batch_id,
+            known: RefCell::default(),
+        }
+    }
+
+    /// Returns what it comes to up to a bound.
+    pub(in crate::journal::sqlite) fn up_to(&self, bound: Bound) -> Result<Figures, Error> {
+        let mut known = self.known.borrow_mut();
+        if let Some(found) = known.iter().find(|figures| figures.bound == bound) {
+            return Ok(found.clone());
+        }
+        let found = figures(self.c, self.batch_id, bound)?;
+        known.push(found.clone());
+        Ok(found)
+    }
+}
+
 /// Returns what a batch comes to up to a bound. What came later does not change it.
-pub(in crate::journal::sqlite) fn figures(
-    c: &Connection,
-    batch_id: i64,
-    bound: Bound,
-) -> Result<Figures, Error> {
+fn figures(c: &Connection, batch_id: i64, bound: Bound) -> Result<Figures, Error> {
     let (mut count, mut unpriced, mut totals) = (0, 0, Totals::default());
     // A row that was paid anew counts once, as it stood at the bound.
     let mut statement = c.prepare_cached(

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::figures::figures;
+use super::figures::Figured;
 use crate::domain::{Currency, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::purpose;
@@ -160,12 +160,12 @@ pub(in crate::journal::sqlite) fn kind_of(role: Role) -> i64 {
 
 /// Makes a text anew, as the journal has it before a row of evidence; `i64::MAX`: now.
 pub(in crate::journal::sqlite) fn statement_of(
-    c: &Connection,
-    batch_id: i64,
+    figured: &Figured<'_>,
     (pinned, signatures): (&Pinned, &[OnRecord]),
     (claimed, target): (&Claimed, Option<&Target>),
     before: i64,
 ) -> Result<Statement, Error> {
+    let (c, batch_id) = (figured.c, figured.batch_id);
     let batch: String = c
         .prepare_cached("select name from batch where batch_id = ?1")?
         .query_row([batch_id], |row| row.get(0))?;
@@ -194,7 +194,7 @@ pub(in crate::journal::sqlite) fn statement_of(
         batch,
         purpose: purpose(c, batch_id)?,
         rule: pinned.digest(before),
-        figures: figures(c, batch_id, claimed.bound)?,
+        figures: figured.up_to(claimed.bound)?,
         journal: journal(c)?.unwrap_or_default(),
         signed: claimed.signed,
     })
@@ -202,8 +202,7 @@ pub(in crate::journal::sqlite) fn statement_of(
 
 /// Returns why a signature on the chain is worth nothing; `None`: it is valid.
 pub(in crate::journal::sqlite) fn unfit(
-    c: &Connection,
-    batch_id: i64,
+    figured: &Figured<'_>,
     (pinned, signatures, in_force): (&Pinned, &[OnRecord], &InForce),
     target: Option<&Target>,
     one: &OnRecord,
@@ -217,8 +216,7 @@ pub(in crate::journal::sqlite) fn unfit(
         return Ok(Some(why.to_string()));
     }
     let expected = statement_of(
-        c,
-        batch_id,
+        figured,
         (pinned, signatures),
         (claimed, target),
         one.evidence_id,

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::figures::Figured;
 use super::on_record::{OnRecord, Pinned, signatures, statement_of};
 use crate::journal::Error;
 use crate::ledger::approval::ssh::Signature;
@@ -14,9 +15,10 @@ pub(in crate::journal::sqlite) fn verify_signatures(
 ) -> Result<(u64, Vec<String>), Error> {
     let pinned = Pinned::read(c, batch_id)?;
     let on_record = signatures(c, batch_id)?;
+    let figured = Figured::of(c, batch_id);
     let mut findings = Vec::new();
     for one in &on_record {
-        if let Some(what) = finding(c, batch_id, (&pinned, &on_record), one)? {
+        if let Some(what) = finding(&figured, (&pinned, &on_record), one)? {
             findings.push(format!(
                 "evidence {}, the signature that {} {} the batch: {what}",
                 one.evidence_id,
@@ -32,8 +34,7 @@ pub(in crate::journal::sqlite) fn verify_signatures(
 // Documents are taken anew, and a batch may be moved to another name of its account: then a signature counts no more, and nobody
 // has changed what was recorded.
 fn finding(
-    c: &Connection,
-    batch_id: i64,
+    figured: &Figured<'_>,
     (pinned, on_record): (&Pinned, &[OnRecord]),
     one: &OnRecord,
 ) -> Result<Option<String>, Error> {
@@ -47,8 +48,7 @@ fn finding(
         return Ok(Some(why.to_string()));
     }
     let statement = statement_of(
-        c,
-        batch_id,
+        figured,
         (pinned, on_record),
         (claimed, claimed.target.as_ref()),
         one.evidence_id,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::figures::{figures, reach_of};
+use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, signatures, unfit};
 use crate::journal::sqlite::codec::catalog::{account, reading};
 use crate::journal::sqlite::read::reader::Snapshot;
@@ -51,14 +51,15 @@ pub(in crate::journal::sqlite) fn approvals(
         return Ok(Approvals::default());
     }
     let end = reach_of(c, batch_id)?;
-    let whole = figures(c, batch_id, end)?;
+    let figured = Figured::of(c, batch_id);
+    let whole = figured.up_to(end)?;
     let mut found = Approvals {
         in_force: true,
         needed: in_force.needs(&whole.totals, whole.unpriced),
         required: in_force.required(),
         ..Approvals::default()
     };
-    weigh(c, batch_id, (&pinned, &in_force), target, end, &mut found)?;
+    weigh(&figured, (&pinned, &in_force), target, end, &mut found)?;
     if !found.needed {
         // What is added is judged by the next run: with it the batch may come to more.
         found.bound = Some(end);
@@ -68,19 +69,19 @@ pub(in crate::journal::sqlite) fn approvals(
 }
 
 fn weigh(
-    c: &Connection,
-    batch_id: i64,
+    figured: &Figured<'_>,
     (pinned, in_force): (&Pinned, &InForce),
     target: Option<&Target>,
     end: Bound,
     found: &mut Approvals,
 ) -> Result<(), Error> {
+    let (c, batch_id) = (figured.c, figured.batch_id);
     let on_record = signatures(c, batch_id)?;
     let mut loaders = Vec::new();
     let mut approvals: Vec<Approval> = Vec::new();
     let mut covered = 0;
     for one in &on_record {
-        let why = unfit(c, batch_id, (pinned, &on_record, in_force), target, one)?;
+        let why = unfit(figured, (pinned, &on_record, in_force), target, one)?;
         if let Some(why) = &why {
             let did = one.claimed.role.name();
             found.unfit.push(format!(

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
-use super::figures::reach_of;
+use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, journal, kind_of, rule_detail, signatures, statement_of};
 use super::standing::approvals;
 use crate::domain::{BatchName, Timestamp};
@@ -78,8 +78,7 @@ impl Journal {
             };
             let pinned = Pinned::read(c, batch_id)?;
             statement_of(
-                c,
-                batch_id,
+                &Figured::of(c, batch_id),
                 (&pinned, &on_record),
                 (&claimed, target.as_ref()),
                 i64::MAX,
@@ -209,8 +208,7 @@ fn refuse(
         return Ok(Some(NotSigned::NoText));
     }
     let statement = statement_of(
-        c,
-        batch_id,
+        &Figured::of(c, batch_id),
         (pinned, on_record),
         (claimed, order.target.as_ref()),
         i64::MAX,
