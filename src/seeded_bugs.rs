@@ -186,10 +186,6 @@ pub(crate) enum SeededBug {
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
     pub(crate) const ALL: [Self; 69] = [
-        Self::ApprovalUnbounded,
-        Self::LoaderApproves,
-        Self::SecondKeyIsSecondPerson,
-        Self::PinnedRuleForgotten,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -255,6 +251,10 @@ impl SeededBug {
         Self::AlikeIsProof,
         Self::ReturnedIsPaid,
         Self::ShownPaidNotHeld,
+        Self::ApprovalUnbounded,
+        Self::LoaderApproves,
+        Self::SecondKeyIsSecondPerson,
+        Self::PinnedRuleForgotten,
     ];
 
     /// Whether this mistake is made.

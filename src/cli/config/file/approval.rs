@@ -57,6 +57,10 @@ pub(in crate::cli::config) fn read(
             other => return Err(unknown(source, key, suggest::one_of(other, &KNOWN))),
         }
     }
+    if found == ApprovalSettings::default() {
+        // Nothing is said: nothing is asked for.
+        return Ok(());
+    }
     let missing = match (found.required, found.allowed_signers.as_os_str().is_empty()) {
         (0, _) => "required",
         (_, true) => "allowed_signers",

@@ -21,7 +21,9 @@ fn the_rule_is_read_with_the_signers_of_its_file() {
     );
     assert_eq!(rule.signers.text(), text);
     assert_eq!(settings.signing_key(), Some(folder.path("key").as_path()));
-    assert_eq!(Folder::with("").load().approval().unwrap(), None);
+    for text in ["", "[approval]\n"] {
+        assert_eq!(Folder::with(text).load().approval().unwrap(), None);
+    }
 }
 
 #[test]
