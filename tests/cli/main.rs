@@ -6,6 +6,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod approvals;
+mod approvals_later;
 mod bad_batches;
 mod bad_files;
 mod bad_journals;

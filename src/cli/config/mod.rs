@@ -10,6 +10,7 @@ mod file;
 mod keys;
 mod opening;
 mod profile;
+mod rule;
 mod service;
 mod settings;
 mod show;

@@ -10,4 +10,5 @@ pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;
 pub(super) mod scheduled;
+pub(super) mod signing;
 pub(super) mod statements;

@@ -11,6 +11,7 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::RULE_PINNED;
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::run::pin::assert_nothing_was_edited;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Approvals, Error, NotSigned, Signed, ToSign};
@@ -55,7 +56,7 @@ impl Journal {
     /// Returns what somebody would sign of a batch as it is now.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`].
+    /// [`Error::UnknownBatch`]; [`Error::Altered`] where it is not as it was recorded.
     pub async fn statement(
         &self,
         batch: BatchName,
@@ -66,6 +67,8 @@ impl Journal {
         self.ask(CommitMode::Alone, move |c| {
             c.flush()?;
             let batch_id = known_batch(c, &batch)?;
+            // Nobody signs for what was edited.
+            assert_nothing_was_edited(c, batch_id, &batch)?;
             name(c)?;
             let on_record = signatures(c, batch_id)?;
             let claimed = Claimed {
@@ -90,7 +93,7 @@ impl Journal {
     /// Records a signature, once it was verified.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`].
+    /// As [`Journal::statement`].
     pub async fn sign(
         &self,
         batch: BatchName,
@@ -99,6 +102,7 @@ impl Journal {
         self.ask(CommitMode::Alone, move |c| {
             c.flush()?;
             let batch_id = known_batch(c, &batch)?;
+            assert_nothing_was_edited(c, batch_id, &batch)?;
             sign(c, batch_id, &order)
         })
         .await
