@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
+use super::edited::assert_as_loaded;
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, journal, kind_of, rule_detail, signatures, statement_of};
 use super::standing::approvals;
@@ -11,7 +12,6 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::RULE_PINNED;
 use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::run::pin::assert_nothing_was_edited;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Approvals, Error, NotSigned, Signed, ToSign};
@@ -68,7 +68,7 @@ impl Journal {
             c.flush()?;
             let batch_id = known_batch(c, &batch)?;
             // Nobody signs for what was edited.
-            assert_nothing_was_edited(c, batch_id, &batch)?;
+            assert_as_loaded(c, batch_id, &batch)?;
             name(c)?;
             let on_record = signatures(c, batch_id)?;
             let claimed = Claimed {
@@ -102,7 +102,7 @@ impl Journal {
         self.ask(CommitMode::Alone, move |c| {
             c.flush()?;
             let batch_id = known_batch(c, &batch)?;
-            assert_nothing_was_edited(c, batch_id, &batch)?;
+            assert_as_loaded(c, batch_id, &batch)?;
             sign(c, batch_id, &order)
         })
         .await
