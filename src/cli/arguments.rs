@@ -337,6 +337,9 @@ pub(super) struct VerifyArguments {
     /// An earlier head, kept elsewhere: it must be on the chain, so that nothing before it was changed or cut off
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,
+    /// Heads that [evidence] handed over at the end of runs, kept elsewhere: each must be on the chain
+    #[arg(long, value_name = "FILE")]
+    pub heads: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

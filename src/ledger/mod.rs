@@ -22,6 +22,7 @@ pub mod due;
 pub mod duplicate_check;
 pub mod failure;
 pub mod generations;
+pub mod heads;
 pub mod intact;
 pub mod likeness;
 mod loaded_before;

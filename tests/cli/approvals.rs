@@ -8,7 +8,7 @@ use crate::desk::{Desk, ROWS, Said};
 pub const RUN: [&str; 5] = ["run", "b", "--sandbox", "--faults", "none"];
 
 /// Returns whether `ssh-keygen` is there; where the tests need it, it has to be.
-fn has_keygen() -> bool {
+pub fn has_keygen() -> bool {
     let found = Command::new("ssh-keygen")
         .arg("-?")
         .stdout(Stdio::null())

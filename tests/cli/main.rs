@@ -21,6 +21,7 @@ mod doubled;
 mod formats;
 mod found;
 mod full_disk;
+mod heads;
 mod help;
 mod hints;
 mod kinds;

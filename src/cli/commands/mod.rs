@@ -36,4 +36,5 @@ pub(super) mod template;
 pub(super) mod token;
 pub(super) mod upload;
 pub(super) mod verify;
+mod verify_heads;
 pub(super) mod withdraw;

@@ -14,7 +14,7 @@ use super::Profile;
 use super::Service;
 use super::ShownValue;
 use super::StatusClass;
-use super::approval::ApprovalSettings;
+use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::keys::{self, Key};
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
@@ -72,6 +72,8 @@ pub struct Settings {
     pub accounting: Option<Chart>,
     /// Which batches need signatures, and whose.
     pub approval: Option<ApprovalSettings>,
+    /// Where the heads of the evidence go.
+    pub evidence: Option<EvidenceSettings>,
     /// How the wire differs from the interface document.
     pub dialect: DialectSettings,
     /// The gateway is the sandbox: no money moves.
@@ -182,6 +184,7 @@ impl Settings {
             post_codes: document.post_codes,
             accounting: document.accounting,
             approval: document.approval,
+            evidence: document.evidence,
             dialect,
             is_rehearsal: sandbox_profile,
             origins: set

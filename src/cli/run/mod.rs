@@ -7,6 +7,7 @@ mod account;
 mod callback_endpoint;
 mod confirm;
 mod fits;
+mod heads;
 mod job;
 mod moved;
 mod preflight;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::Error;
 use super::super::exit::ExitStatus;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
+use super::heads;
 use super::job::Outcome;
 use crate::cli::commands::bills::unpriced_text;
 use crate::cli::commands::recover;
@@ -43,6 +44,10 @@ pub(super) async fn conclude(
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;
+    // A rehearsal reaches nothing outside.
+    if standing.purpose != Purpose::Rehearsal {
+        heads::hand_over(session);
+    }
     if session.common.json {
         output::json(&status::to_json(batch, &standing));
     } else {

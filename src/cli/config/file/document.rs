@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
-use crate::cli::config::approval::ApprovalSettings;
+use crate::cli::config::approval::{ApprovalSettings, EvidenceSettings};
 use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
@@ -26,6 +26,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
     pub(in crate::cli::config) accounting: Option<Chart>,
     pub(in crate::cli::config) approval: Option<ApprovalSettings>,
+    pub(in crate::cli::config) evidence: Option<EvidenceSettings>,
     pub(in crate::cli::config) files: FileSettings,
     /// What stands outside the profiles, by dotted name, in the order of the file.
     pub(in crate::cli::config) others: Vec<(String, Entry)>,

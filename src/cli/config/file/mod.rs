@@ -9,6 +9,7 @@ pub(super) mod custody;
 pub(super) mod dialect;
 pub(super) mod document;
 pub(super) mod entry;
+pub(super) mod evidence;
 pub(super) mod files;
 pub(super) mod layers;
 pub(super) mod layouts;

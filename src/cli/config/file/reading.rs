@@ -7,6 +7,7 @@ use super::columns;
 use super::dialect;
 use super::document::Document;
 use super::entry::{Entry, entry, in_order, subtable, unknown};
+use super::evidence;
 use super::files;
 use super::layouts;
 use super::service_table;
@@ -35,6 +36,7 @@ const TABLES: &[&str] = &[
     "post_codes",
     "accounting",
     "approval",
+    "evidence",
 ];
 
 impl Document {
@@ -73,6 +75,7 @@ impl Document {
                     let table = subtable(source, name, value)?;
                     document.statements = statements::read(source, table)?;
                 }
+                "evidence" => evidence::read(source, directory, value, &mut document)?,
                 "approval" => approval::read(source, directory, value, &mut document)?,
                 "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {
