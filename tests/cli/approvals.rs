@@ -8,6 +8,7 @@ use crate::desk::{Desk, ROWS, Said};
 pub const RUN: [&str; 5] = ["run", "b", "--sandbox", "--faults", "none"];
 
 /// Returns whether `ssh-keygen` is there; where the tests need it, it has to be.
+#[allow(clippy::print_stdout, reason = "what was not checked is told")]
 pub fn has_keygen() -> bool {
     let found = Command::new("ssh-keygen")
         .arg("-?")
@@ -110,6 +111,11 @@ pub fn paid(desk: &Desk) -> u64 {
 #[test]
 fn what_somebody_else_than_the_loader_has_signed_for_is_paid() {
     let Some(desk) = desk(1, "") else { return };
+    let checked = desk.run(&["check", "ok.csv", "--sandbox"]).finished(0);
+    says(
+        &checked,
+        "a batch of this total waits for approval once it is loaded",
+    );
     let loaded = load(&desk, "alice");
     says(&loaded, "signed: alice@example.org loads batch b (SHA256:");
     says(

@@ -1,6 +1,6 @@
 //! `approve`: somebody looks at a batch and signs; or signs to have loaded it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -96,7 +96,7 @@ pub(in crate::cli) async fn approve(
     desk.conclude(&signed).await
 }
 
-fn given(path: &PathBuf, most: u64, what: &str) -> Result<String, Error> {
+fn given(path: &Path, most: u64, what: &str) -> Result<String, Error> {
     read_short(path, most, what)?.ok_or_else(|| {
         let shown = output::name(&path.display().to_string());
         Error::refused(format!("{what} {shown}: there is no such file"))
@@ -431,11 +431,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn sign_as_loader(
-        &self,
-        key: &PathBuf,
-        sign_as: Option<String>,
-    ) -> Result<Signed, Error> {
+    async fn sign_as_loader(&self, key: &Path, sign_as: Option<String>) -> Result<Signed, Error> {
         let key = SigningKey::open(key)?;
         let by = match sign_as {
             Some(name) => name,

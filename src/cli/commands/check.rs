@@ -14,6 +14,7 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
 use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
@@ -97,6 +98,11 @@ async fn examine(
             .map_err(|error| error.of_check())?;
     }
     tell_corrections(session, &summary);
+    if let Some(rule) = settings.approval()?
+        && rule.needs(&summary.total().amounts, summary.unpriced)
+    {
+        session.note(&approvals::needed(rule.required));
+    }
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {

@@ -71,16 +71,37 @@ fn signatures(
     reader.snapshot(batch)?.approvals(rule.flatten())
 }
 
+/// Says where a batch stands with its signatures.
+fn tell_signatures(session: &Session, reader: &Reader, batch: &BatchName, purpose: Purpose) {
+    match signatures(session, reader, batch, purpose) {
+        Ok(found) => approvals::lines(Commands { batch, purpose }, &found)
+            .iter()
+            .for_each(|text| output::line(text)),
+        // The rest is told all the same.
+        Err(error) => output::line(&format!("its signatures cannot be read: {error}")),
+    }
+}
+
+/// Returns the standing of a batch for programs, with its signatures where a rule asks for them.
+fn one_json(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    standing: &Standing,
+) -> Result<Value, Error> {
+    let mut value = whole(reader, batch, standing)?;
+    if let Ok(found) = signatures(session, reader, batch, standing.purpose)
+        && found.in_force
+    {
+        value["approval"] = approvals::to_json(&found);
+    }
+    Ok(value)
+}
+
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
-        let mut value = whole(reader, batch, &standing)?;
-        if let Ok(found) = signatures(session, reader, batch, standing.purpose)
-            && found.in_force
-        {
-            value["approval"] = approvals::to_json(&found);
-        }
-        output::json(&value);
+        output::json(&one_json(session, reader, batch, &standing)?);
     } else {
         if standing.purpose == Purpose::Rehearsal {
             output::line(REHEARSAL);
@@ -132,14 +153,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
-        let purpose = standing.purpose;
-        match signatures(session, reader, batch, purpose) {
-            Ok(found) => approvals::lines(Commands { batch, purpose }, &found)
-                .iter()
-                .for_each(|text| output::line(text)),
-            // The rest is told all the same.
-            Err(error) => output::line(&format!("its signatures cannot be read: {error}")),
-        }
+        tell_signatures(session, reader, batch, standing.purpose);
         for lane in &standing.held {
             output::line(&format!(
                 "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",

@@ -45,7 +45,9 @@ use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Standing, Transition};
+use crate::journal::{
+    Approvals, DuplicateProbe, Home, Journal, Proof, ReadBy, Reader, RunLock, Standing, Transition,
+};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
@@ -336,6 +338,35 @@ impl Job<'_> {
         }
     }
 
+    /// Returns where the batch stands with its signatures, towards this gateway.
+    async fn approvals(&self, home: &Home) -> Result<Approvals, Error> {
+        let rule = self.settings.approval()?;
+        let target = Some(home.target());
+        let found = self.journal.approvals(self.batch.clone(), rule, target);
+        Ok(found.await?)
+    }
+
+    /// Says that not all of what is confirmed is posted.
+    fn note_unapproved(&self, approvals: &Approvals) {
+        if approvals.waits() {
+            let (why, _) = approvals::missing(self.commands(), approvals);
+            self.session
+                .note(&format!("note: a part of it is not posted: {why}"));
+        }
+    }
+
+    fn client(
+        &self,
+        duplicates: Option<&DuplicateProbe>,
+        pulse: &Arc<Pulse>,
+    ) -> Result<Arc<HttpGateway>, Error> {
+        let mut profile = gateway::profile(self.settings)?;
+        profile.duplicate_check_proven |= gateway::words_count(self.settings, duplicates);
+        let client = HttpGateway::new(profile)
+            .map_err(|error| Error::refused(format!("gateway: {error}")))?;
+        Ok(Arc::new(client.with_pulse(Arc::clone(pulse))))
+    }
+
     async fn run(self, sandbox: Option<&Sandbox>) -> Result<(Summary, Option<Probed>), Error> {
         let identity = sandbox.map(Sandbox::identity);
         let home = Home {
@@ -350,13 +381,7 @@ impl Job<'_> {
         }
         let duplicates = self.journal.duplicate_probe(home.clone()).await?;
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
-        let mut profile = gateway::profile(self.settings)?;
-        profile.duplicate_check_proven |= gateway::words_count(self.settings, duplicates.as_ref());
-        let client = Arc::new(
-            HttpGateway::new(profile)
-                .map_err(|error| Error::refused(format!("gateway: {error}")))?
-                .with_pulse(Arc::clone(&pulse)),
-        );
+        let client = self.client(duplicates.as_ref(), &pulse)?;
         match &self.orders.moved {
             Some((What::Account, reason)) => self.move_account(&client, &home, reason).await?,
             Some((What::Gateway, reason)) => self.move_gateway(&client, &home, reason).await?,
@@ -375,14 +400,7 @@ impl Job<'_> {
         declared
             .check(self.journal, self.batch, &shown.standing)
             .await?;
-        let approvals = self
-            .journal
-            .approvals(
-                self.batch.clone(),
-                self.settings.approval()?,
-                Some(home.target()),
-            )
-            .await?;
+        let approvals = self.approvals(&home).await?;
         // Nothing is posted that nobody has approved: what was posted is asked about, and that takes nobody's yes.
         let posts_nothing = !self.orders_lost.is_none() || approvals.covers_nothing();
         if !approvals.covers_nothing() {
@@ -404,11 +422,7 @@ impl Job<'_> {
                     told.iter().for_each(|text| self.session.note(text));
                 }
                 confirm::notes(self.session, self.journal, self.batch, &shown).await?;
-                if approvals.waits() {
-                    let (why, _) = approvals::missing(self.commands(), &approvals);
-                    self.session
-                        .note(&format!("note: a part of it is not posted: {why}"));
-                }
+                self.note_unapproved(&approvals);
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }

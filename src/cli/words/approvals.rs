@@ -53,6 +53,15 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     )
 }
 
+/// Says that a batch like this one would need signatures.
+pub(in crate::cli) fn needed(required: u8) -> String {
+    format!(
+        "a batch of this total waits for approval once it is loaded: {} sign{} for it (disburse approve)",
+        others(required),
+        if required == 1 { "s" } else { "" }
+    )
+}
+
 fn others(required: u8) -> &'static str {
     match required {
         1 => "somebody else than the loader",
