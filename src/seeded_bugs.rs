@@ -7,6 +7,14 @@ use std::cell::Cell;
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeededBug {
+    /// What nobody has approved is posted.
+    ApprovalUnbounded,
+    /// Whoever loaded a batch approves it.
+    LoaderApproves,
+    /// A second key of a person is a second person.
+    SecondKeyIsSecondPerson,
+    /// The rule that was in force at the load is forgotten once the configuration has another one.
+    PinnedRuleForgotten,
     /// A post whose outcome is unknown is ready to be posted again.
     RepostOnLoss,
     /// References are compared letter by letter with those of other loads.
@@ -189,7 +197,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 71] = [
+    pub(crate) const ALL: [Self; 75] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -261,6 +269,10 @@ impl SeededBug {
         Self::DoubtGivenBack,
         Self::ExposureIgnored,
         Self::ListIgnored,
+        Self::ApprovalUnbounded,
+        Self::LoaderApproves,
+        Self::SecondKeyIsSecondPerson,
+        Self::PinnedRuleForgotten,
     ];
 
     /// Whether this mistake is made.

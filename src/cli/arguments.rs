@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod approve;
 mod file;
 mod reconcile;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(super) use approve::ApproveArguments;
 pub(super) use file::{
     CheckArguments, DatesArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments,
     LoadOptions, OnError, TemplateArguments,
@@ -84,6 +86,8 @@ pub(super) enum Command {
     Check(CheckArguments),
     /// Load a file into the journal, all or nothing
     Load(LoadArguments),
+    /// Sign that a batch is to be paid, or that you have loaded it: where [approval] asks for it
+    Approve(ApproveArguments),
     /// Post, resolve and wait; run again to resume
     Run(RunArguments),
     /// Counts and amounts per state, of one batch or of all
@@ -338,6 +342,9 @@ pub(super) struct VerifyArguments {
     /// An earlier head, kept elsewhere: it must be on the chain, so that nothing before it was changed or cut off
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,
+    /// Heads that [evidence] handed over at the end of runs, kept elsewhere: each must be on the chain
+    #[arg(long, value_name = "FILE")]
+    pub heads: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ mod named;
 mod run;
 mod session;
 mod signals;
+mod signing;
 mod terminal;
 mod words;
 
@@ -21,8 +22,8 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, backup, bill, check, dialect, explain, float, layout, listen, load, lookup, orders,
-    probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
+    account, approve, backup, bill, check, dialect, explain, float, layout, listen, load, lookup,
+    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
     show_config, status, template, token, upload, verify,
 };
 pub use error::Error;
@@ -84,6 +85,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
     match arguments.command {
         Command::Check(arguments) => check::check(&session, arguments).await,
         Command::Load(arguments) => load::load(&session, arguments).await,
+        Command::Approve(arguments) => approve::approve(&session, arguments).await,
         Command::Run(arguments) => run::run(&session, arguments).await,
         Command::Pay(arguments) => run::pay(&session, *arguments).await,
         Command::Status(arguments) => status::status(&session, &arguments),

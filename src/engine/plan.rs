@@ -10,6 +10,7 @@ use super::{Clock, Ending, Limits, Progress};
 use crate::callback::Addresses;
 use crate::domain::{BatchName, Pulse};
 use crate::journal::{Home, Journal, Transition};
+use crate::ledger::approval::rule::Rule;
 use crate::ledger::calendar::Calendar;
 use crate::ledger::confirmation::Confirmation;
 use crate::lifecycle::Policy;
@@ -27,6 +28,8 @@ pub struct Plan<G> {
     pub home: Home,
     /// What was confirmed; no more than that is posted.
     pub confirmation: Confirmation,
+    /// The rule of approval of now.
+    pub approval: Option<Rule>,
     /// The waits.
     pub policy: Arc<Policy>,
     /// The bounds.

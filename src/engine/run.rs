@@ -98,6 +98,7 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
         let terms = RunTerms {
             home: plan.home.clone(),
             confirmation: plan.confirmation.clone(),
+            approval: plan.approval.clone(),
             longest_wait: plan
                 .policy
                 .query_backoff_max

@@ -18,6 +18,7 @@ mod reference;
 mod replies;
 mod report;
 mod rows;
+mod signature;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub use pdf::{expect_panics_of_the_reader, pdf};
 pub use replies::reply;
 pub use report::report;
 pub use rows::{csv, json, pain001};
+pub use signature::signature;
 pub use statement::{camt, mt940, statement};
 pub use text::terminal;
 pub use workbook::workbook;
@@ -41,7 +43,7 @@ pub use workbook::workbook;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its folder of the corpus.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("amount", amount),
     ("callback", callback),
     ("camt", camt),
@@ -56,6 +58,7 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("pdf", pdf),
     ("reply", reply),
     ("report", report),
+    ("signature", signature),
     ("statement", statement),
     ("terminal", terminal),
     ("workbook", workbook),

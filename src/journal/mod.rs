@@ -4,6 +4,7 @@
 //! share one transaction, and each returns only after that has been committed. [`Reader`] reads beside it.
 
 mod acts;
+mod approval;
 mod bills;
 mod decisions;
 mod error;
@@ -23,6 +24,7 @@ mod standing;
 mod types;
 
 pub use acts::ActRecord;
+pub use approval::{Approvals, LargePayment, NotSigned, Review, Signed, ToSign};
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,

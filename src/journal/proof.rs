@@ -35,6 +35,8 @@ pub struct Proof {
     pub instructions: u64,
     /// Rows of evidence that an earlier release wrote without a chain: what was changed before it was sealed cannot be found.
     pub sealed: u64,
+    /// Signatures of people that were verified again.
+    pub signatures: u64,
     /// The head that the journal has on record.
     pub head: Option<ChainHead>,
     /// The row of evidence at which an earlier head stands, when one was asked for and it is on the chain.

@@ -12,6 +12,8 @@ use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
 use crate::journal::repeats::{Alike, RepeatPlan, Repeats};
 use crate::journal::{ChainHead, UnpricedRecord};
+use crate::ledger::approval::rule::Rule;
+use crate::ledger::approval::text::Target;
 use crate::ledger::calendar::{BatchDates, Calendar};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
@@ -104,6 +106,8 @@ pub struct LoadPlan {
     pub batch_ceilings: Ceilings,
     /// The documents of rows that the batch has already take the place of those that were checked before.
     pub new_documents: bool,
+    /// The rule of approval that is in force: the batch keeps it.
+    pub approval: Option<Rule>,
     /// When it may be posted; none: nothing is said of it.
     pub dates: BatchDates,
     /// Do everything, and commit nothing.
@@ -206,6 +210,14 @@ pub struct Home {
     pub accepts_reading: bool,
 }
 
+impl Home {
+    /// Returns what of it stands in a text that is signed.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        Target::of(&self.gateway, &self.account, &self.reading)
+    }
+}
+
 /// An order that a batch belongs to another account: the same one under another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountMove {
@@ -239,6 +251,8 @@ pub struct RunTerms {
     pub home: Home,
     /// What a person confirmed: no more than that is posted.
     pub confirmation: Confirmation,
+    /// The rule of approval of now; those of the loads hold beside it.
+    pub approval: Option<Rule>,
     /// Where posts go, to tell a person in a refusal. No query may be put off beyond this.
     pub longest_wait: Duration,
     /// How long after the restart an unknown payment is asked about first.
@@ -256,7 +270,12 @@ pub struct RunTerms {
 pub struct RunToken {
     pub(super) batch_id: i64,
     pub(super) epoch: i64,
+    /// By the confirmation of the run, and by the signatures.
     pub(super) confirmed: Bound,
+    /// By the signatures alone.
+    pub(super) approved: Bound,
+    /// The dates of the batch that they cover.
+    pub(super) dates: BatchDates,
 }
 
 /// What [`super::Journal::acquire`] found.
@@ -421,6 +440,8 @@ pub struct Due {
     pub document: bool,
     /// A ready payment of an open lane came after the confirmation of the run, and waits for one of its own.
     pub unconfirmed: bool,
+    /// A ready payment of an open lane is not covered by the signatures that it needs.
+    pub unapproved: bool,
     /// When the first of the ready payments may leave that wait for the time that their rows name, for the first date of the batch, or
     /// for their service to open.
     pub scheduled: Option<Timestamp>,

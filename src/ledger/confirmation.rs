@@ -28,6 +28,15 @@ impl Bound {
         bill: 0,
     };
 
+    /// Reaches as far as both do.
+    #[must_use]
+    pub fn least(self, other: Self) -> Self {
+        Self {
+            instruction: self.instruction.min(other.instruction),
+            bill: self.bill.min(other.bill),
+        }
+    }
+
     /// Returns whether a payment was among those that were shown, with its amount; `priced_by` is the bill that told it.
     #[must_use]
     pub fn covers(&self, instruction: i64, priced_by: Option<i64>) -> bool {

@@ -12,6 +12,7 @@ pub use room::{Brings, Kept, has_room};
 pub use streak::{HeldFor, Streak};
 
 pub mod amendment;
+pub mod approval;
 pub mod calendar;
 pub mod codes;
 pub mod confirmation;
@@ -22,6 +23,7 @@ pub mod due;
 pub mod duplicate_check;
 pub mod failure;
 pub mod generations;
+pub mod heads;
 pub mod intact;
 pub mod likeness;
 pub mod limits;

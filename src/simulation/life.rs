@@ -46,6 +46,8 @@ struct Settings {
     /// The user name that is configured.
     user: &'static str,
     fuse: Option<Fuse>,
+    /// The gateway and everything around it is.
+    healthy: bool,
     settle_on: SettleOn,
     drain_after: Option<u64>,
     limits: Limits,
@@ -290,6 +292,7 @@ impl Scene {
             run,
             user,
             fuse,
+            healthy,
             settle_on: self.settle_on,
             drain_after,
             limits,
@@ -402,6 +405,7 @@ impl Scene {
             timeout: REQUEST_TIMEOUT,
             rate: rate as usize,
             shown,
+            approved: self.eyes.may_leave(),
         }
     }
 
@@ -453,6 +457,7 @@ impl Scene {
             self.world.lock().note(|| format!("{report:?}"));
         }
         let callbacks = limits.callbacks || listened;
+        self.sign(settings.healthy, settings.user).await;
         let shown = journal.shown(self.batch()).await?;
         let confirmation = Confirmation::of(shown.open(), shown.bound, Answer::Flag);
         let shown = self.generations().iter().map(|g| g.id).collect();
@@ -468,6 +473,7 @@ impl Scene {
             batch: self.batch(),
             home: Self::home(settings.user),
             confirmation,
+            approval: self.eyes.rule_of_run(),
             policy: policy(callbacks, settings.settle_on),
             limits: Limits {
                 callbacks,

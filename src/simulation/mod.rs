@@ -21,6 +21,7 @@ use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
 use operator::diary::Diary;
+use operator::eyes::Eyes;
 use operator::limits::Played;
 use operator::mended::Mended;
 use operator::scheduled::Times;
@@ -64,6 +65,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         times: Times::of(seed),
         diary: Diary::of(seed),
         limited: Played::of(seed),
+        eyes: Eyes::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::default(),

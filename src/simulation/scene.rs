@@ -15,6 +15,7 @@ use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
 use crate::simulation::operator::diary::Diary;
+use crate::simulation::operator::eyes::Eyes;
 use crate::simulation::operator::limits::Played;
 use crate::simulation::operator::mended::Mended;
 use crate::simulation::operator::scheduled::Times;
@@ -35,6 +36,7 @@ pub(super) struct Scene {
     pub(super) times: Times,
     pub(super) diary: Diary,
     pub(super) limited: Played,
+    pub(super) eyes: Eyes,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
@@ -155,6 +157,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         batch_ceilings: Default::default(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
+        approval: None,
         dry_run: false,
     }
 }

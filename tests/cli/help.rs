@@ -2,9 +2,10 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "check",
     "load",
+    "approve",
     "run",
     "status",
     "report",

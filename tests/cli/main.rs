@@ -5,6 +5,8 @@
 // A story or a table may be long.
 #![allow(clippy::too_many_lines)]
 
+mod approvals;
+mod approvals_later;
 mod bad_batches;
 mod bad_files;
 mod bad_journals;
@@ -20,6 +22,7 @@ mod doubled;
 mod formats;
 mod found;
 mod full_disk;
+mod heads;
 mod help;
 mod hints;
 mod kinds;

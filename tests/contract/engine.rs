@@ -209,6 +209,7 @@ fn start_with(
         batch: batch(),
         home: home(),
         confirmation: everything(),
+        approval: None,
         policy: Arc::new(quick()),
         limits,
         ceilings: None,

@@ -183,6 +183,7 @@ pub fn plan() -> LoadPlan {
         expect_total: None,
         batch_ceilings: Default::default(),
         new_documents: false,
+        approval: None,
         dry_run: false,
     }
 }
@@ -207,6 +208,7 @@ pub fn terms(secs: i64) -> RunTerms {
     RunTerms {
         home: home(),
         confirmation: everything(),
+        approval: None,
         longest_wait: Duration::from_secs(600),
         first_query_after: policy().first_query_after,
         calendar: Arc::default(),

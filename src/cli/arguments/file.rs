@@ -147,6 +147,12 @@ pub(in crate::cli) struct LoadOptions {
     pub lookup: bool,
     #[command(flatten)]
     pub dates: DatesArguments,
+    /// SSH key that signs the load, where [approval] asks for it: a file, or the public half of a key in the agent
+    #[arg(long, value_name = "FILE")]
+    pub sign_key: Option<PathBuf>,
+    /// Who signs, where the key is that of several names
+    #[arg(long = "as", value_name = "NAME")]
+    pub sign_as: Option<String>,
 }
 
 /// When a batch may be posted.

@@ -15,6 +15,7 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::limits;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
@@ -107,6 +108,11 @@ async fn examine(
     let record = journal_there(session);
     let rows = (journal.path(), &batch);
     limits::tell_ahead(session, &settings, rows, record.as_deref())?;
+    if let Some(rule) = settings.approval()?
+        && rule.needs(&summary.total().amounts, summary.unpriced)
+    {
+        session.note(&approvals::needed(rule.required));
+    }
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {
@@ -153,6 +159,7 @@ fn plan(
         // What is asked about stands in the scratch journal first.
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
+        approval: None,
         dates: crate::ledger::calendar::BatchDates::default(),
         // What limits would keep from leaving is looked for in the scratch journal.
         dry_run: !arguments.bills && settings.limits.is_none(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::approve::Desk;
 use super::bills::{self, Told};
 use super::networks;
 use super::recover;
@@ -106,6 +107,9 @@ pub(in crate::cli) async fn load(
         };
         tell_loaded(session, &journal, &loaded, &summary, &evidence).await?;
     }
+    let (key, sign_as) = (arguments.options.sign_key, arguments.options.sign_as);
+    let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
+    desk.sign_load(key, sign_as).await?;
     Ok(ExitStatus::Done)
 }
 
@@ -245,6 +249,7 @@ pub(in crate::cli) fn plan(
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dates: schedule::dates(&options.dates, settings)?,
+        approval: settings.approval()?,
         dry_run: false,
     })
 }

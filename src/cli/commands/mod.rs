@@ -1,6 +1,7 @@
 //! One file for every command but `run` and `pay`. Each reads its arguments, asks the journal or the gateway, and prints.
 
 pub(super) mod account;
+pub(super) mod approve;
 pub(super) mod backup;
 pub(super) mod bill;
 pub(super) mod bills;
@@ -36,4 +37,5 @@ pub(super) mod template;
 pub(super) mod token;
 pub(super) mod upload;
 pub(super) mod verify;
+mod verify_heads;
 pub(super) mod withdraw;

@@ -130,6 +130,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         batch_ceilings: Default::default(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
+        approval: None,
         dry_run: false,
     })
 }

@@ -28,6 +28,21 @@ pub(in crate::cli) struct PaidProbe {
     pub(in crate::cli) probed: Probed,
 }
 
+fn load_options(arguments: &ProbeArguments, batch: String) -> LoadOptions {
+    LoadOptions {
+        batch,
+        on_error: OnError::Refuse,
+        amend: false,
+        allow_repeats: arguments.allow_repeats.clone(),
+        allow_same_content: false,
+        presume_posted: false,
+        lookup: false,
+        dates: DatesArguments::default(),
+        sign_key: None,
+        sign_as: None,
+    }
+}
+
 /// Pays the one row of a file, and posts it once more.
 pub(in crate::cli) async fn pay_and_probe(
     session: &Session,
@@ -54,16 +69,7 @@ pub(in crate::cli) async fn pay_and_probe(
         expect_total: None,
         corrections: None,
     };
-    let load_options = LoadOptions {
-        batch: name(&file.file, sandbox)?,
-        on_error: OnError::Refuse,
-        amend: false,
-        allow_repeats: arguments.allow_repeats.clone(),
-        allow_same_content: false,
-        presume_posted: false,
-        lookup: false,
-        dates: DatesArguments::default(),
-    };
+    let load_options = load_options(arguments, name(&file.file, sandbox)?);
     let plan = load::plan(
         &file,
         &load_options,

@@ -10,11 +10,12 @@ use crate::cli::arguments::StatusArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::limits;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
-use crate::journal::{Reader, Standing, Waiting, WaitsFor, holder};
+use crate::journal::{Approvals, Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::schedule::Scheduled;
@@ -61,10 +62,49 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
     format!("posted a second time on purpose at {at} (probe --pay): {came}")
 }
 
+/// Returns where a batch stands with its signatures: by the rule of its loads, and by the one of now where that can be read.
+fn signatures(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    purpose: Purpose,
+) -> Result<Approvals, crate::journal::Error> {
+    let settings = session.settings(purpose == Purpose::Rehearsal, Vec::new());
+    let rule = settings.ok().and_then(|settings| settings.approval().ok());
+    reader.snapshot(batch)?.approvals(rule.flatten())
+}
+
+/// Says where a batch stands with its signatures.
+fn tell_signatures(session: &Session, reader: &Reader, batch: &BatchName, purpose: Purpose) {
+    match signatures(session, reader, batch, purpose) {
+        Ok(found) => approvals::lines(Commands { batch, purpose }, &found)
+            .iter()
+            .for_each(|text| output::line(text)),
+        // The rest is told all the same.
+        Err(error) => output::line(&format!("its signatures cannot be read: {error}")),
+    }
+}
+
+/// Returns the standing of a batch for programs, with its signatures where a rule asks for them.
+fn one_json(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    standing: &Standing,
+) -> Result<Value, Error> {
+    let mut value = whole(reader, batch, standing)?;
+    if let Ok(found) = signatures(session, reader, batch, standing.purpose)
+        && found.in_force
+    {
+        value["approval"] = approvals::to_json(&found);
+    }
+    Ok(value)
+}
+
 fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
-        output::json(&whole(reader, batch, &standing)?);
+        output::json(&one_json(session, reader, batch, &standing)?);
     } else {
         if standing.purpose == Purpose::Rehearsal {
             output::line(REHEARSAL);
@@ -117,6 +157,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
+        tell_signatures(session, reader, batch, standing.purpose);
         for lane in &standing.held {
             output::line(&format!(
                 "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::verify_heads;
 use crate::cli::Error;
 use crate::cli::arguments::VerifyArguments;
 use crate::cli::exit::ExitStatus;
@@ -19,10 +20,21 @@ pub(in crate::cli) fn verify(
     let earlier = arguments.head.as_deref();
     let earlier = earlier.map(|head| digest(head, &batch)).transpose()?;
     let reader = Reader::open(session.journal_path())?;
-    let proof = reader.snapshot(&batch)?.prove(earlier);
+    let mut proof = reader.snapshot(&batch)?.prove(earlier);
+    let handed_over = match &arguments.heads {
+        Some(path) => Some(verify_heads::compare(session, &reader, &batch, path)?),
+        None => None,
+    };
+    if let Some(Err(findings)) = &handed_over {
+        proof.findings_count += findings.len() as u64;
+        proof.findings.extend(findings.iter().cloned());
+    }
     if session.common.json {
         output::json(&to_json(&batch, &proof));
     } else {
+        if let Some(Ok(text)) = &handed_over {
+            output::line(text);
+        }
         print(&proof);
     }
     if proof.is_sound() {
@@ -81,6 +93,12 @@ fn print(proof: &Proof) {
             counted(proof.sealed, "evidence row")
         ));
     }
+    if proof.signatures > 0 {
+        output::line(&format!(
+            "{} verified again",
+            counted(proof.signatures, "signature")
+        ));
+    }
     if let Some(head) = &proof.head {
         output::line(&head_text(head));
     }
@@ -111,6 +129,7 @@ fn to_json(batch: &BatchName, proof: &Proof) -> serde_json::Value {
         "instructions": proof.instructions,
         "evidence": proof.head.as_ref().map(head_json),
         "evidence_hashed": proof.evidence,
+        "signatures": proof.signatures,
         "evidence_of_earlier_release": proof.sealed,
         "earlier_head_at": proof.earlier_head_at,
         "findings": proof.findings,

@@ -110,6 +110,16 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// The file of allowed signers is not usable.
+    #[error("allowed signers {}{}: {what}", path.display(), at(*line))]
+    Signers {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; 0: the file as a whole.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
     /// The password file is not there.
     #[error("Password file {} does not exist. Create it with mode 0600", quoted(&path.display().to_string()))]
     NoPasswordFile {
@@ -154,6 +164,13 @@ pub enum Error {
         /// The file, or where it was looked for.
         file: Result<PathBuf, Vec<PathBuf>>,
     },
+}
+
+fn at(line: usize) -> String {
+    match line {
+        0 => String::new(),
+        line => format!(":{line}"),
+    }
 }
 
 fn unread(source: &std::io::Error) -> String {
@@ -231,6 +248,11 @@ impl Error {
             Self::List { key, .. } => Some(format!(
                 "{key} names this list: one phone number or account a line, or sha256: and a digest; # begins a remark. Nothing was sent"
             )),
+            Self::Signers { .. } => Some(
+                "approval.allowed_signers names it; its format is ALLOWED SIGNERS in `man ssh-keygen`: on each line who signs, options if there \
+                 are any, and the public key. Nothing is loaded, approved or sent until it is right"
+                    .to_owned(),
+            ),
             Self::NotText { .. }
             | Self::Syntax { .. }
             | Self::Incomplete { .. }

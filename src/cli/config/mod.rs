@@ -4,12 +4,14 @@
 //! everything that is wrong is refused with its place and what would be right. Nothing here reads the process's own
 //! environment, so that every rule can be tested.
 
+mod approval;
 mod error;
 mod file;
 mod keys;
 mod limits;
 mod opening;
 mod profile;
+mod rule;
 mod service;
 mod settings;
 mod show;

@@ -16,6 +16,7 @@ use super::Profile;
 use super::Service;
 use super::ShownValue;
 use super::StatusClass;
+use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::keys::{self, Key};
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
@@ -76,6 +77,10 @@ pub struct Settings {
     pub post_codes: BTreeMap<i32, PostClass>,
     /// The accounts and columns of the books.
     pub accounting: Option<Chart>,
+    /// Which batches need signatures, and whose.
+    pub approval: Option<ApprovalSettings>,
+    /// Where the heads of the evidence go.
+    pub evidence: Option<EvidenceSettings>,
     /// How the wire differs from the interface document.
     pub dialect: DialectSettings,
     /// The gateway is the sandbox: no money moves.
@@ -188,6 +193,8 @@ impl Settings {
             status_codes: document.status_codes,
             post_codes: document.post_codes,
             accounting: document.accounting,
+            approval: document.approval,
+            evidence: document.evidence,
             dialect,
             is_rehearsal: sandbox_profile,
             origins: set

@@ -1,5 +1,6 @@
 //! What the configuration accepts, refuses, prefers and hides.
 
+mod approval;
 mod dialects;
 mod layouts;
 mod limits;

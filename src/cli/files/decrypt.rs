@@ -113,7 +113,7 @@ fn typed(program: &str, arguments: &[String]) -> String {
 }
 
 /// What became of a command.
-enum Outcome {
+pub(in crate::cli) enum Outcome {
     /// It has ended, and has written this; the other is what it has told.
     Ended(ExitStatus, Vec<u8>, Vec<u8>),
     TooLate,
@@ -121,7 +121,7 @@ enum Outcome {
 }
 
 /// A command that runs.
-struct Running {
+pub(in crate::cli) struct Running {
     child: Child,
     plain: Receiver<std::io::Result<Vec<u8>>>,
     told: Receiver<Vec<u8>>,
@@ -129,7 +129,7 @@ struct Running {
 }
 
 impl Running {
-    fn of(mut child: Child) -> std::io::Result<Self> {
+    pub(in crate::cli) fn of(mut child: Child) -> std::io::Result<Self> {
         let (plain_sender, plain) = channel();
         let (told_sender, told) = channel();
         let (ended_sender, ended) = channel();
@@ -170,7 +170,7 @@ impl Running {
     }
 
     /// Waits until it has ended and all that it has written is read, and ends it when that takes too long.
-    fn wait(mut self, within: Duration) -> std::io::Result<Outcome> {
+    pub(in crate::cli) fn wait(mut self, within: Duration) -> std::io::Result<Outcome> {
         let outcome = self.written(within);
         if !matches!(outcome, Ok(Written::All(..))) {
             // Those that it has started may hold its pipes: the threads that read them are not waited for.
@@ -228,7 +228,7 @@ fn end_of(mut pipe: impl Read) -> Vec<u8> {
 }
 
 /// Returns what a command has told, on one line.
-fn last_lines(told: &[u8]) -> String {
+pub(in crate::cli) fn last_lines(told: &[u8]) -> String {
     let text = String::from_utf8_lossy(told);
     let lines: Vec<&str> = text
         .lines()

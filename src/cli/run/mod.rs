@@ -7,6 +7,7 @@ mod account;
 mod callback_endpoint;
 mod confirm;
 mod fits;
+mod heads;
 mod job;
 mod moved;
 mod preflight;
@@ -29,6 +30,7 @@ use super::gateway;
 use super::session::{Commands, Session, batch_name, run_command};
 use super::signals;
 use crate::callback::{self, Addresses};
+use crate::cli::commands::approve::Desk;
 use crate::cli::commands::load;
 use crate::cli::commands::networks;
 use crate::cli::commands::recover;
@@ -39,13 +41,17 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress;
+use crate::cli::words::approvals;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
-use crate::journal::{Home, Journal, Proof, ReadBy, Reader, RunLock, Shown, Standing, Transition};
+use crate::journal::{
+    Approvals, DuplicateProbe, Home, Journal, Proof, ReadBy, Reader, RunLock, Shown, Standing,
+    Transition,
+};
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
@@ -171,6 +177,9 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         resume: "To resume: the same command again".to_owned(),
         probes: false,
     };
+    let desk = Desk::of(session, &settings, &journal, (&batch, purpose))?;
+    let (key, sign_as) = (arguments.load.sign_key, arguments.load.sign_as);
+    desk.sign_load(key, sign_as).await?;
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, Some(out)).await
 }
@@ -247,13 +256,16 @@ pub(in crate::cli) async fn carry_out(
     };
     let shown = journal.shown(batch.clone()).await?;
     refuse_other_purpose(batch, &shown.standing, options.sandbox)?;
+    let approvals = journal
+        .approvals(batch.clone(), settings.approval()?, None)
+        .await?;
     if !options.sandbox {
         orders
             .declared
             .check(journal, batch, &shown.standing)
             .await?;
         // It asks, and posts nothing: that takes nobody's yes.
-        if orders_lost.is_none() {
+        if orders_lost.is_none() && !approvals.covers_nothing() {
             let judged = confirm::refuse_unattended(&settings, batch, &shown, options.yes);
             if judged.is_err() {
                 // Whoever says yes next has seen them.
@@ -331,6 +343,42 @@ impl Job<'_> {
         )))
     }
 
+    fn commands(&self) -> Commands<'_> {
+        Commands {
+            batch: self.batch,
+            purpose: Purpose::of_command(self.options.sandbox),
+        }
+    }
+
+    /// Returns where the batch stands with its signatures, towards this gateway.
+    async fn approvals(&self, home: &Home) -> Result<Approvals, Error> {
+        let rule = self.settings.approval()?;
+        let target = Some(home.target());
+        let found = self.journal.approvals(self.batch.clone(), rule, target);
+        Ok(found.await?)
+    }
+
+    /// Says that not all of what is confirmed is posted.
+    fn note_unapproved(&self, approvals: &Approvals) {
+        if approvals.waits() {
+            let (why, _) = approvals::missing(self.commands(), approvals);
+            self.session
+                .note(&format!("note: a part of it is not posted: {why}"));
+        }
+    }
+
+    fn client(
+        &self,
+        duplicates: Option<&DuplicateProbe>,
+        pulse: &Arc<Pulse>,
+    ) -> Result<Arc<HttpGateway>, Error> {
+        let mut profile = gateway::profile(self.settings)?;
+        profile.duplicate_check_proven |= gateway::words_count(self.settings, duplicates);
+        let client = HttpGateway::new(profile)
+            .map_err(|error| Error::refused(format!("gateway: {error}")))?;
+        Ok(Arc::new(client.with_pulse(Arc::clone(pulse))))
+    }
+
     async fn run(self, sandbox: Option<&Sandbox>) -> Result<(Summary, Option<Probed>), Error> {
         let identity = sandbox.map(Sandbox::identity);
         let home = Home {
@@ -345,13 +393,7 @@ impl Job<'_> {
         }
         let duplicates = self.journal.duplicate_probe(home.clone()).await?;
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
-        let mut profile = gateway::profile(self.settings)?;
-        profile.duplicate_check_proven |= gateway::words_count(self.settings, duplicates.as_ref());
-        let client = Arc::new(
-            HttpGateway::new(profile)
-                .map_err(|error| Error::refused(format!("gateway: {error}")))?
-                .with_pulse(Arc::clone(&pulse)),
-        );
+        let client = self.client(duplicates.as_ref(), &pulse)?;
         match &self.orders.moved {
             Some((What::Account, reason)) => self.move_account(&client, &home, reason).await?,
             Some((What::Gateway, reason)) => self.move_gateway(&client, &home, reason).await?,
@@ -370,7 +412,12 @@ impl Job<'_> {
         declared
             .check(self.journal, self.batch, &shown.standing)
             .await?;
-        self.forecast(&*client, &shown.standing).await?;
+        let approvals = self.approvals(&home).await?;
+        // Nothing is posted that nobody has approved: what was posted is asked about, and that takes nobody's yes.
+        let posts_nothing = !self.orders_lost.is_none() || approvals.covers_nothing();
+        if !approvals.covers_nothing() {
+            self.forecast(&*client, &shown.standing).await?;
+        }
         let journal_recovers = self.journal.recovery().await?.is_some();
         if journal_recovers && let Some(first) = confirm::asked_first(self.settings, &shown) {
             self.session.note(&first);
@@ -379,9 +426,7 @@ impl Job<'_> {
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
-            None if !self.orders_lost.is_none() => {
-                Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag)
-            }
+            None if posts_nothing => Confirmation::of(shown.open(), Bound::NOTHING, Answer::Flag),
             None => {
                 if shown.open().count > 0 && !self.orders.probes {
                     let zone = self.settings.profile.time_zone.clone();
@@ -391,11 +436,12 @@ impl Job<'_> {
                 }
                 confirm::notes(self.session, self.journal, self.batch, &shown).await?;
                 self.tell_hours(&shown.standing);
+                self.note_unapproved(&approvals);
                 let yes = self.options.yes;
                 confirm::confirm(self.settings, self.batch, &shown, yes).await?
             }
         };
-        if self.orders_lost.is_none() {
+        if !posts_nothing {
             self.upload(&home).await?;
         }
         self.post(client, home, confirmation, door, pulse).await
@@ -494,6 +540,7 @@ impl Job<'_> {
             batch: self.batch.clone(),
             home: home.clone(),
             confirmation,
+            approval: self.settings.approval()?,
             limits: gateway::limits(self.settings, self.options, callbacks)?,
             policy,
             ceilings: self.ceilings.clone(),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::Error;
 use super::super::exit::ExitStatus;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
+use super::heads;
 use super::job::Outcome;
 use crate::cli::commands::bills::unpriced_text;
 use crate::cli::commands::recover;
@@ -15,6 +16,7 @@ use crate::cli::commands::verify;
 use crate::cli::files::failed_rows;
 use crate::cli::gateway;
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::hours::Unposted;
@@ -23,7 +25,7 @@ use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
 use crate::engine::Ending;
-use crate::journal::{Journal, LimitedRows, Reader, Standing, StandingRow};
+use crate::journal::{Approvals, Journal, LimitedRows, Reader, Standing, StandingRow};
 use crate::ledger::calendar::Calendar;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::payer::Lost;
@@ -45,6 +47,10 @@ pub(super) async fn conclude(
         None => None,
     };
     let standing = journal.standing(batch.clone()).await?;
+    // A rehearsal reaches nothing outside.
+    if standing.purpose != Purpose::Rehearsal {
+        heads::hand_over(session);
+    }
     if session.common.json {
         output::json(&status::to_json(batch, &standing));
     } else {
@@ -139,6 +145,8 @@ struct Examples {
     limited: Option<String>,
     /// How much is under way, in words, where that keeps more from leaving.
     exposed: Option<String>,
+    /// Where the batch stands with its signatures.
+    approvals: Approvals,
 }
 
 impl Examples {
@@ -195,6 +203,10 @@ impl Examples {
             limited: limits::limited_text(&limited_rows, &session.limits_zone(is_rehearsal)),
             limited_rows,
             exposed,
+            approvals: {
+                let rule = session.settings(is_rehearsal, Vec::new())?.approval()?;
+                snapshot.approvals(rule)?
+            },
             scheduled: {
                 let zone = session.zone(is_rehearsal);
                 let now = Timestamp::now();
@@ -535,6 +547,14 @@ fn why_open(
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
+        Ending::Unapproved => {
+            let commands = Commands {
+                batch,
+                purpose: standing.purpose,
+            };
+            let (why, next) = approvals::missing(commands, &examples.approvals);
+            (ExitStatus::Unfinished, why, next)
+        }
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),
         Ending::Limited => limited(&run, batch, examples),
         Ending::Exposed => exposed(&run, examples),

@@ -28,8 +28,9 @@ const FILE_OPTIONS: [&str; 3] = ["--service", "--layout", "--period"];
 const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];
 
 /// Commands that a text may name.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "account",
+    "approve",
     "backup",
     "bill",
     "cancel",

@@ -51,7 +51,7 @@ fn changed_text(row: &ChangedRow) -> String {
 }
 
 /// Returns a number less all but its last digits.
-fn masked(text: &str) -> String {
+pub(in crate::cli) fn masked(text: &str) -> String {
     const SHOWN: usize = 4;
     let hidden = text.chars().count().saturating_sub(SHOWN);
     let end: String = text.chars().skip(hidden).collect();

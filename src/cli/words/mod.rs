@@ -1,5 +1,6 @@
 //! What a person reads: states, refusals, hints and histories in words. Nothing here decides.
 
+pub(super) mod approvals;
 pub(super) mod corrected;
 pub(super) mod ended;
 pub(super) mod found;

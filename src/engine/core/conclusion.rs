@@ -71,6 +71,8 @@ impl Core {
             Some(Ending::Held)
         } else if self.due.document {
             Some(Ending::Documents)
+        } else if self.due.unapproved {
+            Some(Ending::Unapproved)
         } else if self.due.unconfirmed {
             Some(Ending::Unconfirmed)
         } else if self.due.exposed {

@@ -13,6 +13,8 @@ pub enum Ending {
     Documents,
     /// Payments came after the confirmation and wait for one of their own, and nothing else is left to do.
     Unconfirmed,
+    /// Payments wait for signatures, and nothing else is left to do.
+    Unapproved,
     /// As much is under way, in doubt or in conflict as may be at once, and none of it ends by itself.
     Exposed,
     /// Payments wait for a limit, and nothing else is left to do.

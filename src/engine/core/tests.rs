@@ -164,6 +164,7 @@ const NOTHING: Due = Due {
     ask: None,
     document: false,
     unconfirmed: false,
+    unapproved: false,
     scheduled: None,
     over: false,
     limited: None,

@@ -1,5 +1,6 @@
 //! The journal in SQLite: all SQL is in this folder.
 
+mod approval;
 mod backend;
 mod codec;
 mod evidence;

@@ -137,6 +137,7 @@ fn plan() -> LoadPlan {
         batch_ceilings: Default::default(),
         new_documents: false,
         dates: crate::ledger::calendar::BatchDates::default(),
+        approval: None,
         dry_run: false,
     }
 }

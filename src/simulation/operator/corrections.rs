@@ -69,6 +69,7 @@ impl Scene {
             amend: true,
             source: "failed.csv".into(),
             repeats: Some(self.again.terms()),
+            approval: self.eyes.rule(),
             ..plan(self.form(), now, false)
         };
         let journal = self.open(None, &CancellationToken::new());

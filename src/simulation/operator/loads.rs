@@ -168,6 +168,7 @@ impl Scene {
             batch,
             repeats: Some(terms.clone()),
             skip_bad_rows: skips,
+            approval: self.eyes.rule(),
             ..plan(self.form(), now, false)
         };
         let loaded = journal.load(plan, receiver).await?;

@@ -84,6 +84,7 @@ impl Scene {
         let now = self.world.lock().wall_now();
         let plan = LoadPlan {
             amend,
+            approval: self.eyes.rule(),
             ..plan(self.form(), now, presume_posted)
         };
         match journal.load(plan, receiver).await {

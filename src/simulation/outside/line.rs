@@ -36,6 +36,8 @@ pub(in crate::simulation) struct Line {
     pub rate: usize,
     /// What its run was confirmed for.
     pub shown: BTreeSet<PayerTransactionId>,
+    /// What people had approved when its run began; `None`: nothing is asked for.
+    pub approved: Option<BTreeSet<PayerTransactionId>>,
 }
 
 impl Line {
@@ -139,6 +141,11 @@ impl Gateway for Line {
                 shape.violation(format!(
                     "23: {id} leaves, and was not shown when its run was confirmed"
                 ));
+            }
+            let approved = self.approved.as_ref();
+            let unapproved = |id: &&_| approved.is_some_and(|approved| !approved.contains(id));
+            for id in ids.iter().filter(unapproved) {
+                shape.violation(format!("34: {id} leaves, and nobody has approved it"));
             }
             shape.depart(self.run, &packets, self.rate, &self.disk);
         }

@@ -95,6 +95,7 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
         ask: None,
         document: true,
         unconfirmed: false,
+        unapproved: false,
         scheduled: None,
         limited: None,
         exposed: false,

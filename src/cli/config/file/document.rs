@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
 use crate::cli::config::Origin;
+use crate::cli::config::approval::{ApprovalSettings, EvidenceSettings};
 use crate::cli::config::limits::LimitSettings;
 use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
@@ -26,6 +27,8 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) status_codes: BTreeMap<i32, StatusClass>,
     pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
     pub(in crate::cli::config) accounting: Option<Chart>,
+    pub(in crate::cli::config) approval: Option<ApprovalSettings>,
+    pub(in crate::cli::config) evidence: Option<EvidenceSettings>,
     pub(in crate::cli::config) files: FileSettings,
     pub(in crate::cli::config) limits: LimitSettings,
     /// The services that have ceilings of their own, and where that stands.

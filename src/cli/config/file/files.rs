@@ -58,7 +58,7 @@ pub(in crate::cli::config) fn read(
     Ok(())
 }
 
-fn command(
+pub(super) fn command(
     source: &Source<'_>,
     name: &str,
     value: &Spanned<DeValue<'_>>,

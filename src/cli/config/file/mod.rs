@@ -1,6 +1,7 @@
 //! The configuration file: found, read with the place of everything in it, and laid under flags and environment. Each table of it is read by a file of its own.
 
 pub(super) mod accounting;
+pub(super) mod approval;
 pub(super) mod classes;
 pub(super) mod codes;
 pub(super) mod columns;
@@ -8,6 +9,7 @@ pub(super) mod custody;
 pub(super) mod dialect;
 pub(super) mod document;
 pub(super) mod entry;
+pub(super) mod evidence;
 pub(super) mod files;
 pub(super) mod layers;
 pub(super) mod layouts;

@@ -1,11 +1,13 @@
 //! The file's content, checked against the table of keys.
 
 use super::accounting;
+use super::approval;
 use super::codes;
 use super::columns;
 use super::dialect;
 use super::document::Document;
 use super::entry::{Entry, entry, in_order, subtable, unknown};
+use super::evidence;
 use super::files;
 use super::layouts;
 use super::limits;
@@ -35,6 +37,8 @@ const TABLES: &[&str] = &[
     "status_codes",
     "post_codes",
     "accounting",
+    "approval",
+    "evidence",
 ];
 
 impl Document {
@@ -79,6 +83,8 @@ impl Document {
                     let table = subtable(source, name, value)?;
                     document.statements = statements::read(source, table)?;
                 }
+                "evidence" => evidence::read(source, directory, value, &mut document)?,
+                "approval" => approval::read(source, directory, value, &mut document)?,
                 "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {
                     codes::read(source, name, subtable(source, name, value)?, &mut document)?;

@@ -142,6 +142,17 @@ pub(in crate::journal::sqlite) const SCHEDULED: i64 = 180;
 /// What the gateway made of it.
 pub(in crate::journal::sqlite) const PROBE_ANSWERED: i64 = 131;
 
+/// The rule of approval that a load was made under; the detail has all of it.
+pub(in crate::journal::sqlite) const RULE_PINNED: i64 = 140;
+
+/// Somebody signed to have loaded the batch; the detail has the text and the signature.
+pub(in crate::journal::sqlite) const LOAD_SIGNED: i64 = 141;
+
+/// Somebody approved the batch; the detail has the text and the signature.
+pub(in crate::journal::sqlite) const APPROVED: i64 = 142;
+
+/// The kinds that are about approval.
+const ABOUT_APPROVAL: std::ops::RangeInclusive<i64> = 140..=159;
 /// The limits that a run came with; the detail names them.
 pub(in crate::journal::sqlite) const LIMITS_TAKEN: i64 = 160;
 
@@ -195,7 +206,11 @@ pub(in crate::journal::sqlite) fn fact_of(
         NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
             RecordedEvent::Note
         }
-        number if ABOUT_RUNS.contains(&number) || ABOUT_LIMITS.contains(&number) => {
+        number
+            if ABOUT_RUNS.contains(&number)
+                || ABOUT_APPROVAL.contains(&number)
+                || ABOUT_LIMITS.contains(&number) =>
+        {
             RecordedEvent::Note
         }
         RELEASED => RecordedEvent::Released,
@@ -241,7 +256,11 @@ pub(in crate::journal::sqlite) fn event_of(
         SHOWN_PAID => Event::ShownPaid,
         STATEMENT_FINDING | RECONCILED => return Ok(None),
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
-        number if ABOUT_RUNS.contains(&number) || ABOUT_LIMITS.contains(&number) => {
+        number
+            if ABOUT_RUNS.contains(&number)
+                || ABOUT_APPROVAL.contains(&number)
+                || ABOUT_LIMITS.contains(&number) =>
+        {
             return Ok(None);
         }
         OTHER_REPLY => Event::Lost,
@@ -294,6 +313,9 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         CONFIRMED => "confirmed for a run",
         LIMITS_TAKEN => "limits of a run",
         LANE_STOPPED => "service stopped: too many of its payments failed",
+        RULE_PINNED => "loaded under a rule of approval",
+        LOAD_SIGNED => "signed by whoever loaded it",
+        APPROVED => "approved",
         ACCOUNT_MOVED => "moved to another account by order",
         OTHER_REPLY => "reply about another payment",
         OTHER_ANSWER => "status reply about another payment",

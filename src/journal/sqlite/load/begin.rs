@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use super::job::Load;
 use crate::journal::Error;
+use crate::journal::sqlite::approval::verbs::pin_rule;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
 use crate::journal::sqlite::codec::values::{UNPRICED, corrupt, state_number};
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -58,6 +59,7 @@ impl Load<'_> {
             self.presume_posted()?;
         }
         let (batch_id, now) = (self.batch_id, self.plan.now);
+        pin_rule(self.c, batch_id, self.plan.approval.as_ref(), now)?;
         self.c
             .acted(batch_id, now, "load", self.plan.source.as_str().into())?;
         match self.existed || self.plan.dates == BatchDates::default() {

@@ -12,7 +12,7 @@ use crate::domain::{
     BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Timestamp,
 };
 use crate::journal::sqlite::codec::catalog::id_of;
-use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::{known_batch, name};
 use crate::journal::sqlite::codec::events::{
     DOCUMENT_CHECKED, REPLACED, STOOD, SUPERSEDED, event_name, event_of, fact_of,
 };
@@ -35,7 +35,9 @@ use crate::journal::{
     BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, PaymentRecord, Standing,
     UnpricedRecord, WaitsFor,
 };
+use crate::ledger::heads::BatchHead;
 use crate::ledger::names::PaymentName;
+use crate::ledger::recovery::JournalId;
 use crate::lifecycle::{Event, RecordedEvent, State};
 
 impl Reader {
@@ -68,6 +70,25 @@ impl Reader {
             batches.push(BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?);
         }
         Ok(batches)
+    }
+
+    /// Returns what the journal calls itself, and how far the evidence of every batch reaches.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn heads(&self) -> Result<(JournalId, Vec<BatchHead>), Error> {
+        let mut statement = self.connection.prepare(
+            "select name, length, head from chain join batch using (batch_id) order by batch_id",
+        )?;
+        let heads = statement.query_map([], |row| {
+            Ok(BatchHead {
+                batch: row.get(0)?,
+                rows: row.get::<_, i64>(1)?.unsigned_abs(),
+                head: row.get(2)?,
+            })
+        })?;
+        let heads = heads.collect::<Result<_, _>>()?;
+        Ok((name(&self.connection)?, heads))
     }
 
     /// Begins to read one batch as it is now: what is written meanwhile stays out.

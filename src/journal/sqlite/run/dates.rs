@@ -66,12 +66,21 @@ pub(in crate::journal::sqlite) fn dates(
     c: &Connection,
     batch_id: i64,
 ) -> Result<BatchDates, Error> {
+    dates_before(c, batch_id, i64::MAX)
+}
+
+/// Returns the dates that a batch had before a row of evidence.
+pub(in crate::journal::sqlite) fn dates_before(
+    c: &Connection,
+    batch_id: i64,
+    before: i64,
+) -> Result<BatchDates, Error> {
     let detail: Option<String> = c
         .prepare_cached(
-            "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1
+            "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1 and evidence_id < ?2
              order by evidence_id desc limit 1",
         )?
-        .query_row([batch_id], |row| row.get(0))
+        .query_row([batch_id, before], |row| row.get(0))
         .optional()?;
     let Some(detail) = detail else {
         return Ok(BatchDates::default());

@@ -13,6 +13,7 @@ use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use crate::domain::{BatchName, ResponseDetails, ServiceCode, Timestamp};
+use crate::journal::sqlite::approval::standing::approvals;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{
@@ -60,6 +61,7 @@ pub(in crate::journal::sqlite) fn acquire(
         bound: held_back(terms.confirmation.bound, lost),
         ..terms.confirmation.clone()
     };
+    let approved = approved(c, batch_id, terms)?;
     c.execute(
         "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
         [],
@@ -67,7 +69,9 @@ pub(in crate::journal::sqlite) fn acquire(
     let token = RunToken {
         batch_id,
         epoch: epoch(c)?,
-        confirmed: confirmation.bound,
+        confirmed: confirmation.bound.least(approved),
+        approved,
+        dates: dates(c, batch_id)?,
     };
     c.mark_epoch(token.epoch);
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
@@ -105,6 +109,22 @@ pub(in crate::journal::sqlite) fn acquire(
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
+}
+
+/// Returns how far the signatures of a batch reach; over everything where no rule asks for any.
+fn approved(c: &WriteSession, batch_id: i64, terms: &RunTerms) -> Result<Bound, Error> {
+    #[cfg(test)]
+    if crate::seeded_bugs::SeededBug::ApprovalUnbounded.is_active() {
+        return Ok(Bound::EVERYTHING);
+    }
+    c.flush()?;
+    let found = approvals(
+        c,
+        batch_id,
+        terms.approval.clone(),
+        Some(&terms.home.target()),
+    )?;
+    Ok(found.bound.unwrap_or(Bound::EVERYTHING))
 }
 
 /// Returns whether a run has anything to do: one that finds all ended leaves no trace, so that its report is the same again.
@@ -218,6 +238,7 @@ pub(in crate::journal::sqlite) fn claim(
     let mut claims = Vec::with_capacity(limit);
     let mut halt = None;
     let mut lanes = open_lanes(c, token.batch_id, now)?;
+    lanes.retain(|lane| is_signed(token, lane.dates));
     lanes.retain(|lane| matches!(lane.gate, Gate::Open(_)));
     for (index, OpenLane { id: lane, gate, .. }) in lanes.iter().enumerate() {
         // Every lane gets its share of the block; what one leaves, the next may take.
@@ -429,11 +450,15 @@ pub(in crate::journal::sqlite) fn due(
     bring_back(c, token.batch_id, now)?;
     let mut waiting = c.prepare_cached(&waiting_in_lane())?;
     let Bound { instruction, bill } = token.confirmed;
-    let (mut post, mut document, mut unconfirmed) = (None, false, false);
+    let (mut post, mut document, mut unconfirmed, mut unapproved) = (None, false, false, false);
     let (mut scheduled, mut over) = (None, false);
     let (mut limited, mut exposed) = (None, false);
     for open in open_lanes(c, token.batch_id, now)? {
         let lane = open.id;
+        if !is_signed(token, open.dates) {
+            unapproved = true;
+            continue;
+        }
         match open.gate {
             Gate::Open(_) => {}
             Gate::Shut(at) => {
@@ -471,7 +496,9 @@ pub(in crate::journal::sqlite) fn due(
             let (for_document, for_word): (bool, bool) =
                 waiting.query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
             document |= for_document;
-            unconfirmed |= for_word || has_fresh(c, token.batch_id, lane, i64::MAX)?;
+            let beyond = has_fresh(c, token.batch_id, lane, i64::MAX)?;
+            unconfirmed |= for_word || beyond;
+            unapproved |= (for_word || beyond) && waits_for_signatures(c, token, lane)?;
         }
         post = [post, found].into_iter().flatten().min();
     }
@@ -493,11 +520,33 @@ pub(in crate::journal::sqlite) fn due(
         ask: stamp(ask),
         document,
         unconfirmed,
+        unapproved,
         scheduled: stamp(scheduled),
         over,
         limited: stamp(limited),
         exposed,
     })
+}
+
+/// Returns whether the dates of the batch are those that its signatures cover, where it needs any: who changes them beside a run
+/// has not approved them.
+fn is_signed(token: RunToken, dates: BatchDates) -> bool {
+    token.approved == Bound::EVERYTHING || token.dates == dates
+}
+
+/// Returns whether a payment of a lane, of which nothing may be posted, is beyond what was signed for.
+fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: i64) -> Result<bool, Error> {
+    let Bound { instruction, bill } = token.approved;
+    if token.approved == Bound::EVERYTHING {
+        return Ok(false);
+    }
+    let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+    let begun: bool = c
+        .prepare_cached(&waiting_in_lane())?
+        .query_row(wanted, |row| row.get(1))?;
+    Ok(begun
+        || !has_fresh(c, token.batch_id, lane, instruction)?
+            && has_fresh(c, token.batch_id, lane, i64::MAX)?)
 }
 
 /// Returns the key of the callback addresses.

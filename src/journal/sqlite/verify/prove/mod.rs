@@ -35,6 +35,7 @@ impl Snapshot<'_> {
         prover.attempt("the schema", Verifier::schema);
         prover.attempt("the policies", Verifier::read_policies);
         prover.attempt("the chain of evidence", |prover| prover.walk(earlier));
+        prover.attempt("the signatures", Verifier::signatures);
         prover.attempt("the recoveries", Verifier::recoveries);
         prover.attempt("the payments", Verifier::lives);
         prover.attempt("the tallies", Verifier::compare_tallies);
@@ -68,6 +69,7 @@ impl Snapshot<'_> {
                 evidence: 0,
                 instructions: 0,
                 sealed: 0,
+                signatures: 0,
                 head: None,
                 earlier_head_at: None,
                 findings: Vec::new(),

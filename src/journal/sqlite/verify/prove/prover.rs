@@ -2,6 +2,7 @@
 
 use crate::domain::{BatchName, IdentifierScheme};
 use crate::journal::proof::FINDINGS_SHOWN;
+use crate::journal::sqlite::approval::proven::verify_signatures;
 use crate::journal::sqlite::codec::catalog::scheme_of;
 use crate::journal::sqlite::evidence::encoding::Terms;
 use crate::journal::sqlite::schema::open;
@@ -101,6 +102,14 @@ impl Verifier<'_> {
                 None => self.find(format!("policy {policy_id} is none")),
             }
         }
+        Ok(())
+    }
+
+    /// Who signed for the batch.
+    pub(super) fn signatures(&mut self) -> Result<(), Error> {
+        let (count, findings) = verify_signatures(self.c, self.batch_id)?;
+        self.proof.signatures = count;
+        findings.into_iter().for_each(|what| self.find(what));
         Ok(())
     }
 

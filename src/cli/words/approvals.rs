@@ -1,0 +1,178 @@
+//! Signatures, in words: who has signed, what is missing, and what to type.
+
+use crate::cli::session::{Commands, sandbox_flag};
+use crate::journal::{Approvals, NotSigned};
+use crate::ledger::Purpose;
+
+/// Says what a batch waits for that needs signatures, and what to do.
+pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
+    let Commands { batch, purpose } = commands;
+    let sandbox = sandbox_flag(purpose);
+    if approvals.unsigned {
+        return (
+            format!(
+                "batch {batch} waits for signatures: nobody has signed to have loaded {}{}",
+                match approvals.loaded_by.is_empty() {
+                    true => "it",
+                    false => "what was loaded last",
+                },
+                so_far(approvals)
+            ),
+            format!(
+                "whoever loaded it: disburse approve {batch} --as-loader{sandbox}; then {} approve{} it: disburse approve {batch}{sandbox}",
+                others(approvals.required),
+                if approvals.required == 1 { "s" } else { "" }
+            ),
+        );
+    }
+    let have = approvals.approved_by.len();
+    let need = usize::from(approvals.required);
+    let later = match approvals.approved_before.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; {} approved what was there before, and rows, retries or amounts came later",
+            approvals.approved_before.join(", ")
+        ),
+    };
+    (
+        format!(
+            "batch {batch} waits for approval: {have} of {need} {}{later}{}",
+            match need {
+                1 => "signature",
+                _ => "signatures",
+            },
+            so_far(approvals)
+        ),
+        format!(
+            "{} look{} at it and sign{}: disburse approve {batch}{sandbox}; then: {}",
+            others(approvals.required),
+            if need == 1 { "s" } else { "" },
+            if need == 1 { "s" } else { "" },
+            commands.run()
+        ),
+    )
+}
+
+/// Says that a batch like this one would need signatures.
+pub(in crate::cli) fn needed(required: u8) -> String {
+    format!(
+        "a batch of this total waits for approval once it is loaded: {} sign{} for it (disburse approve)",
+        others(required),
+        if required == 1 { "s" } else { "" }
+    )
+}
+
+fn others(required: u8) -> &'static str {
+    match required {
+        1 => "somebody else than the loader",
+        _ => "two people who are neither the loader nor one another",
+    }
+}
+
+/// Says who has signed so far.
+fn so_far(approvals: &Approvals) -> String {
+    let mut parts = Vec::new();
+    if !approvals.loaded_by.is_empty() {
+        parts.push(format!("loaded by {}", approvals.loaded_by.join(", ")));
+    }
+    if !approvals.approved_by.is_empty() {
+        parts.push(format!("approved by {}", approvals.approved_by.join(", ")));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join("; ")),
+    }
+}
+
+/// Tells a program where a batch stands with its signatures.
+pub(in crate::cli) fn to_json(approvals: &Approvals) -> serde_json::Value {
+    serde_json::json!({
+        "needed": approvals.needed,
+        "required": approvals.required,
+        "loaded_by": approvals.loaded_by,
+        "approved_by": approvals.approved_by,
+        "approved_before": approvals.approved_before,
+        "waits": approvals.waits(),
+        "unfit": approvals.unfit,
+    })
+}
+
+/// Says where a batch stands with its signatures, for a list; nothing where no rule is in force.
+pub(in crate::cli) fn lines(commands: Commands<'_>, approvals: &Approvals) -> Vec<String> {
+    if !approvals.in_force {
+        return Vec::new();
+    }
+    if !approvals.needed {
+        return vec!["it comes to no more than may be paid without approval".to_owned()];
+    }
+    let mut lines = match approvals.whole {
+        true => vec![format!("signed{}", so_far(approvals))],
+        false => {
+            let (why, next) = missing(commands, approvals);
+            vec![why, next]
+        }
+    };
+    lines.extend(approvals.unfit.iter().cloned());
+    lines
+}
+
+/// Says why a signature is not taken, and what to do.
+pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (String, String) {
+    let Commands { batch, purpose } = commands;
+    let sandbox = sandbox_flag(purpose);
+    let print = format!("disburse approve {batch}{sandbox} --print");
+    match why {
+        NotSigned::NoRule => (
+            format!("nothing asks for signatures of batch {batch}: no [approval] was configured when it was loaded, and none is now"),
+            "run it as it is, or add [approval] to the configuration first".to_owned(),
+        ),
+        NotSigned::NoText => (
+            "the text is not one that `disburse approve --print` wrote".to_owned(),
+            format!("write it anew, sign it as it is, and give both: {print} > TEXT"),
+        ),
+        NotSigned::Differs { is, should_be } => (
+            format!("the text is not what the journal says of batch {batch} now: it has \"{is}\", and should have \"{should_be}\""),
+            format!("look at what has changed, then sign the new text: {print}"),
+        ),
+        NotSigned::Ssh(error) => (
+            format!("{error}"),
+            format!("sign the text as it was printed, to the last byte: ssh-keygen -Y sign -n disburse -f KEY TEXT; the text: {print}"),
+        ),
+        NotSigned::Unfit(why) => (
+            why.clone(),
+            "approval.allowed_signers says who signs with which key, and from when to when; for this batch, as it was when it was loaded, too"
+                .to_owned(),
+        ),
+        NotSigned::Loader(by) => (
+            format!("{by}, or the same key, signed to have loaded rows of batch {batch}: whoever loads does not approve"),
+            format!("let somebody else sign: disburse approve {batch}{sandbox}"),
+        ),
+        NotSigned::AmountsPending(rows) => (
+            format!("{rows} rows of batch {batch} have no amount yet: nobody can say what would be paid"),
+            format!("ask for the bills first, with the file that it was loaded from: disburse load FILE --batch {batch} --bills{sandbox}"),
+        ),
+        NotSigned::Unloaded => (
+            format!("nobody has signed to have loaded all of batch {batch}"),
+            format!("whoever loaded it signs first: disburse approve {batch} --as-loader{sandbox}"),
+        ),
+        NotSigned::Time(at) => (
+            format!("the text says that it was signed at {at}, which is still to come"),
+            "set the clock of the machine where it was written".to_owned(),
+        ),
+        NotSigned::TooMany => (
+            format!("batch {batch} has as many signatures as are kept of one"),
+            "nothing more can be signed for it; see disburse status".to_owned(),
+        ),
+    }
+}
+
+/// What is never signed, in the words of a refusal.
+pub(in crate::cli) const NOTHING: &str = "nothing was signed, and nothing was sent";
+
+/// Returns what a rehearsal is called in a question.
+pub(in crate::cli) fn rehearsed(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Rehearsal => " (a rehearsal)",
+        Purpose::Gateway | Purpose::Unknown => "",
+    }
+}

@@ -1,0 +1,130 @@
+//! Signatures beside a batch: what the verbs about them take and give.
+
+use crate::domain::{Money, Timestamp};
+use crate::ledger::approval::rule::Rule;
+use crate::ledger::approval::ssh;
+use crate::ledger::approval::text::{Role, Target};
+use crate::ledger::confirmation::Bound;
+
+/// Where a batch stands with its signatures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Approvals {
+    /// A rule is in force.
+    pub in_force: bool,
+    /// The batch needs approval by it.
+    pub needed: bool,
+    /// So many people approve.
+    pub required: u8,
+    /// Who signed to have loaded what is there, as far as that counts.
+    pub loaded_by: Vec<String>,
+    /// Rows that nobody signed to have loaded are there.
+    pub unsigned: bool,
+    /// Whose approval counts for everything that is there.
+    pub approved_by: Vec<String>,
+    /// Whose approval counts for a part of it: something came later.
+    pub approved_before: Vec<String>,
+    /// Signatures that do not count, each with the reason.
+    pub unfit: Vec<String>,
+    /// How far the batch may be posted.
+    pub bound: Option<Bound>,
+    /// Everything that is there may be posted.
+    pub whole: bool,
+}
+
+impl Approvals {
+    /// Returns whether something of the batch waits for signatures.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.needed && !self.whole
+    }
+
+    /// Returns whether nothing of the batch may be posted.
+    #[must_use]
+    pub fn covers_nothing(&self) -> bool {
+        self.needed && self.bound.is_none_or(|bound| bound.instruction == 0)
+    }
+}
+
+/// A signature that is to be recorded.
+#[derive(Clone, Debug)]
+pub struct ToSign {
+    /// The text, as it was signed.
+    pub text: String,
+    /// The signature over it, in its armour.
+    pub signature: String,
+    /// The rule of now.
+    pub rule: Option<Rule>,
+    /// Where the batch goes by the configuration; `None`: nothing is approved.
+    pub target: Option<Target>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// A signature that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// What it says.
+    pub role: Role,
+    /// Who signed.
+    pub by: String,
+    /// The key.
+    pub fingerprint: String,
+    /// It had been recorded before.
+    pub before: bool,
+}
+
+/// Why a signature was not recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotSigned {
+    /// No rule asks for it.
+    NoRule,
+    /// It is not a text of this program.
+    NoText,
+    /// The journal says something else.
+    Differs {
+        /// The line of the text.
+        is: String,
+        /// What it should be.
+        should_be: String,
+    },
+    /// The signature is none, or not over the text.
+    Ssh(ssh::Error),
+    /// The key may not sign for that person.
+    Unfit(String),
+    /// Whoever loaded it signs to approve it.
+    Loader(String),
+    /// Rows have no amount yet.
+    AmountsPending(u64),
+    /// Nobody has signed to have loaded some of the rows.
+    Unloaded,
+    /// It says that it was signed at a time to come, or before the newest load.
+    Time(Timestamp),
+    /// There are as many signatures as are kept of one batch.
+    TooMany,
+}
+
+/// What somebody looks at before they sign.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The largest payments that are still to be posted, of each currency.
+    pub largest: Vec<LargePayment>,
+    /// How many different recipients these payments have.
+    pub recipients: u64,
+    /// How many of them nobody has paid from this journal before.
+    pub never_paid: u64,
+}
+
+/// One of the largest payments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargePayment {
+    /// Line of the file.
+    pub line: u64,
+    /// Its reference; empty: it has none.
+    pub reference: String,
+    /// Number or account of the recipient.
+    pub recipient: String,
+    /// The service.
+    pub service: String,
+    /// Its amount.
+    pub money: Money,
+}

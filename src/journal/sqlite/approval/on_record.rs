@@ -1,0 +1,248 @@
+//! The rules and the signatures that the chain of a batch has, and what each of them is worth.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::figures::Figured;
+use crate::domain::{Currency, Timestamp};
+use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::purpose;
+use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, RULE_PINNED};
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::run::dates::{dates, dates_before};
+use crate::ledger::approval::judge::Hand;
+use crate::ledger::approval::rule::{InForce, Rule};
+use crate::ledger::approval::signers::Signers;
+use crate::ledger::approval::ssh::Signature;
+use crate::ledger::approval::text::{Act, Claimed, Role, Statement, Target, difference};
+
+/// A rule, as it stands on the chain.
+pub(in crate::journal::sqlite) fn rule_detail(rule: &Rule) -> String {
+    let above: serde_json::Map<String, Value> = rule
+        .above
+        .iter()
+        .map(|(currency, minor)| (currency.code().to_owned(), (*minor).into()))
+        .collect();
+    json!({"required": rule.required, "above": above, "signers": rule.signers.text()}).to_string()
+}
+
+fn rule_of(detail: &str) -> Result<Rule, Error> {
+    let wrong = || corrupt("a rule of approval that cannot be read");
+    let detail: Value = serde_json::from_str(detail).map_err(|_| wrong())?;
+    let required = detail["required"]
+        .as_u64()
+        .and_then(|it| u8::try_from(it).ok());
+    let above = detail["above"].as_object().ok_or_else(wrong)?;
+    let signers = detail["signers"].as_str().ok_or_else(wrong)?;
+    Ok(Rule {
+        required: required.ok_or_else(wrong)?,
+        above: above
+            .iter()
+            .map(|(code, minor)| Some((Currency::from_code(code)?, minor.as_i64()?)))
+            .collect::<Option<_>>()
+            .ok_or_else(wrong)?,
+        signers: Signers::parse(signers).map_err(|_| wrong())?,
+    })
+}
+
+/// The kinds of evidence that are about signatures, of a batch, oldest first.
+const ABOUT_APPROVAL: &str =
+    "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
+     where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
+
+type Recorded = (i64, Timestamp, String);
+
+fn recorded(c: &Connection, batch_id: i64, kind: i64) -> Result<Vec<Recorded>, Error> {
+    let mut statement = c.prepare_cached(ABOUT_APPROVAL)?;
+    let rows = statement.query_map([batch_id, kind], |row| {
+        Ok((
+            row.get(0)?,
+            Timestamp::from_millis(row.get(1)?),
+            row.get(2)?,
+        ))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The rules of the loads of a batch, as they stand on the chain.
+pub(in crate::journal::sqlite) struct Pinned(Vec<Recorded>);
+
+impl Pinned {
+    pub(in crate::journal::sqlite) fn read(c: &Connection, batch_id: i64) -> Result<Self, Error> {
+        Ok(Self(recorded(c, batch_id, RULE_PINNED)?))
+    }
+
+    /// Returns whether the newest of them is this one.
+    pub(in crate::journal::sqlite) fn ends_with(&self, detail: &str) -> bool {
+        self.0.last().is_some_and(|(_, _, last)| last == detail)
+    }
+
+    /// Returns them with the one of now.
+    pub(in crate::journal::sqlite) fn in_force(
+        &self,
+        configured: Option<Rule>,
+    ) -> Result<InForce, Error> {
+        let rules = self.0.iter().map(|(_, _, detail)| rule_of(detail));
+        Ok(InForce::of(rules.collect::<Result<_, _>>()?, configured))
+    }
+
+    /// Returns those that stood there before a row of evidence.
+    pub(in crate::journal::sqlite) fn before(&self, evidence_id: i64) -> Self {
+        let earlier = self.0.iter().filter(|(id, ..)| *id < evidence_id);
+        Self(earlier.cloned().collect())
+    }
+
+    /// Over those that stood there before a row of evidence.
+    fn digest(&self, before: i64) -> Option<[u8; 32]> {
+        let mut hash = Sha256::new();
+        let mut some = false;
+        for (_, _, detail) in self.0.iter().filter(|(id, ..)| *id < before) {
+            hash.update(Sha256::digest(detail.as_bytes()));
+            some = true;
+        }
+        some.then(|| hash.finalize().into())
+    }
+}
+
+/// A signature on the chain.
+pub(in crate::journal::sqlite) struct OnRecord {
+    pub(in crate::journal::sqlite) evidence_id: i64,
+    pub(in crate::journal::sqlite) at: Timestamp,
+    pub(in crate::journal::sqlite) text: String,
+    pub(in crate::journal::sqlite) armour: String,
+    pub(in crate::journal::sqlite) claimed: Claimed,
+    pub(in crate::journal::sqlite) hand: Hand,
+}
+
+/// Reads the signatures of a batch, those of its loaders first.
+pub(in crate::journal::sqlite) fn signatures(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<Vec<OnRecord>, Error> {
+    let mut found = Vec::new();
+    for kind in [LOAD_SIGNED, APPROVED] {
+        for (evidence_id, at, detail) in recorded(c, batch_id, kind)? {
+            let wrong = || {
+                corrupt(format!(
+                    "a signature that cannot be read (evidence {evidence_id})"
+                ))
+            };
+            let detail: Value = serde_json::from_str(&detail).map_err(|_| wrong())?;
+            let text = detail["text"].as_str().ok_or_else(wrong)?;
+            let armour = detail["signature"].as_str().ok_or_else(wrong)?;
+            let claimed = Claimed::read(text).ok_or_else(wrong)?;
+            let signature = Signature::parse(armour).map_err(|_| wrong())?;
+            if kind != kind_of(claimed.role) {
+                return Err(wrong());
+            }
+            found.push(OnRecord {
+                evidence_id,
+                at,
+                hand: Hand {
+                    by: claimed.by.clone(),
+                    key: signature.key().clone(),
+                },
+                text: text.to_owned(),
+                armour: armour.to_owned(),
+                claimed,
+            });
+        }
+    }
+    Ok(found)
+}
+
+pub(in crate::journal::sqlite) fn kind_of(role: Role) -> i64 {
+    match role {
+        Role::Loads => LOAD_SIGNED,
+        Role::Approves => APPROVED,
+    }
+}
+
+/// Makes a text anew, as the journal has it before a row of evidence; `i64::MAX`: now.
+pub(in crate::journal::sqlite) fn statement_of(
+    figured: &Figured<'_>,
+    (pinned, signatures): (&Pinned, &[OnRecord]),
+    (claimed, target): (&Claimed, Option<&Target>),
+    before: i64,
+) -> Result<Statement, Error> {
+    let (c, batch_id) = (figured.c, figured.batch_id);
+    let batch: String = c
+        .prepare_cached("select name from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    let mut loaded_by: Vec<String> = signatures
+        .iter()
+        .filter(|one| one.claimed.role == Role::Loads && one.evidence_id < before)
+        .map(|one| one.hand.by.clone())
+        .collect();
+    loaded_by.sort();
+    loaded_by.dedup();
+    Ok(Statement {
+        by: claimed.by.clone(),
+        act: match claimed.role {
+            Role::Loads => Act::Loads {
+                loads: claimed.loads,
+            },
+            Role::Approves => Act::Approves {
+                loaded_by,
+                // Before its first run, where nobody says otherwise, a batch goes where it was approved to go.
+                target: target
+                    .or(claimed.target.as_ref())
+                    .cloned()
+                    .unwrap_or_default(),
+            },
+        },
+        batch,
+        purpose: purpose(c, batch_id)?,
+        rule: pinned.digest(before),
+        figures: figured.up_to(claimed.bound)?,
+        dates: dates_before(c, batch_id, before)?,
+        journal: journal(c)?.unwrap_or_default(),
+        signed: claimed.signed,
+    })
+}
+
+/// Returns why a signature on the chain is worth nothing; `None`: it is valid.
+pub(in crate::journal::sqlite) fn unfit(
+    figured: &Figured<'_>,
+    (pinned, signatures, in_force): (&Pinned, &[OnRecord], &InForce),
+    target: Option<&Target>,
+    one: &OnRecord,
+) -> Result<Option<String>, Error> {
+    let OnRecord { claimed, hand, .. } = one;
+    if let Err(why) = in_force.may_sign(&hand.by, &hand.key, &[claimed.signed, one.at]) {
+        return Ok(Some(why));
+    }
+    let verified = Signature::parse(&one.armour).and_then(|it| it.verify(one.text.as_bytes()));
+    if let Err(why) = verified {
+        return Ok(Some(why.to_string()));
+    }
+    if claimed.role == Role::Approves
+        && dates_before(figured.c, figured.batch_id, one.evidence_id)?
+            != dates(figured.c, figured.batch_id)?
+    {
+        return Ok(Some(
+            "the batch has got other dates since; it has to be approved with these".to_owned(),
+        ));
+    }
+    let expected = statement_of(
+        figured,
+        (pinned, signatures),
+        (claimed, target),
+        one.evidence_id,
+    )?
+    .to_text();
+    Ok(difference(&one.text, &expected).map(|(is, should_be)| {
+        format!("it was signed over \"{is}\", and now it is \"{should_be}\"")
+    }))
+}
+
+/// Returns what the journal calls itself in texts; it is no part of a copy of rows into another journal.
+pub(in crate::journal::sqlite) fn journal(c: &Connection) -> Result<Option<Vec<u8>>, Error> {
+    Ok(
+        c.query_row("select value from meta where key = 'approval'", [], |row| {
+            row.get(0)
+        })
+        .optional()?,
+    )
+}

@@ -1,0 +1,184 @@
+//! Where a batch stands with its signatures, and how far it may be posted.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::figures::{Figured, reach_of};
+use super::on_record::{OnRecord, Pinned, signatures, unfit};
+use crate::journal::sqlite::codec::catalog::{account, reading};
+use crate::journal::sqlite::read::reader::Snapshot;
+use crate::journal::{Approvals, Error};
+use crate::ledger::approval::judge::{Approval, LoadedBy, is_anothers, reach};
+use crate::ledger::approval::rule::{InForce, Rule};
+use crate::ledger::approval::text::{Role, Target};
+use crate::ledger::confirmation::Bound;
+use crate::ledger::pin::READ_AS_DOCUMENT;
+
+/// Returns where a batch belongs; `None` before its first run.
+fn pinned_to(c: &Connection, batch_id: i64) -> Result<Option<Target>, Error> {
+    let gateway: Option<String> = c
+        .prepare_cached("select gateway from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    let (Some(gateway), Some(account)) = (gateway, account(c, batch_id)?) else {
+        return Ok(None);
+    };
+    let reading = reading(c, batch_id)?;
+    let reading = reading.unwrap_or_else(|| READ_AS_DOCUMENT.to_owned());
+    Ok(Some(Target::of(&gateway, &account, &reading)))
+}
+
+impl Snapshot<'_> {
+    /// Returns where the batch stands with its signatures, by the rule of now where it is known.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn approvals(&self, rule: Option<Rule>) -> Result<Approvals, Error> {
+        approvals(self.c, self.batch_id, rule, None)
+    }
+}
+
+/// Judges a batch by the rules of its loads and the one of now.
+pub(in crate::journal::sqlite) fn approvals(
+    c: &Connection,
+    batch_id: i64,
+    configured: Option<Rule>,
+    target: Option<&Target>,
+) -> Result<Approvals, Error> {
+    let pinned_to = pinned_to(c, batch_id)?;
+    let target = target.or(pinned_to.as_ref());
+    let pinned = Pinned::read(c, batch_id)?;
+    let in_force = pinned.in_force(configured)?;
+    if in_force.is_none() {
+        return Ok(Approvals::default());
+    }
+    let end = reach_of(c, batch_id)?;
+    let figured = Figured::of(c, batch_id);
+    let whole = figured.up_to(end)?;
+    let mut found = Approvals {
+        in_force: true,
+        needed: in_force.needs(&whole.totals, whole.unpriced),
+        required: in_force.required(),
+        ..Approvals::default()
+    };
+    weigh(&figured, (&pinned, &in_force), target, end, &mut found)?;
+    if !found.needed {
+        // What is added is judged by the next run: with it the batch may come to more.
+        found.bound = Some(end);
+        found.whole = true;
+    }
+    Ok(found)
+}
+
+fn weigh(
+    figured: &Figured<'_>,
+    (pinned, in_force): (&Pinned, &InForce),
+    target: Option<&Target>,
+    end: Bound,
+    found: &mut Approvals,
+) -> Result<(), Error> {
+    let (c, batch_id) = (figured.c, figured.batch_id);
+    let on_record = signatures(c, batch_id)?;
+    let mut loaders = Vec::new();
+    let mut approvals: Vec<Approval> = Vec::new();
+    let mut covered = 0;
+    for one in &on_record {
+        let why = unfit(figured, (pinned, &on_record, in_force), target, one)?;
+        if let Some(why) = &why {
+            let did = one.claimed.role.name();
+            found.unfit.push(format!(
+                "the signature that {} {did} of {} does not count: {why}",
+                one.hand.by, one.at
+            ));
+        }
+        match one.claimed.role {
+            Role::Loads => {
+                loaders.push(loaded_by(c, batch_id, one)?);
+                if why.is_none() {
+                    covered = covered.max(one.claimed.loads.1);
+                    found.loaded_by.push(one.hand.by.clone());
+                }
+            }
+            Role::Approves if why.is_none() => approvals.push(Approval {
+                hand: one.hand.clone(),
+                bound: one.claimed.bound,
+            }),
+            Role::Approves => {}
+        }
+    }
+    let unsigned = first_after(c, batch_id, covered, i64::MAX)?;
+    found.unsigned = unsigned.is_some();
+    let bound = reach(in_force.required(), &loaders, unsigned, &approvals);
+    for approval in &approvals {
+        let by = &approval.hand.by;
+        match is_anothers(approval, &loaders) {
+            false => found.unfit.push(format!(
+                "the approval by {by} does not count: {by}, or the same key, signed to have loaded rows that it covers"
+            )),
+            true if is_whole(c, batch_id, approval.bound, end)? => {
+                found.approved_by.push(by.clone());
+            }
+            true => found.approved_before.push(by.clone()),
+        }
+    }
+    found
+        .approved_before
+        .retain(|by| !found.approved_by.contains(by));
+    for names in [
+        &mut found.loaded_by,
+        &mut found.approved_by,
+        &mut found.approved_before,
+    ] {
+        names.sort();
+        names.dedup();
+    }
+    found.whole = is_whole(c, batch_id, bound, end)?;
+    found.bound = Some(bound);
+    Ok(())
+}
+
+/// Returns whether a bound covers all that a batch has.
+fn is_whole(c: &Connection, batch_id: i64, bound: Bound, end: Bound) -> Result<bool, Error> {
+    if bound.instruction < end.instruction {
+        return Ok(false);
+    }
+    let later: bool = c
+        .prepare_cached(
+            "select exists (select 1 from bill b cross join instruction i using (seq)
+                 where b.bill_id > ?2 and b.outcome = 0 and i.batch_id = ?1 and i.as_due = 1)",
+        )?
+        .query_row([batch_id, bound.bill], |row| row.get(0))?;
+    Ok(!later)
+}
+
+fn loaded_by(c: &Connection, batch_id: i64, one: &OnRecord) -> Result<LoadedBy, Error> {
+    Ok(LoadedBy {
+        hand: one.hand.clone(),
+        first: first_loaded(c, batch_id, one.claimed.loads)?,
+    })
+}
+
+/// Returns the first instruction that came with these loads.
+pub(in crate::journal::sqlite) fn first_loaded(
+    c: &Connection,
+    batch_id: i64,
+    (after, last): (i64, i64),
+) -> Result<i64, Error> {
+    // A load without rows of its own changed documents of those that were there.
+    Ok(first_after(c, batch_id, after, last)?.unwrap_or(0))
+}
+
+/// Returns the first instruction of the loads after one number, up to another.
+fn first_after(c: &Connection, batch_id: i64, after: i64, last: i64) -> Result<Option<i64>, Error> {
+    let some: bool = c
+        .prepare_cached(
+            "select exists (select 1 from load where batch_id = ?1 and load_id > ?2 and load_id <= ?3)",
+        )?
+        .query_row([batch_id, after, last], |row| row.get(0))?;
+    if !some {
+        return Ok(None);
+    }
+    Ok(c.prepare_cached(
+        "select seq from instruction not indexed where batch_id = ?1 and load_id > ?2 and load_id <= ?3 order by seq limit 1",
+    )?
+    .query_row([batch_id, after, last], |row| row.get(0))
+    .optional()?)
+}

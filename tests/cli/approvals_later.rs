@@ -1,0 +1,226 @@
+//! What comes after an approval, or before the signature of whoever loaded: it waits for its own.
+
+use std::fs;
+
+use crate::approvals::{RUN, approve, configure, desk, load, paid, run, says, signers};
+use crate::desk::HEADER;
+
+const LATE: &str = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\n";
+
+#[test]
+fn rows_that_are_added_after_an_approval_need_their_own() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    approve(&desk, "carol", "600.50").finished(0);
+    let desk = desk.file("late.csv", format!("{HEADER}{LATE}"));
+    desk.run(&[
+        "load",
+        "late.csv",
+        "--batch",
+        "b",
+        "--amend",
+        "--sandbox",
+        "--sign-key",
+        "bob",
+    ])
+    .finished(0);
+    // What was approved goes on, and nothing else.
+    let said = run(&desk, 4);
+    says(
+        &said,
+        "carol@example.org approved what was there before, and rows, retries or amounts came later",
+    );
+    assert_eq!(paid(&desk), 3);
+    // Whoever added them does not approve them, nor does whoever loaded the rest.
+    for by in ["alice", "bob", "bobs_second"] {
+        says(
+            &approve(&desk, by, "650.50").finished(2),
+            "signed to have loaded rows of batch b",
+        );
+    }
+    approve(&desk, "carol", "650.50").finished(0);
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 4);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn a_retry_needs_its_own_approval() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    approve(&desk, "bob", "600.50").finished(0);
+    let desk = desk.file("faults.toml", "reject = 1.0\n");
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml"];
+    desk.run(&failing).finished(3);
+    desk.run(&["retry", "b", "--sandbox", "--yes"]).finished(0);
+    says(
+        &run(&desk, 4),
+        "bob@example.org approved what was there before",
+    );
+    // A retried row counts once.
+    approve(&desk, "bob", "600.50").finished(0);
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 3);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn an_unsigned_load_is_signed_afterwards_by_whoever_loaded_it() {
+    let Some(desk) = desk(1, "") else { return };
+    let loaded = desk
+        .run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    says(&loaded, "nobody has signed to have loaded it");
+    says(
+        &approve(&desk, "bob", "600.50").finished(2),
+        "nobody has signed to have loaded all of batch b",
+    );
+    says(
+        &run(&desk, 4),
+        "hint: whoever loaded it: disburse approve b --as-loader --sandbox",
+    );
+    desk.run(&[
+        "approve",
+        "b",
+        "--as-loader",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+    ])
+    .finished(0);
+    approve(&desk, "bob", "600.50").finished(0);
+    run(&desk, 0);
+}
+
+#[test]
+fn the_rule_of_the_load_holds_however_it_is_loosened_and_a_stricter_one_of_now_beside_it() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    // No rule, a higher threshold, another signer.
+    fs::write(desk.path("disburse.toml"), "").unwrap();
+    says(&run(&desk, 4), "waits for approval: 0 of 1");
+    configure(&desk, 1, "above = { KES = \"1000.00\" }");
+    says(&run(&desk, 4), "waits for approval: 0 of 1");
+    configure(&desk, 1, "");
+    signers(&desk, &[("alice", "alice"), ("bob", "bob"), ("eve", "eve")]);
+    says(
+        &approve(&desk, "eve", "600.50").finished(2),
+        "is not among the allowed signers",
+    );
+    approve(&desk, "bob", "600.50").finished(0);
+    // Bob is let go: his signature counts no more.
+    signers(&desk, &[("alice", "alice"), ("carol", "carol")]);
+    let said = run(&desk, 4);
+    says(&said, "waits for approval: 0 of 1");
+    says(
+        &desk.run(&["status", "b"]).finished(0),
+        "bob@example.org is not among the allowed signers",
+    );
+    // Two are wanted now.
+    signers(
+        &desk,
+        &[("alice", "alice"), ("bob", "bob"), ("carol", "carol")],
+    );
+    configure(&desk, 2, "");
+    says(&run(&desk, 4), "waits for approval: 1 of 2 signatures");
+    approve(&desk, "carol", "600.50").finished(0);
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 3);
+}
+
+#[test]
+fn small_batches_need_nobody_until_rows_that_are_added_make_them_large() {
+    let Some(desk) = desk(1, "above = { KES = \"600.50\" }") else {
+        return;
+    };
+    let loaded = load(&desk, "alice");
+    assert!(!loaded.err.contains("waits"), "{loaded:?}");
+    says(
+        &desk.run(&["status", "b"]).finished(0),
+        "it comes to no more than may be paid without approval",
+    );
+    run(&desk, 0);
+    let desk = desk.file("late.csv", format!("{HEADER}{LATE}"));
+    desk.run(&[
+        "load",
+        "late.csv",
+        "--batch",
+        "b",
+        "--amend",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+    ])
+    .finished(0);
+    says(&run(&desk, 4), "waits for approval: 0 of 1");
+    assert_eq!(paid(&desk), 3);
+    approve(&desk, "bob", "650.50").finished(0);
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 4);
+}
+
+#[test]
+fn a_batch_is_approved_once_its_bills_are_known_and_what_is_priced_later_waits() {
+    let Some(desk) = desk(1, "") else { return };
+    let row = "BL-1,PAYTV,254114269937,14330419,,KES,Made Up,Bill\n";
+    let header = "reference,service_code,msisdn,account_number,amount,currency_code,customer_names,narration\n";
+    let desk = desk.file(
+        "bills.csv",
+        format!("{header}BL-0,PAYTV,254114269938,14330420,100.00,KES,Made Up,Bill\n"),
+    );
+    let desk = desk.file("late.csv", format!("{header}{row}"));
+    desk.run(&[
+        "load",
+        "bills.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+    ])
+    .finished(0);
+    approve(&desk, "bob", "100.00").finished(0);
+    desk.run(&[
+        "load",
+        "late.csv",
+        "--batch",
+        "b",
+        "--amend",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+    ])
+    .finished(0);
+    let said = approve(&desk, "bob", "100.00").finished(2);
+    says(&said, "1 rows of batch b have no amount yet");
+    says(&said, "disburse load FILE --batch b --bills --sandbox");
+    // Priced by the run: not approved, and not posted.
+    let said = desk.run(&[&RUN[..], &["--pay-due"]].concat()).finished(4);
+    says(&said, "bob@example.org approved what was there before");
+    assert_eq!(paid(&desk), 1);
+}
+
+#[test]
+fn pay_loads_signs_and_ends_with_what_is_missing() {
+    let Some(desk) = desk(1, "") else { return };
+    let pay = [
+        "pay",
+        "ok.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--faults",
+        "none",
+        "--sign-key",
+        "alice",
+    ];
+    let said = desk.run(&pay).finished(4);
+    says(&said, "signed: alice@example.org loads batch b");
+    says(
+        &said,
+        "hint: somebody else than the loader looks at it and signs",
+    );
+    approve(&desk, "bob", "600.50").finished(0);
+    desk.run(&pay).finished(0);
+    assert_eq!(paid(&desk), 3);
+}
