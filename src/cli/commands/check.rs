@@ -19,7 +19,7 @@ use crate::cli::words::approvals;
 use crate::cli::words::limits;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
-use crate::domain::{Amount, Currency, Originator, PayerTransactionId, Timestamp};
+use crate::domain::{Amount, BatchName, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
@@ -102,17 +102,13 @@ async fn examine(
             .map_err(|error| error.of_check())?;
     }
     tell_corrections(session, &summary);
-    let purpose = Purpose::of_command(arguments.sandbox);
-    let dated = (&summary, BatchDates::default());
-    schedule::tell_time(session, &settings, dated, (&batch, purpose))?;
-    let record = journal_there(session);
-    let rows = (journal.path(), &batch);
-    limits::tell_ahead(session, &settings, rows, record.as_deref())?;
-    if let Some(rule) = settings.approval()?
-        && rule.needs(&summary.total().amounts, summary.unpriced)
-    {
-        session.note(&approvals::needed(rule.required));
-    }
+    tell_rules(
+        session,
+        &settings,
+        &summary,
+        (&journal, &batch),
+        arguments.sandbox,
+    )?;
     if session.common.json {
         let mut value = to_json(&summary, None);
         if arguments.bills {
@@ -128,6 +124,32 @@ async fn examine(
         ));
     }
     Ok(ExitStatus::Done)
+}
+
+/// Notes what of the file would wait for its service, for a limit or for signatures.
+fn tell_rules(
+    session: &Session,
+    settings: &Settings,
+    summary: &LoadSummary,
+    (journal, batch): (&Journal, &BatchName),
+    sandbox: bool,
+) -> Result<(), Error> {
+    let dated = (summary, BatchDates::default());
+    schedule::tell_time(
+        session,
+        settings,
+        dated,
+        (batch, Purpose::of_command(sandbox)),
+    )?;
+    let record = journal_there(session);
+    let rows = (journal.path(), batch);
+    limits::tell_ahead(session, settings, rows, record.as_deref())?;
+    if let Some(rule) = settings.approval()?
+        && rule.needs(&summary.total().amounts, summary.unpriced)
+    {
+        session.note(&approvals::needed(rule.required));
+    }
+    Ok(())
 }
 
 /// Returns how the file is loaded into the journal that is thrown away.

@@ -29,6 +29,7 @@ use crate::domain::{BatchName, Originator, Tally, Timestamp};
 use crate::journal::{
     ChainHead, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
 };
+use crate::ledger::calendar::BatchDates;
 use crate::ledger::recovery::Cause;
 use crate::ledger::{Before, Purpose};
 use crate::lifecycle::State;
@@ -80,13 +81,14 @@ pub(in crate::cli) async fn load(
         && State::ALL
             .into_iter()
             .all(|state| state.is_finished() || standing.of(state).count == 0);
-    if !is_over {
-        let path = journal.path();
-        limits::tell_ahead(session, &settings, (path, &name), Some(path))?;
-    }
+    tell_rules(
+        session,
+        &settings,
+        &journal,
+        (&name, purpose),
+        (&summary, standing.dates, is_over),
+    )?;
     let evidence = standing.evidence;
-    let dates = standing.dates;
-    schedule::tell_time(session, &settings, (&summary, dates), (&name, purpose))?;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {
@@ -111,6 +113,21 @@ pub(in crate::cli) async fn load(
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     desk.sign_load(key, sign_as).await?;
     Ok(ExitStatus::Done)
+}
+
+/// Notes what of a file waits for a limit, for the dates of its batch or for its service to open.
+fn tell_rules(
+    session: &Session,
+    settings: &Settings,
+    journal: &Journal,
+    (batch, purpose): (&BatchName, Purpose),
+    (summary, dates, is_over): (&LoadSummary, BatchDates, bool),
+) -> Result<(), Error> {
+    if !is_over {
+        let path = journal.path();
+        limits::tell_ahead(session, settings, (path, batch), Some(path))?;
+    }
+    schedule::tell_time(session, settings, (summary, dates), (batch, purpose))
 }
 
 /// What became of a file.

@@ -179,7 +179,6 @@ impl Settings {
         document.limits.take_zone(&profile);
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
-        let set = shown.iter().filter(|value| value.value.is_some());
         Ok(Self {
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
             profile,
@@ -197,9 +196,7 @@ impl Settings {
             evidence: document.evidence,
             dialect,
             is_rehearsal: sandbox_profile,
-            origins: set
-                .map(|value| (value.key.clone(), value.source.clone()))
-                .collect(),
+            origins: shown::origins(&shown),
             file: located,
             shown,
             password: password.map(|(password, _)| password),

@@ -1,5 +1,7 @@
 //! What a setting is, and where it comes from.
 
+use std::collections::BTreeMap;
+
 use super::Origin;
 use super::keys::KEYS;
 use crate::cli::config::file::entry::Entry;
@@ -17,6 +19,13 @@ pub struct ShownValue {
     pub origin: String,
     #[serde(skip)]
     pub(super) source: Origin,
+}
+
+/// Returns where each value comes from that is set.
+pub(super) fn origins(shown: &[ShownValue]) -> BTreeMap<String, Origin> {
+    let set = shown.iter().filter(|value| value.value.is_some());
+    set.map(|value| (value.key.clone(), value.source.clone()))
+        .collect()
 }
 
 /// Lays out all values. The password is no longer among the layers: only its origin is known here.

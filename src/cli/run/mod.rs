@@ -6,6 +6,7 @@
 mod account;
 mod callback_endpoint;
 mod confirm;
+mod examples;
 mod fits;
 mod heads;
 mod job;

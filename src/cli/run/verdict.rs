@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::Error;
 use super::super::exit::ExitStatus;
 use super::super::session::{Commands, Session, run_command, sandbox_flag};
+use super::examples::Examples;
 use super::heads;
 use super::job::Outcome;
 use crate::cli::commands::bills::unpriced_text;
@@ -19,16 +20,12 @@ use crate::cli::terminal::output;
 use crate::cli::words::approvals;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
-use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::engine::Ending;
-use crate::journal::{Approvals, Journal, LimitedRows, Reader, Standing, StandingRow};
-use crate::ledger::calendar::Calendar;
-use crate::ledger::decisions::ByCode;
-use crate::ledger::payer::Lost;
+use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
@@ -123,102 +120,6 @@ async fn words_wait(
         .duplicate_probe(gateway::home(&settings, None)?)
         .await?;
     Ok(!gateway::words_count(&settings, probe.as_ref()))
-}
-
-/// What the hints name, so that their commands can be typed as they stand.
-struct Examples {
-    /// A payment in conflict.
-    conflict: Option<PayerTransactionId>,
-    /// A payment without an outcome.
-    open: Option<PayerTransactionId>,
-    /// Whether the gateway's last answers about that one had no entry about it.
-    has_no_entry: bool,
-    /// What failed, by code.
-    failed: ByCode,
-    /// Batches that are to be loaded again before what failed is paid anew.
-    lost: Lost,
-    /// What waits for its time, in words.
-    scheduled: Option<String>,
-    /// What waits for a limit.
-    limited_rows: Vec<LimitedRows>,
-    /// The same in words.
-    limited: Option<String>,
-    /// How much is under way, in words, where that keeps more from leaving.
-    exposed: Option<String>,
-    /// Where the batch stands with its signatures.
-    approvals: Approvals,
-}
-
-impl Examples {
-    async fn of(
-        session: &Session,
-        journal: &Journal,
-        batch: &BatchName,
-        standing: &Standing,
-        (calendar, ending): (&Calendar, &Ending),
-    ) -> Result<Self, Error> {
-        let reader = Reader::open(session.journal_path())?;
-        let snapshot = reader.snapshot(batch)?;
-        // Of what there is none of, nothing is looked for: that reads the whole batch.
-        let some_of = |states: &[State]| -> Result<_, Error> {
-            let there = |state: &State| standing.of(*state).count > 0;
-            let there: Vec<State> = states.iter().copied().filter(there).collect();
-            Ok(snapshot.example(&there)?)
-        };
-        let open = some_of(&[
-            State::Posting,
-            State::InDoubt,
-            State::Acknowledged,
-            State::Delivered,
-            State::Conflict,
-        ])?;
-        let is_rehearsal = standing.purpose == Purpose::Rehearsal;
-        let limited_rows = snapshot.limited()?;
-        let exposed = match ending {
-            Ending::Exposed => {
-                let settings = session.settings(is_rehearsal, Vec::new()).ok();
-                Some(limits::exposed_text(
-                    &snapshot.exposure()?,
-                    settings.as_ref(),
-                ))
-            }
-            _ => None,
-        };
-        let has_no_entry = match open {
-            Some(id) => no_entry::is_so(&snapshot, id)?,
-            None => false,
-        };
-        Ok(Self {
-            conflict: some_of(&[State::Conflict])?,
-            open,
-            has_no_entry,
-            failed: match standing.of(State::Failed).count {
-                0 => ByCode::default(),
-                _ => journal.to_retry(batch.clone(), None, None).await?.by_code,
-            },
-            lost: match standing.of(State::Failed).count {
-                0 => Lost::default(),
-                _ => journal.batches_lost().await?,
-            },
-            limited: limits::limited_text(&limited_rows, &session.limits_zone(is_rehearsal)),
-            limited_rows,
-            exposed,
-            approvals: {
-                let rule = session.settings(is_rehearsal, Vec::new())?.approval()?;
-                snapshot.approvals(rule)?
-            },
-            scheduled: {
-                let zone = session.zone(is_rehearsal);
-                let now = Timestamp::now();
-                let purpose = standing.purpose;
-                let waiting = Unposted::of(standing, calendar, &zone, now);
-                let commands = Commands { batch, purpose };
-                let mut texts = waiting.texts(commands);
-                texts.extend(waiting.of_rows(snapshot.scheduled(now)?, commands));
-                (!texts.is_empty()).then(|| texts.join("; "))
-            },
-        })
-    }
 }
 
 /// Returns how a payment is named behind a batch, and what is said of the others.

@@ -9,6 +9,7 @@ use crate::domain::Money;
 use crate::journal::{CrossRowError, Difference, LoadRefusal};
 use crate::ledger::Purpose;
 use crate::ledger::amendment::{Shared, is_another_batch};
+use crate::ledger::calendar::BatchDates;
 use crate::ledger::payer::Back;
 
 /// Says why; `bad` is how many rows have errors.
@@ -51,11 +52,7 @@ pub(in crate::cli) fn refused(
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
         ))
         .hint("choose the profile it was loaded with, or another batch name"),
-        LoadRefusal::OtherDates(dates) => Error::refused(format!(
-            "batch {batch} is {}, and this file comes with other dates; nothing was loaded",
-            dates_text(*dates, &input.zone()).unwrap_or_else(|| "posted at any time".to_owned())
-        ))
-        .hint(format!("leave the dates out here; to change those of the batch: disburse schedule {batch} --not-before TIME --not-after TIME --reason TEXT")),
+        LoadRefusal::OtherDates(dates) => other_dates(input, batch, *dates),
         LoadRefusal::OtherPurpose(Purpose::Rehearsal) => Error::refused(format!(
             "batch {batch} was loaded as a rehearsal (--sandbox), and stays one; nothing was loaded"
         ))
@@ -359,4 +356,15 @@ fn over_ceiling(file: &str, batch: &str, total: Money, ceiling: Money) -> Error 
         output::grouped(&ceiling.to_string())
     ))
     .hint("look for an amount that is too large; what is right may be loaded as several batches, or with another ceiling")
+}
+
+fn other_dates(input: &Input, batch: &str, dates: BatchDates) -> Error {
+    let told = dates_text(dates, &input.zone());
+    Error::refused(format!(
+        "batch {batch} is {}, and this file comes with other dates; nothing was loaded",
+        told.unwrap_or_else(|| "posted at any time".to_owned())
+    ))
+    .hint(format!(
+        "leave the dates out here; to change those of the batch: disburse schedule {batch} --not-before TIME --not-after TIME --reason TEXT"
+    ))
 }

@@ -401,11 +401,11 @@ const NEXT_MAX: i64 = 1_000;
 /// When the next payments of a lane may be posted.
 #[derive(Default)]
 struct NextPost {
-    at: Option<i64>,
+    at: Option<Timestamp>,
     /// Of those that wait for the time of their rows.
-    scheduled: Option<i64>,
+    scheduled: Option<Timestamp>,
     /// Of those that wait for a limit.
-    limited: Option<i64>,
+    limited: Option<Timestamp>,
 }
 
 /// Returns when the next payments of a lane may be posted.
@@ -426,10 +426,10 @@ fn next_post(
         let is_later = due_at > now.as_millis();
         let waits = is_later && !may_leave(stamp(not_before), now);
         match (limited.filter(|_| is_later), not_before.filter(|_| waits)) {
-            (Some(at), _) => next.limited = earlier(next.limited, Some(at)),
-            (None, Some(at)) => next.scheduled = earlier(next.scheduled, Some(at)),
+            (Some(at), _) => next.limited = earlier(next.limited, stamp(Some(at))),
+            (None, Some(at)) => next.scheduled = earlier(next.scheduled, stamp(Some(at))),
             (None, None) => {
-                next.at = Some(due_at);
+                next.at = stamp(Some(due_at));
                 break;
             }
         }
@@ -437,7 +437,7 @@ fn next_post(
     Ok(next)
 }
 
-fn earlier(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     [a, b].into_iter().flatten().min()
 }
 
@@ -448,84 +448,71 @@ pub(in crate::journal::sqlite) fn due(
     now: Timestamp,
 ) -> Result<Due, Error> {
     bring_back(c, token.batch_id, now)?;
-    let mut waiting = c.prepare_cached(&waiting_in_lane())?;
-    let Bound { instruction, bill } = token.confirmed;
-    let (mut post, mut document, mut unconfirmed, mut unapproved) = (None, false, false, false);
-    let (mut scheduled, mut over) = (None, false);
-    let (mut limited, mut exposed) = (None, false);
+    let mut due = Due::default();
     for open in open_lanes(c, token.batch_id, now)? {
-        let lane = open.id;
-        if !is_signed(token, open.dates) {
-            unapproved = true;
-            continue;
-        }
         match open.gate {
-            Gate::Open(_) => {}
-            Gate::Shut(at) => {
-                scheduled = [scheduled, Some(at.as_millis())]
-                    .into_iter()
-                    .flatten()
-                    .min();
-                continue;
-            }
-            Gate::Over => {
-                over = true;
-                continue;
-            }
+            _ if !is_signed(token, open.dates) => due.unapproved = true,
+            Gate::Open(_) if is_full(c, token, open.id)? => due.exposed = true,
+            Gate::Open(_) => due_in_lane(c, token, &open, now, &mut due)?,
+            Gate::Shut(at) => due.scheduled = earlier(due.scheduled, Some(at)),
+            Gate::Over => due.over = true,
         }
-        if is_full(c, token, lane)? {
-            exposed = true;
-            continue;
-        }
-        let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
-        let found: Option<i64> = match has_fresh(c, token.batch_id, lane, instruction)? {
-            true => Some(0),
-            false => {
-                let next = next_post(c, (token.batch_id, lane), token.confirmed, now)?;
-                if let Some(later) = stamp(next.scheduled) {
-                    let at = open.leaves_at(c, token.batch_id, later);
-                    over |= at.is_none();
-                    let at = at.map(Timestamp::as_millis);
-                    scheduled = [scheduled, at].into_iter().flatten().min();
-                }
-                limited = earlier(limited, next.limited);
-                next.at
-            }
-        };
-        if found.is_none() {
-            let (for_document, for_word): (bool, bool) =
-                waiting.query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
-            document |= for_document;
-            let beyond = has_fresh(c, token.batch_id, lane, i64::MAX)?;
-            unconfirmed |= for_word || beyond;
-            unapproved |= (for_word || beyond) && waits_for_signatures(c, token, lane)?;
-        }
-        post = [post, found].into_iter().flatten().min();
     }
-    let mut ask = c.waits(token.batch_id, |waits| waits.next()).flatten();
+    due.ask = stamp(next_question(c, token.batch_id)?);
+    Ok(due)
+}
+
+/// Looks when the next post of a lane is due that is open, and what its others wait for.
+fn due_in_lane(
+    c: &WriteSession,
+    token: RunToken,
+    open: &OpenLane,
+    now: Timestamp,
+    due: &mut Due,
+) -> Result<(), Error> {
+    let (lane, Bound { instruction, bill }) = (open.id, token.confirmed);
+    if has_fresh(c, token.batch_id, lane, instruction)? {
+        due.post = Some(Timestamp::from_millis(0));
+        return Ok(());
+    }
+    let next = next_post(c, (token.batch_id, lane), token.confirmed, now)?;
+    if let Some(later) = next.scheduled {
+        let at = open.leaves_at(c, token.batch_id, later);
+        due.over |= at.is_none();
+        due.scheduled = earlier(due.scheduled, at);
+    }
+    due.limited = earlier(due.limited, next.limited);
+    due.post = earlier(due.post, next.at);
+    if next.at.is_some() {
+        return Ok(());
+    }
+    let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+    let (for_document, for_word): (bool, bool) = c
+        .prepare_cached(&waiting_in_lane())?
+        .query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    due.document |= for_document;
+    let beyond = has_fresh(c, token.batch_id, lane, i64::MAX)?;
+    due.unconfirmed |= for_word || beyond;
+    due.unapproved |= (for_word || beyond) && waits_for_signatures(c, token, lane)?;
+    Ok(())
+}
+
+/// Returns when the next question of a batch is due.
+fn next_question(c: &WriteSession, batch_id: i64) -> Result<Option<i64>, Error> {
+    let mut ask = c.waits(batch_id, |waits| waits.next()).flatten();
     let mut next_question = c.prepare_cached(NEXT_QUESTION)?;
     for state in ASKED_ABOUT {
         let found: Option<i64> =
-            next_question.query_row(params![token.batch_id, state, NEVER], |row| row.get(0))?;
+            next_question.query_row(params![batch_id, state, NEVER], |row| row.get(0))?;
         ask = [ask, found].into_iter().flatten().min();
     }
     let inquiry: Option<i64> = c
         .prepare_cached(
             "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1 and due_at < ?2",
         )?
-        .query_row([token.batch_id, NEVER], |row| row.get(0))?;
+        .query_row([batch_id, NEVER], |row| row.get(0))?;
     ask = [ask, inquiry].into_iter().flatten().min();
-    Ok(Due {
-        post: stamp(post),
-        ask: stamp(ask),
-        document,
-        unconfirmed,
-        unapproved,
-        scheduled: stamp(scheduled),
-        over,
-        limited: stamp(limited),
-        exposed,
-    })
+    Ok(ask)
 }
 
 /// Returns whether the dates of the batch are those that its signatures cover, where it needs any: who changes them beside a run
