@@ -32,7 +32,6 @@ use crate::journal::{
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::recovery::Cause;
 use crate::ledger::{Before, Purpose};
-use crate::lifecycle::State;
 
 /// `disburse load`.
 pub(in crate::cli) async fn load(
@@ -56,8 +55,8 @@ pub(in crate::cli) async fn load(
     let input = Input::open(&arguments.file, &settings)?
         .presuming_posted(arguments.options.presume_posted)
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
-    let (name, batch) = (plan.batch.clone(), plan.batch.to_string());
-    let total_waits = plan.expect_total.is_some();
+    let (name, total_waits) = (plan.batch.clone(), plan.expect_total.is_some());
+    let batch = name.to_string();
     if arguments.options.lookup {
         networks::check_new(session, &input, &plan, arguments.sandbox).await?;
     }
@@ -77,10 +76,7 @@ pub(in crate::cli) async fn load(
     };
     told.complete(&mut summary);
     let standing = journal.standing(name.clone()).await?;
-    let is_over = standing.unpriced == 0
-        && State::ALL
-            .into_iter()
-            .all(|state| state.is_finished() || standing.of(state).count == 0);
+    let is_over = standing.is_finished();
     tell_rules(
         session,
         &settings,
@@ -88,13 +84,12 @@ pub(in crate::cli) async fn load(
         (&name, purpose),
         (&summary, standing.dates, is_over),
     )?;
-    let evidence = standing.evidence;
     if session.common.json {
         let mut value = to_json(&summary, Some((&batch, fresh)));
         if arguments.bills {
             value["bills"] = told.to_json();
         }
-        value["evidence"] = verify::head_json(&evidence);
+        value["evidence"] = verify::head_json(&standing.evidence);
         output::json(&value);
     } else if arguments.new_documents {
         output::line(&documents_text(&summary, &batch));
@@ -107,11 +102,11 @@ pub(in crate::cli) async fn load(
             is_over,
             total_waits,
         };
-        tell_loaded(session, &journal, &loaded, &summary, &evidence).await?;
+        tell_loaded(session, &journal, &loaded, &summary, &standing.evidence).await?;
     }
-    let (key, sign_as) = (arguments.options.sign_key, arguments.options.sign_as);
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
-    desk.sign_load(key, sign_as).await?;
+    let options = arguments.options;
+    desk.sign_load(options.sign_key, options.sign_as).await?;
     Ok(ExitStatus::Done)
 }
 
