@@ -538,3 +538,49 @@ fn nothing_asks_for_signatures_where_nothing_is_configured() {
     says(&said, "nothing asks for signatures of batch b");
     run(&desk, 0);
 }
+
+#[test]
+fn other_dates_need_an_approval_of_their_own() {
+    let Some(desk) = desk(1, "") else { return };
+    let dated = [
+        "load",
+        "ok.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+        "--not-before",
+        "2199-12-01",
+    ];
+    desk.run(&dated).finished(0);
+    let told = approve(&desk, "bob", "600.50").finished(0);
+    says(&told, "signed: bob@example.org approves batch b (SHA256:");
+    let waits = run(&desk, 4);
+    says(&waits, "3 payments wait until 2199-12-01 00:00:00");
+    // Alice takes the date away that Bob has seen: nothing leaves until he has seen that, too.
+    let order = [
+        "schedule",
+        "b",
+        "--not-before",
+        "none",
+        "--reason",
+        "sooner",
+    ];
+    desk.run(&order).finished(0);
+    let waits = run(&desk, 4);
+    says(&waits, "batch b waits for approval: 0 of 1 signature");
+    says(
+        &waits,
+        "the batch has got other dates since; it has to be approved with these",
+    );
+    assert_eq!(paid(&desk), 0);
+    approve(&desk, "bob", "600.50").finished(0);
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 3);
+    // Signatures over what was so then are sound.
+    says(
+        &desk.run(&["verify", "b"]).finished(0),
+        "3 signatures verified again",
+    );
+}
