@@ -129,7 +129,7 @@ fn what_somebody_else_than_the_loader_has_signed_for_is_paid() {
     );
     says(
         &waits,
-        "hint: somebody else than the loader looks at it and signs: disburse approve b --sandbox; then: disburse run b --sandbox",
+        "hint: somebody else than the loader looks at it and signs: disburse approve b --sandbox --sign-key KEY; then: disburse run b --sandbox",
     );
     assert_eq!(paid(&desk), 0);
     let signed = approve(&desk, "bob", "600.50").finished(0);

@@ -77,7 +77,7 @@ fn an_unsigned_load_is_signed_afterwards_by_whoever_loaded_it() {
     );
     says(
         &run(&desk, 4),
-        "hint: whoever loaded it: disburse approve b --as-loader --sandbox",
+        "hint: whoever loaded it, and nobody else, as who signs this can no longer approve it: disburse approve b --as-loader --sandbox --sign-key KEY",
     );
     desk.run(&[
         "approve",

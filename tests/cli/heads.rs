@@ -32,7 +32,7 @@ fn every_run_hands_its_heads_over_and_verify_finds_them_on_the_chain() {
     let verify = ["verify", "b", "--heads", "kept"];
     says(
         &desk.run(&verify).finished(0),
-        "that were handed over are on the chain",
+        "handed over, and on the chain",
     );
     // What was kept is signed as ssh-keygen signs.
     let first = kept.find("-----BEGIN").unwrap();

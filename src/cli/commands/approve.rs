@@ -15,7 +15,8 @@ use crate::cli::signing::{SigningKey, read_short};
 use crate::cli::terminal::ask::{heard, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals::{NOTHING, missing, not_signed, rehearsed};
-use crate::cli::words::corrected::masked;
+use crate::cli::words::corrected::{changed_texts, masked};
+use crate::cli::words::hours::dates_text;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Timestamp, Totals};
 use crate::journal::{Approvals, Journal, NotSigned, Reader, Signed, Standing, ToSign};
@@ -72,7 +73,16 @@ pub(in crate::cli) async fn approve(
         (None, Some(key)) => name_of(&in_force, key)?,
         (None, None) => return Err(no_key(desk.commands)),
     };
+    if arguments.print && !in_force.knows(&by) {
+        return Err(
+            Error::refused(format!("{by} is not among the allowed signers; {NOTHING}"))
+                .hint("write the name as approval.allowed_signers has it: --as NAME"),
+        );
+    }
     if let Some(text) = desk.refuse_early(role, &by).await? {
+        if arguments.print {
+            return Err(Error::refused(text));
+        }
         session.note(&text);
         return Ok(ExitStatus::Done);
     }
@@ -298,6 +308,17 @@ impl Desk<'_> {
             output::grouped(&review.never_paid.to_string()),
             output::counted(review.recipients, "recipient"),
         ));
+        output::line(&format!(
+            "every row, with who is paid: disburse report {batch} --out DIR"
+        ));
+        let zone = self.session.zone(self.settings.is_rehearsal);
+        if let Some(dates) = dates_text(standing.dates, &zone) {
+            output::line(&format!("the batch is {dates}"));
+        }
+        let changed = self.journal.changed(batch.clone()).await?;
+        for text in changed_texts(&changed) {
+            output::line(&format!("note: {text}"));
+        }
         for alike in self.journal.alike(batch.clone()).await? {
             output::line(&format!("note: {}", repeats::alike_text(&alike)));
         }

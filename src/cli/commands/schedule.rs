@@ -70,6 +70,18 @@ pub(in crate::cli) async fn schedule(
         dates_json(after),
         &format!("batch {batch}: {text}"),
     );
+    if after.gate(Timestamp::now()) == Gate::Over {
+        session.note("note: that is over: nothing more of the batch leaves with these dates");
+    }
+    let settings = session.settings(standing.purpose == Purpose::Rehearsal, Vec::new());
+    let rule = match settings {
+        Ok(settings) => settings.approval()?,
+        Err(_) => None,
+    };
+    let approvals = journal.approvals(batch.clone(), rule, None).await?;
+    if approvals.waits() && !standing.is_finished() {
+        session.note("note: signatures cover the dates as well: whoever approved it looks at it again, and signs");
+    }
     if !standing.is_finished() {
         session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
     }

@@ -75,9 +75,14 @@ fn signatures(
 }
 
 /// Says where a batch stands with its signatures.
-fn tell_signatures(session: &Session, reader: &Reader, batch: &BatchName, purpose: Purpose) {
+fn tell_signatures(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    (purpose, is_over): (Purpose, bool),
+) {
     match signatures(session, reader, batch, purpose) {
-        Ok(found) => approvals::lines(Commands { batch, purpose }, &found)
+        Ok(found) => approvals::lines(Commands { batch, purpose }, &found, is_over)
             .iter()
             .for_each(|text| output::line(text)),
         // The rest is told all the same.
@@ -157,7 +162,12 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
-        tell_signatures(session, reader, batch, standing.purpose);
+        tell_signatures(
+            session,
+            reader,
+            batch,
+            (standing.purpose, standing.is_finished()),
+        );
         for lane in &standing.held {
             output::line(&format!(
                 "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",

@@ -1,6 +1,6 @@
 //! `verify --heads`: the heads that were handed over at the end of runs, held against the chain of a batch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cli::Error;
@@ -63,10 +63,25 @@ pub(super) fn compare(
             ));
         }
     }
+    let keys: BTreeSet<String> = signed
+        .iter()
+        .map(|signed| signed.key.fingerprint())
+        .collect();
+    let whose = match trusted {
+        Some(_) => "by evidence.key_file".to_owned(),
+        // Anybody can sign with some key: whoever reads this has to know it.
+        None => format!(
+            "by {}: whether that is the key of the runs, this configuration does not say (evidence.key_file); compare it",
+            keys.into_iter().collect::<Vec<_>>().join(" and ")
+        ),
+    };
     Ok(match findings.is_empty() {
         true => Ok(format!(
-            "{} that were handed over are on the chain",
-            output::counted(known.len() as u64, "head")
+            "{} handed over, and on the chain; signed {whose}",
+            match known.len() {
+                1 => "1 head was".to_owned(),
+                many => format!("{} were", output::counted(many as u64, "head")),
+            }
         )),
         false => Err(findings),
     })

@@ -19,12 +19,17 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
                 so_far(approvals)
             ),
             format!(
-                "whoever loaded it: disburse approve {batch} --as-loader{sandbox}; then {} approve{} it: disburse approve {batch}{sandbox}",
+                "whoever loaded it, and nobody else, as who signs this can no longer approve it: disburse approve {batch} --as-loader{sandbox} --sign-key KEY; then {} approve{} it: disburse approve {batch}{sandbox} --sign-key KEY",
                 others(approvals.required),
                 if approvals.required == 1 { "s" } else { "" }
             ),
         );
     }
+    // What was approved before goes on meanwhile.
+    let covered = match approvals.covers_nothing() {
+        true => "",
+        false => "; what was approved before is posted by a run all the same",
+    };
     let have = approvals.approved_by.len();
     let need = usize::from(approvals.required);
     let later = match approvals.approved_before.is_empty() {
@@ -36,7 +41,7 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     };
     (
         format!(
-            "batch {batch} waits for approval: {have} of {need} {}{later}{}",
+            "batch {batch} waits for approval: {have} of {need} {}{later}{}{covered}",
             match need {
                 1 => "signature",
                 _ => "signatures",
@@ -44,10 +49,14 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
             so_far(approvals)
         ),
         format!(
-            "{} look{} at it and sign{}: disburse approve {batch}{sandbox}; then: {}",
-            others(approvals.required),
-            if need == 1 { "s" } else { "" },
-            if need == 1 { "s" } else { "" },
+            "{}: disburse approve {batch}{sandbox} --sign-key KEY; then: {}",
+            match (need, have) {
+                (2, 1) =>
+                    "one more, who is neither the loader nor the one who signed, looks at it and signs",
+                (2, _) =>
+                    "two people who are neither the loader nor one another look at it and sign",
+                _ => "somebody else than the loader looks at it and signs",
+            },
             commands.run()
         ),
     )
@@ -98,7 +107,11 @@ pub(in crate::cli) fn to_json(approvals: &Approvals) -> serde_json::Value {
 }
 
 /// Says where a batch stands with its signatures, for a list; nothing where no rule is in force.
-pub(in crate::cli) fn lines(commands: Commands<'_>, approvals: &Approvals) -> Vec<String> {
+pub(in crate::cli) fn lines(
+    commands: Commands<'_>,
+    approvals: &Approvals,
+    is_over: bool,
+) -> Vec<String> {
     if !approvals.in_force {
         return Vec::new();
     }
@@ -107,6 +120,8 @@ pub(in crate::cli) fn lines(commands: Commands<'_>, approvals: &Approvals) -> Ve
     }
     let mut lines = match approvals.whole {
         true => vec![format!("signed{}", so_far(approvals))],
+        // What is over waits for nobody, whoever signs no longer.
+        false if is_over => Vec::new(),
         false => {
             let (why, next) = missing(commands, approvals);
             vec![why, next]
@@ -120,7 +135,7 @@ pub(in crate::cli) fn lines(commands: Commands<'_>, approvals: &Approvals) -> Ve
 pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (String, String) {
     let Commands { batch, purpose } = commands;
     let sandbox = sandbox_flag(purpose);
-    let print = format!("disburse approve {batch}{sandbox} --print");
+    let print = format!("disburse approve {batch}{sandbox} --as NAME --print");
     match why {
         NotSigned::NoRule => (
             format!("nothing asks for signatures of batch {batch}: no [approval] was configured when it was loaded, and none is now"),
@@ -153,7 +168,7 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
         ),
         NotSigned::Unloaded => (
             format!("nobody has signed to have loaded all of batch {batch}"),
-            format!("whoever loaded it signs first: disburse approve {batch} --as-loader{sandbox}"),
+            format!("whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY"),
         ),
         NotSigned::Time(at) => (
             format!("the text says that it was signed at {at}, which is still to come"),

@@ -100,6 +100,12 @@ impl InForce {
         }
     }
 
+    /// Returns whether somebody of this name may sign by every rule, with some key.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.rules.iter().all(|rule| rule.signers.knows(name))
+    }
+
     /// Returns the names that a key may sign for by every rule, whatever the time.
     #[must_use]
     pub fn names_of(&self, key: &PublicKey) -> Vec<&str> {

@@ -149,6 +149,13 @@ impl Signers {
         Err(found)
     }
 
+    /// Returns whether somebody of this name signs.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        let mut principals = self.signers.iter().flat_map(|signer| &signer.principals);
+        principals.any(|principal| principal == name)
+    }
+
     /// Returns the names that a key may sign for, in the order of the file.
     #[must_use]
     pub fn names_of(&self, key: &PublicKey) -> Vec<&str> {

@@ -35,6 +35,20 @@ pub enum Unreadable {
     /// Too long.
     #[error("expected at most {LINE_BYTES_MAX} bytes in a line, found {0}")]
     Long(usize),
+    /// A digest without what says that it is one.
+    #[error(
+        "found 64 hexadecimal digits: write sha256: before a digest; where it is an account, write it with a separator, such as a hyphen"
+    )]
+    Bare,
+    /// A sign that no phone number and no account has.
+    #[error(
+        "found {0:?}, which no phone number and no account has: one phone number or account a line, as its digits are written, sha256: before a \
+         digest, and # before a remark"
+    )]
+    Sign(char),
+    /// Words without a digit, or behind a phone number.
+    #[error("expected one phone number or account a line, and # before a remark; found words")]
+    Words,
     /// Two on a line, or a remark without its #.
     #[error(
         "expected one phone number or account a line, and # before a remark; found a comma or semicolon"
@@ -97,6 +111,8 @@ pub fn read_line(line: &str, country: Option<Country>) -> Result<Vec<[u8; 32]>, 
         return Ok(Vec::new());
     }
     if let Some(hex) = text.strip_prefix(DIGEST) {
+        // What sha256sum prints behind it is the name of what it read.
+        let hex = hex.trim().strip_suffix('-').unwrap_or(hex);
         let digest = data_encoding::HEXLOWER_PERMISSIVE
             .decode(hex.trim().as_bytes())
             .ok()
@@ -109,6 +125,7 @@ pub fn read_line(line: &str, country: Option<Country>) -> Result<Vec<[u8; 32]>, 
     if text.contains([',', ';', '\t']) {
         return Err(Unreadable::Several);
     }
+    assert_plain(text)?;
     let phone = country.and_then(|country| Msisdn::parse(text, country).ok());
     let account = of_account(text);
     if !account.chars().any(char::is_alphanumeric) {
@@ -117,6 +134,33 @@ pub fn read_line(line: &str, country: Option<Country>) -> Result<Vec<[u8; 32]>, 
     let mut found = vec![digest_of(&account)];
     found.extend(phone.map(|phone| digest_of(&of_account(phone.as_str()))));
     Ok(found)
+}
+
+/// Refuses a text that is most likely meant for something else than the account that it would be taken for: nobody would be found by it.
+fn assert_plain(text: &str) -> Result<(), Unreadable> {
+    let is_hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if text.split_whitespace().any(is_hex) {
+        return Err(Unreadable::Bare);
+    }
+    let is_sign = |(at, sign): &(usize, char)| {
+        let may_begin = *at == 0 && *sign == '+';
+        !sign.is_alphanumeric() && !may_begin && !matches!(sign, ' ' | '-' | '/' | '(' | ')')
+    };
+    if let Some((_, sign)) = text.char_indices().find(is_sign) {
+        return Err(Unreadable::Sign(sign));
+    }
+    let is_word = |word: &str| {
+        word.chars().filter(|letter| letter.is_alphabetic()).count() > 3
+            && !word.chars().any(|letter| letter.is_ascii_digit())
+    };
+    if text.split(' ').any(is_word) || !text.chars().any(|letter| letter.is_ascii_digit()) {
+        return Err(Unreadable::Words);
+    }
+    let digits = |word: &&str| word.bytes().filter(u8::is_ascii_digit).count() >= 9;
+    match text.split(' ').filter(digits).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Unreadable::Several),
+    }
 }
 
 #[cfg(test)]
@@ -164,8 +208,17 @@ mod tests {
             ("sha256:abc", Unreadable::Digest(3)),
             ("sha256:", Unreadable::Digest(0)),
             ("0712345678, Jane", Unreadable::Several),
-            ("--", Unreadable::Nobody),
-            ("+", Unreadable::Nobody),
+            ("--", Unreadable::Words),
+            ("+", Unreadable::Words),
+            (&"5a".repeat(32), Unreadable::Bare),
+            (&format!("{}  x", "5a".repeat(32)), Unreadable::Bare),
+            ("sha256=51a9", Unreadable::Sign('=')),
+            ("2.54712E+11", Unreadable::Sign('.')),
+            ("'0712000003", Unreadable::Sign('\'')),
+            ("tel:0712000003", Unreadable::Sign(':')),
+            ("John Doe", Unreadable::Words),
+            ("0712000003 John", Unreadable::Words),
+            ("0712000003 0712000009", Unreadable::Several),
         ] {
             assert_eq!(read_line(line, kenya), Err(expected), "{line}");
         }
