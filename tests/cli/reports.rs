@@ -108,6 +108,7 @@ fn the_standing_has_the_shape_of_the_contract() {
         "held_lanes": [],
         "waiting": [],
         "waiting_count": 0,
+        "dates": {"not_before": null, "not_after": null},
         "scheduled": {"count": 0, "first": null, "last": null},
                 "orders_lost": 0, "orders_unknown": false,
                 "recovery": null,
