@@ -270,7 +270,7 @@ impl Desk<'_> {
         output::print(&output::table(&header, rows.collect(), &[2, 3]));
         let figures = &statement.figures;
         output::line(&format!(
-            "batch {batch}{}: {} of {}, whatever has been paid of it",
+            "batch {batch}{}: {} of {}, whatever has been paid or cancelled of it",
             rehearsed(self.commands.purpose),
             output::counted(figures.count, "payment"),
             output::amounts(&figures.totals)
@@ -308,6 +308,12 @@ impl Desk<'_> {
             output::grouped(&review.never_paid.to_string()),
             output::counted(review.recipients, "recipient"),
         ));
+        self.show_notes(standing).await
+    }
+
+    /// Says where every row is seen, when the batch may leave, and what is worth a second look.
+    async fn show_notes(&self, standing: &Standing) -> Result<(), Error> {
+        let batch = self.commands.batch;
         output::line(&format!(
             "every row, with who is paid: disburse report {batch} --out DIR"
         ));

@@ -75,12 +75,8 @@ fn signatures(
 }
 
 /// Says where a batch stands with its signatures.
-fn tell_signatures(
-    session: &Session,
-    reader: &Reader,
-    batch: &BatchName,
-    (purpose, is_over): (Purpose, bool),
-) {
+fn tell_signatures(session: &Session, reader: &Reader, batch: &BatchName, standing: &Standing) {
+    let (purpose, is_over) = (standing.purpose, standing.is_finished());
     match signatures(session, reader, batch, purpose) {
         Ok(found) => approvals::lines(Commands { batch, purpose }, &found, is_over)
             .iter()
@@ -162,12 +158,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         for text in waiting_texts(batch, &standing) {
             output::line(&text);
         }
-        tell_signatures(
-            session,
-            reader,
-            batch,
-            (standing.purpose, standing.is_finished()),
-        );
+        tell_signatures(session, reader, batch, &standing);
         for lane in &standing.held {
             output::line(&format!(
                 "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",

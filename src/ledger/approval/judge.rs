@@ -20,7 +20,8 @@ impl Hand {
         if crate::seeded_bugs::SeededBug::SecondKeyIsSecondPerson.is_active() {
             return self.key != other.key;
         }
-        self.by != other.by && self.key != other.key
+        // Nobody is two people by the case of a letter.
+        !self.by.eq_ignore_ascii_case(&other.by) && self.key != other.key
     }
 }
 
@@ -179,6 +180,14 @@ mod tests {
                 &[(ALICE, 1)],
                 None,
                 &[(("alice", 9), 100, 0)],
+                (0, 0),
+            ),
+            (
+                "the loader's name in capitals",
+                1,
+                &[(ALICE, 1)],
+                None,
+                &[(("Alice", 9), 100, 0)],
                 (0, 0),
             ),
             (

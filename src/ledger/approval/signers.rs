@@ -249,6 +249,12 @@ fn principals(field: &str) -> Result<Vec<String>, String> {
                 "{name:?} is no name of a signer: it has a space, a quote or a control character"
             ));
         }
+        // Letters of other alphabets look like these.
+        if !name.is_ascii() {
+            return Err(format!(
+                "{name:?} has a letter that is not ASCII: another one may look the same"
+            ));
+        }
         names.push(name.to_owned());
     }
     Ok(names)
@@ -461,6 +467,7 @@ mod tests {
             (format!("* {key}"), "is a pattern"),
             (format!("*@example.org {key}"), "is a pattern"),
             (format!("!bob {key}"), "is a pattern"),
+            (format!("alic\u{435}@example.org {key}"), "is not ASCII"),
             (format!("a,,b {key}"), "a name is empty"),
             (format!("\"a b\" {key}"), "no name of a signer"),
             (format!("\"a {key}"), "a double quote is not closed"),

@@ -207,7 +207,9 @@ fn window(dates: BatchDates) -> String {
     )
 }
 
-fn digest(digest: Option<[u8; 32]>) -> String {
+/// Writes a digest; `None`: there is nothing of its kind.
+#[must_use]
+pub fn digest(digest: Option<[u8; 32]>) -> String {
     match digest {
         Some(digest) => format!("sha256:{}", HEXLOWER.encode(&digest)),
         None => "none".to_owned(),

@@ -126,7 +126,10 @@ pub fn read_line(line: &str, country: Option<Country>) -> Result<Vec<[u8; 32]>, 
         return Err(Unreadable::Several);
     }
     assert_plain(text)?;
-    let phone = country.and_then(|country| Msisdn::parse(text, country).ok());
+    // A spreadsheet takes the zero of a phone number away.
+    let with_zero = format!("0{text}");
+    let parse = |text: &str| country.and_then(|country| Msisdn::parse(text, country).ok());
+    let phone = parse(text).or_else(|| parse(&with_zero));
     let account = of_account(text);
     if !account.chars().any(char::is_alphanumeric) {
         return Err(Unreadable::Nobody);
@@ -144,7 +147,7 @@ fn assert_plain(text: &str) -> Result<(), Unreadable> {
     }
     let is_sign = |(at, sign): &(usize, char)| {
         let may_begin = *at == 0 && *sign == '+';
-        !sign.is_alphanumeric() && !may_begin && !matches!(sign, ' ' | '-' | '/' | '(' | ')')
+        !sign.is_ascii_alphanumeric() && !may_begin && !matches!(sign, ' ' | '-' | '/' | '(' | ')')
     };
     if let Some((_, sign)) = text.char_indices().find(is_sign) {
         return Err(Unreadable::Sign(sign));
@@ -157,7 +160,7 @@ fn assert_plain(text: &str) -> Result<(), Unreadable> {
         return Err(Unreadable::Words);
     }
     let digits = |word: &&str| word.bytes().filter(u8::is_ascii_digit).count() >= 9;
-    match text.split(' ').filter(digits).count() {
+    match text.split([' ', '/']).filter(digits).count() {
         0 | 1 => Ok(()),
         _ => Err(Unreadable::Several),
     }
@@ -183,6 +186,7 @@ mod tests {
             "+254 712 345 678",
             "0712345678",
             "0712 345 678 # Jane",
+            "712345678",
             &format!("sha256:{digest}"),
             &format!("sha256:{}  # nobody knows", digest.to_uppercase()),
         ] {
@@ -214,6 +218,12 @@ mod tests {
             (&format!("{}  x", "5a".repeat(32)), Unreadable::Bare),
             ("sha256=51a9", Unreadable::Sign('=')),
             ("2.54712E+11", Unreadable::Sign('.')),
+            ("SHA256:51a9", Unreadable::Sign(':')),
+            ("0722\u{a0}000005", Unreadable::Sign('\u{a0}')),
+            ("\u{ff10}722000005", Unreadable::Sign('\u{ff10}')),
+            ("254722*", Unreadable::Sign('*')),
+            ("\"0722000005\"", Unreadable::Sign('"')),
+            ("0722000005/0733000005", Unreadable::Several),
             ("'0712000003", Unreadable::Sign('\'')),
             ("tel:0712000003", Unreadable::Sign(':')),
             ("John Doe", Unreadable::Words),

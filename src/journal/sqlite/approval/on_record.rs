@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::figures::Figured;
-use crate::domain::{Currency, Timestamp};
+use crate::domain::{BatchName, Currency, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, RULE_PINNED};
@@ -15,7 +15,7 @@ use crate::ledger::approval::judge::Hand;
 use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::signers::Signers;
 use crate::ledger::approval::ssh::Signature;
-use crate::ledger::approval::text::{Act, Claimed, Role, Statement, Target, difference};
+use crate::ledger::approval::text::{Act, Claimed, Role, Statement, Target, difference, digest};
 
 /// A rule, as it stands on the chain.
 pub(in crate::journal::sqlite) fn rule_detail(rule: &Rule) -> String {
@@ -199,6 +199,33 @@ pub(in crate::journal::sqlite) fn statement_of(
         dates: dates_before(c, batch_id, before)?,
         journal: journal(c)?.unwrap_or_default(),
         signed: claimed.signed,
+    })
+}
+
+/// Refuses a batch whose rules are not those that its signatures were made under: somebody has changed or removed one in the file.
+pub(in crate::journal::sqlite) fn assert_rules_stand(
+    c: &Connection,
+    batch_id: i64,
+    pinned: &Pinned,
+    signatures: &[OnRecord],
+) -> Result<(), Error> {
+    let differs = |one: &&OnRecord| {
+        let rule = format!("rule: {}", digest(pinned.digest(one.evidence_id)));
+        !one.text.lines().any(|line| line == rule)
+    };
+    let Some(one) = signatures.iter().find(differs) else {
+        return Ok(());
+    };
+    let name: String = c
+        .prepare_cached("select name from batch where batch_id = ?1")?
+        .query_row([batch_id], |row| row.get(0))?;
+    Err(Error::Altered {
+        batch: BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?,
+        what: format!(
+            "the rule of approval is not the one under which {} {} it",
+            one.hand.by,
+            one.claimed.role.name()
+        ),
     })
 }
 

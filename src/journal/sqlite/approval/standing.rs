@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::figures::{Figured, reach_of};
-use super::on_record::{OnRecord, Pinned, signatures, unfit};
+use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use crate::journal::sqlite::codec::catalog::{account, reading};
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
@@ -46,6 +46,7 @@ pub(in crate::journal::sqlite) fn approvals(
     let pinned_to = pinned_to(c, batch_id)?;
     let target = target.or(pinned_to.as_ref());
     let pinned = Pinned::read(c, batch_id)?;
+    assert_rules_stand(c, batch_id, &pinned, &signatures(c, batch_id)?)?;
     let in_force = pinned.in_force(configured)?;
     if in_force.is_none() {
         return Ok(Approvals::default());

@@ -37,17 +37,17 @@ pub(in crate::journal::sqlite) enum Counts {
 }
 
 /// Returns what a payment counts for where it stands: it is given back once it is proven that it was not executed.
-pub(in crate::journal::sqlite) fn counts(state: State, exposures: i64) -> Counts {
+pub(in crate::journal::sqlite) fn counts(state: State) -> Counts {
     #[cfg(test)]
     if state == State::InDoubt && crate::seeded_bugs::SeededBug::DoubtGivenBack.is_active() {
         return Counts::Nothing;
     }
     match state {
-        State::Ready if exposures == 0 => Counts::Nothing,
-        State::Failed | State::Cancelled => Counts::Nothing,
+        // What is ready is to be posted: it never left, or the gateway has said again and again that it does not know it. It counts when
+        // it leaves.
+        State::Ready | State::Failed | State::Cancelled => Counts::Nothing,
         State::Paid => Counts::Paid,
-        State::Ready
-        | State::Posting
+        State::Posting
         | State::InDoubt
         | State::Acknowledged
         | State::Delivered
@@ -162,14 +162,14 @@ struct Before {
 }
 
 fn apply(c: &Connection, seq: i64, told: Told, moved: &mut Moved) -> Result<(), Error> {
-    let stands: Option<(i64, i64)> = c
-        .prepare_cached("select state, exposures from life where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
+    let stands: Option<i64> = c
+        .prepare_cached("select state from life where seq = ?1")?
+        .query_row([seq], |row| row.get(0))
         .optional()?;
-    let Some((state, exposures)) = stands else {
+    let Some(state) = stands else {
         return Ok(());
     };
-    let now = counts(state_of(state)?, exposures) as i64;
+    let now = counts(state_of(state)?) as i64;
     let Some(before) = before(c, seq)? else {
         if now > 0 {
             let day = told.intent.unwrap_or(told.first);
@@ -313,20 +313,18 @@ mod tests {
 
     #[test]
     fn what_may_have_been_paid_counts_and_what_was_proven_not_to_be_is_given_back() {
-        for (state, exposures, expected) in [
-            (State::Ready, 0, Counts::Nothing),
-            // An earlier post of it may have arrived.
-            (State::Ready, 1, Counts::Counted),
-            (State::Posting, 0, Counts::Counted),
-            (State::InDoubt, 1, Counts::Counted),
-            (State::Acknowledged, 0, Counts::Counted),
-            (State::Delivered, 0, Counts::Counted),
-            (State::Paid, 0, Counts::Paid),
-            (State::Failed, 3, Counts::Nothing),
-            (State::Cancelled, 0, Counts::Nothing),
-            (State::Conflict, 0, Counts::Counted),
+        for (state, expected) in [
+            (State::Ready, Counts::Nothing),
+            (State::Posting, Counts::Counted),
+            (State::InDoubt, Counts::Counted),
+            (State::Acknowledged, Counts::Counted),
+            (State::Delivered, Counts::Counted),
+            (State::Paid, Counts::Paid),
+            (State::Failed, Counts::Nothing),
+            (State::Cancelled, Counts::Nothing),
+            (State::Conflict, Counts::Counted),
         ] {
-            assert_eq!(counts(state, exposures), expected, "{state:?}");
+            assert_eq!(counts(state), expected, "{state:?}");
         }
     }
 

@@ -84,7 +84,7 @@ impl Verifier<'_> {
             {
                 continue;
             }
-            let expected = counts(state_of(row.get(AT + 2)?)?, row.get(AT + 3)?);
+            let expected = counts(state_of(row.get(AT + 2)?)?);
             let found: i64 = row.get::<_, Option<i64>>(AT + 10)?.unwrap_or(0);
             let payment = payment_of(row, 0)?;
             let posted_at: Option<i64> = row.get(AT + 4)?;
