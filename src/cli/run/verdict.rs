@@ -453,7 +453,7 @@ fn why_open(
                 batch,
                 purpose: standing.purpose,
             };
-            let (why, next) = approvals::missing(commands, &examples.approvals);
+            let (why, next) = approvals::missing_and_why(commands, &examples.approvals);
             (ExitStatus::Unfinished, why, next)
         }
         Ending::Unconfirmed => unconfirmed(&run, outcome, standing),

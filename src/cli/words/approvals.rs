@@ -62,6 +62,18 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     )
 }
 
+/// Says what a batch waits for, and why the first signature does not count that does not.
+pub(in crate::cli) fn missing_and_why(
+    commands: Commands<'_>,
+    approvals: &Approvals,
+) -> (String, String) {
+    let (what, next) = missing(commands, approvals);
+    match approvals.unfit.first() {
+        Some(why) => (format!("{what}; {why}"), next),
+        None => (what, next),
+    }
+}
+
 /// Says that a batch like this one would need signatures.
 pub(in crate::cli) fn needed(required: u8) -> String {
     format!(
