@@ -15,6 +15,10 @@ pub(crate) enum SeededBug {
     SecondKeyIsSecondPerson,
     /// The rule that was in force at the load is forgotten once the configuration has another one.
     PinnedRuleForgotten,
+    /// Signatures for an order count again once it was carried out.
+    OrderSignatureReused,
+    /// Whoever gives an order needs one other person less.
+    OrderOfOnePerson,
     /// A post whose outcome is unknown is ready to be posted again.
     RepostOnLoss,
     /// References are compared letter by letter with those of other loads.
@@ -197,7 +201,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 75] = [
+    pub(crate) const ALL: [Self; 77] = [
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,
@@ -273,6 +277,8 @@ impl SeededBug {
         Self::LoaderApproves,
         Self::SecondKeyIsSecondPerson,
         Self::PinnedRuleForgotten,
+        Self::OrderSignatureReused,
+        Self::OrderOfOnePerson,
     ];
 
     /// Whether this mistake is made.

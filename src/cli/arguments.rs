@@ -3,6 +3,7 @@
 mod approve;
 mod file;
 mod reconcile;
+mod signing;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub(super) use file::{
     LoadOptions, OnError, TemplateArguments,
 };
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
+pub(super) use signing::SigningArguments;
 
 /// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
 #[derive(Debug, Parser)]
@@ -424,6 +426,8 @@ pub(super) struct RetryArguments {
     /// Do not ask before anything is ordered
     #[arg(long, short)]
     pub yes: bool,
+    #[command(flatten)]
+    pub signing: SigningArguments,
 }
 
 #[derive(Debug, Args)]
@@ -474,6 +478,8 @@ pub(super) struct ResolveArguments {
     /// Do not ask before the decision is recorded
     #[arg(long, short)]
     pub yes: bool,
+    #[command(flatten)]
+    pub signing: SigningArguments,
 }
 
 #[derive(Debug, Args)]
@@ -497,6 +503,8 @@ pub(super) struct CancelArguments {
     /// Do not ask before anything is cancelled
     #[arg(long, short)]
     pub yes: bool,
+    #[command(flatten)]
+    pub signing: SigningArguments,
 }
 
 #[derive(Debug, Args)]
@@ -505,6 +513,8 @@ pub(super) struct ResumeLaneArguments {
     pub batch: String,
     /// The service code
     pub service: String,
+    #[command(flatten)]
+    pub signing: SigningArguments,
 }
 
 #[derive(Debug, Args)]
@@ -516,6 +526,8 @@ pub(super) struct ScheduleArguments {
     /// Why it gets other dates; it is kept as evidence
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    #[command(flatten)]
+    pub signing: SigningArguments,
 }
 
 #[derive(Debug, Args)]
@@ -544,6 +556,8 @@ pub(super) struct RecoverArguments {
     /// Do not ask whether this is meant
     #[arg(long, short)]
     pub yes: bool,
+    #[command(flatten)]
+    pub signing: SigningArguments,
 }
 
 #[derive(Debug, Args)]

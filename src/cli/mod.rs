@@ -10,6 +10,7 @@ mod files;
 mod gateway;
 pub mod log;
 mod named;
+mod order_signing;
 mod run;
 mod session;
 mod signals;

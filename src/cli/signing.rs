@@ -49,8 +49,8 @@ impl SigningKey {
         })
     }
 
-    /// Signs a text.
-    pub(in crate::cli) fn sign(&self, text: &str) -> Result<String, Error> {
+    /// Signs a text; `elsewhere`: how it is signed on another machine.
+    pub(in crate::cli) fn sign(&self, text: &str, elsewhere: &str) -> Result<String, Error> {
         let mut command = Command::new("ssh-keygen");
         command
             .args(["-Y", "sign", "-q", "-n", NAMESPACE, "-f"])
@@ -62,7 +62,6 @@ impl SigningKey {
                 command.env_remove(variable);
             }
         }
-        let elsewhere = "sign elsewhere: disburse approve BATCH --as NAME --print > TEXT; ssh-keygen -Y sign -n disburse -f KEY TEXT; disburse approve BATCH --text TEXT --signature TEXT.sig";
         let failed = |why: String| Error::refused(format!("not signed: {why}")).hint(elsewhere);
         let mut child = command.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
@@ -125,4 +124,12 @@ pub(in crate::cli) fn read_short(
     String::from_utf8(bytes)
         .map(Some)
         .map_err(|_| refused("it is not UTF-8".to_owned()))
+}
+
+/// Reads a short text from a file that has to be there.
+pub(in crate::cli) fn given(path: &Path, most: u64, what: &str) -> Result<String, Error> {
+    read_short(path, most, what)?.ok_or_else(|| {
+        let shown = output::name(&path.display().to_string());
+        Error::refused(format!("{what} {shown}: there is no such file"))
+    })
 }

@@ -1,6 +1,7 @@
 //! Signatures beside a batch: what the verbs about them take and give.
 
 use crate::domain::{Money, Timestamp};
+use crate::ledger::approval::orders::Orders;
 use crate::ledger::approval::rule::Rule;
 use crate::ledger::approval::ssh;
 use crate::ledger::approval::text::{Role, Target};
@@ -71,6 +72,39 @@ pub struct Signed {
     pub fingerprint: String,
     /// It had been recorded before.
     pub before: bool,
+}
+
+/// Orders that not as many people have signed for as there must be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnsignedOrders {
+    /// The orders; none of them: nobody has to sign.
+    pub orders: Orders,
+    /// Whose signatures count by now.
+    pub signed_by: Vec<String>,
+    /// So many people sign.
+    pub required: usize,
+}
+
+/// A signature for orders that is to be recorded.
+#[derive(Clone, Debug)]
+pub struct OrderToSign {
+    /// The orders, as they would be carried out now.
+    pub orders: Orders,
+    /// The text, as it was signed.
+    pub text: String,
+    /// The signature over it, in its armour.
+    pub signature: String,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// A signature for orders that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedOrder {
+    /// Who signed.
+    pub by: String,
+    /// The key.
+    pub fingerprint: String,
 }
 
 /// Why a signature was not recorded.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::DebtElsewhere;
+use super::{DebtElsewhere, UnsignedOrders};
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::{Order, OrdersLost};
@@ -65,6 +65,8 @@ pub enum Error {
     Held { holder: String },
     #[error("no batch named {name} in this journal")]
     UnknownBatch { name: String },
+    #[error("not as many people have signed for this order as there must be")]
+    Unsigned(Box<UnsignedOrders>),
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },
     #[error(

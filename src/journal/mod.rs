@@ -24,7 +24,10 @@ mod standing;
 mod types;
 
 pub use acts::ActRecord;
-pub use approval::{Approvals, LargePayment, NotSigned, Review, Signed, ToSign};
+pub use approval::{
+    Approvals, LargePayment, NotSigned, OrderToSign, Review, Signed, SignedOrder, ToSign,
+    UnsignedOrders,
+};
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,

@@ -33,6 +33,7 @@ mod messages;
 mod names;
 mod operations;
 mod orders;
+mod orders_signed;
 mod output;
 mod own_files;
 mod packed;

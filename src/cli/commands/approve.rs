@@ -11,7 +11,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::declared::declared_total;
 use crate::cli::gateway;
 use crate::cli::session::{Commands, Session, batch_name};
-use crate::cli::signing::{SigningKey, read_short};
+use crate::cli::signing::{SigningKey, given};
 use crate::cli::terminal::ask::{heard, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals::{NOTHING, missing, not_signed, rehearsed};
@@ -101,17 +101,12 @@ pub(in crate::cli) async fn approve(
             .await?;
     }
     let text = statement.to_text();
-    let signature = key.sign(&text)?;
+    let signature = key.sign(&text, ELSEWHERE)?;
     let signed = desk.record(text, signature).await?;
     desk.conclude(&signed).await
 }
 
-fn given(path: &Path, most: u64, what: &str) -> Result<String, Error> {
-    read_short(path, most, what)?.ok_or_else(|| {
-        let shown = output::name(&path.display().to_string());
-        Error::refused(format!("{what} {shown}: there is no such file"))
-    })
-}
+const ELSEWHERE: &str = "sign elsewhere: disburse approve BATCH --as NAME --print > TEXT; ssh-keygen -Y sign -n disburse -f KEY TEXT; disburse approve BATCH --text TEXT --signature TEXT.sig";
 
 fn no_key(commands: Commands<'_>) -> Error {
     let batch = commands.batch;
@@ -466,7 +461,7 @@ impl Desk<'_> {
         };
         let statement = self.statement((Role::Loads, by), None).await?;
         let text = statement.to_text();
-        let signature = key.sign(&text)?;
+        let signature = key.sign(&text, ELSEWHERE)?;
         self.record(text, signature).await
     }
 }

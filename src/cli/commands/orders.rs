@@ -11,6 +11,7 @@ use crate::cli::arguments::{CancelArguments, ResumeLaneArguments, RetryArguments
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::named;
+use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
 use crate::cli::terminal::ask::{confirmed, is_attended};
 use crate::cli::terminal::output;
@@ -66,15 +67,20 @@ pub(in crate::cli) async fn retry(
     let unretried = journal
         .unretried(batch.clone(), which.clone(), judged())
         .await?;
-    let count = journal
-        .retry_shown(
-            batch.clone(),
-            which,
-            shown.by_code,
-            Some(repeats.clone()),
-            Timestamp::now(),
-        )
-        .await?;
+    let purpose = journal.standing(batch.clone()).await?.purpose;
+    let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
+    let given = signing.give(async |journal| {
+        let (batch, which) = (batch.clone(), which.clone());
+        let (by_code, repeats) = (shown.by_code.clone(), Some(repeats.clone()));
+        let now = Timestamp::now();
+        journal
+            .retry_shown(batch, which, by_code, repeats, now)
+            .await
+    });
+    let count = match given.await? {
+        Given::Done(count) => count,
+        Given::Not(status) => return Ok(status),
+    };
     if count == 0
         && let Some(error) = none_retried(&batch, &unretried)
     {
@@ -94,7 +100,6 @@ pub(in crate::cli) async fn retry(
     );
     tell_unretried(&batch, &unretried);
     if count > 0 {
-        let purpose = journal.standing(batch.clone()).await?.purpose;
         session.note(&format!("next: {}", run_command(&batch, purpose)));
     }
     Ok(ExitStatus::Done)
@@ -431,13 +436,15 @@ pub(in crate::cli) async fn cancel(
 ) -> Result<ExitStatus, Error> {
     let journal = session.journal()?;
     let batch = batch_name(&arguments.batch)?;
+    let purpose = journal.standing(batch.clone()).await?.purpose;
+    let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
     if let Some(names) = arguments.rejected {
         let order = withdraw::Order {
             names,
             reason: arguments.reason.unwrap_or_default(),
             yes: arguments.yes,
         };
-        return withdraw::rejected(session, &journal, batch, order).await;
+        return withdraw::rejected(session, (&journal, &signing), batch, order).await;
     }
     let reason = withdraw::reason_of(arguments.reason)?;
     let meant = match payment_name(arguments.name)? {
@@ -445,7 +452,7 @@ pub(in crate::cli) async fn cancel(
         None => None,
     };
     let Some(meant) = meant else {
-        return cancel_all(session, &journal, batch, reason, arguments.yes).await;
+        return cancel_all(session, (&journal, &signing), batch, reason, arguments.yes).await;
     };
     let who = format!("{}, {}", meant.text(), meant.pays());
     if meant.has_failed() {
@@ -466,9 +473,16 @@ pub(in crate::cli) async fn cancel(
             format!("cancel {who}, of batch {batch}: under this batch name it can never be paid");
         confirmed(false, &what).await?;
     }
-    let count = journal
-        .cancel_because(batch, Some(meant.name()), reason, now())
-        .await?;
+    let given = signing.give(async |journal| {
+        let (batch, reason) = (batch.clone(), reason.clone());
+        journal
+            .cancel_because(batch, Some(meant.name()), reason, now())
+            .await
+    });
+    let count = match given.await? {
+        Given::Done(count) => count,
+        Given::Not(status) => return Ok(status),
+    };
     if count == 0 {
         tell(
             session,
@@ -491,7 +505,7 @@ pub(in crate::cli) async fn cancel(
 /// Withdraws a whole batch. What an earlier journal may have posted is asked about first, as where it is named alone.
 async fn cancel_all(
     session: &Session,
-    journal: &Journal,
+    (journal, signing): (&Journal, &OrderSigning<'_>),
     batch: BatchName,
     reason: Option<String>,
     yes: bool,
@@ -526,9 +540,16 @@ async fn cancel_all(
     if shown.tally.count > 0 {
         confirmed(yes, &whole_batch_text(&batch, &shown)).await?;
     }
-    let done = journal
-        .cancel_shown(batch.clone(), shown.tally, reason, now())
-        .await?;
+    let given = signing.give(async |journal| {
+        let (batch, tally) = (batch.clone(), shown.tally.clone());
+        journal
+            .cancel_shown(batch, tally, reason.clone(), now())
+            .await
+    });
+    let done = match given.await? {
+        Given::Done(done) => done,
+        Given::Not(status) => return Ok(status),
+    };
     let cancelled = format!("{} cancelled", output::counted(done.withdrawn, "payment"));
     if done.ordered == 0 {
         // What had left before may be paid yet: who reads "cancelled" takes the whole batch for stopped.
@@ -587,9 +608,16 @@ pub(in crate::cli) async fn resume_lane(
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
-    let lane = journal
-        .resume_lane(batch.clone(), arguments.service.clone(), Timestamp::now())
-        .await?;
+    let purpose = journal.standing(batch.clone()).await?.purpose;
+    let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
+    let given = signing.give(async |journal| {
+        let (batch, service) = (batch.clone(), arguments.service.clone());
+        journal.resume_lane(batch, service, Timestamp::now()).await
+    });
+    let lane = match given.await? {
+        Given::Done(lane) => lane,
+        Given::Not(status) => return Ok(status),
+    };
     let text = match &lane {
         Some(lane) => format!(
             "{} is open again: the next run pays through it",

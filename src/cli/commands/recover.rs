@@ -3,14 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::cli::Error;
-use crate::cli::arguments::RecoverArguments;
+use crate::cli::arguments::{RecoverArguments, SigningArguments};
 use crate::cli::exit::ExitStatus;
+use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, run_command};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::hints::ORDERS_LOST_HINT;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Journal, Missed, OrderedPayment, Presumed, Reader, RunLock};
+use crate::ledger::Purpose;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::{Order, OrdersLost, may_be_declared_given};
 
@@ -44,7 +46,7 @@ pub(in crate::cli) async fn recover(
         return presume(session, batch).await;
     }
     if arguments.done {
-        return done(session, arguments.yes).await;
+        return done(session, &arguments.signing, arguments.yes).await;
     }
     if arguments.orders_given_again {
         let reason = arguments.reason.unwrap_or_default();
@@ -52,7 +54,8 @@ pub(in crate::cli) async fn recover(
             return Err(Error::refused("--reason is empty")
                 .hint("the word is kept for ever: say how it is known which orders there were"));
         }
-        return orders_again(session, reason, arguments.without, arguments.yes).await;
+        let (without, yes) = (arguments.without, arguments.yes);
+        return orders_again(session, &arguments.signing, reason, without, yes).await;
     }
     if arguments.nothing_ran_since {
         let reason = arguments.reason.unwrap_or_default();
@@ -61,7 +64,7 @@ pub(in crate::cli) async fn recover(
                 "the decision is kept for ever: say how it is known that nothing has run since",
             ));
         }
-        return nothing_ran(session, batch, reason).await;
+        return nothing_ran(session, &arguments.signing, batch, reason).await;
     }
     show(session, batch.as_ref())
 }
@@ -129,7 +132,11 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
     );
 }
 
-async fn done(session: &Session, yes: bool) -> Result<ExitStatus, Error> {
+async fn done(
+    session: &Session,
+    arguments: &SigningArguments,
+    yes: bool,
+) -> Result<ExitStatus, Error> {
     let (journal, _lock) = open(session, "recovery").await?;
     journal.assert_recovery_done().await?;
     let lost = journal.batches_lost().await?;
@@ -155,7 +162,11 @@ async fn done(session: &Session, yes: bool) -> Result<ExitStatus, Error> {
         "say --yes to do it without being asked",
     )
     .await?;
-    journal.recovered(Timestamp::now()).await?;
+    let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
+    let given = signing.give(async |journal| journal.recovered(Timestamp::now()).await);
+    if let Given::Not(status) = given.await? {
+        return Ok(status);
+    }
     output::line_unless(
         session.common.json,
         "the recovery is done: from now on new files are paid without asking the gateway first",
@@ -168,6 +179,7 @@ async fn done(session: &Session, yes: bool) -> Result<ExitStatus, Error> {
 
 async fn nothing_ran(
     session: &Session,
+    arguments: &SigningArguments,
     batch: Option<BatchName>,
     reason: String,
 ) -> Result<ExitStatus, Error> {
@@ -190,9 +202,17 @@ async fn nothing_ran(
     )
     .await?;
     let ends = batch.is_none();
-    let count = journal
-        .nothing_ran_since(batch, reason, Timestamp::now())
-        .await?;
+    let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
+    let given = signing.give(async |journal| {
+        let (batch, reason) = (batch.clone(), reason.clone());
+        journal
+            .nothing_ran_since(batch, reason, Timestamp::now())
+            .await
+    });
+    let count = match given.await? {
+        Given::Done(count) => count,
+        Given::Not(status) => return Ok(status),
+    };
     if session.common.json {
         output::json(&json!({"ready": count, "done": ends}));
     } else {
@@ -207,6 +227,7 @@ async fn nothing_ran(
 
 async fn orders_again(
     session: &Session,
+    arguments: &SigningArguments,
     reason: String,
     without: Option<u64>,
     yes: bool,
@@ -231,9 +252,16 @@ async fn orders_again(
          is, say this at a terminal, or with --yes",
     )
     .await?;
-    let lost = journal
-        .orders_given_again(reason, without, Timestamp::now())
-        .await?;
+    let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
+    let given = signing.give(async |journal| {
+        journal
+            .orders_given_again(reason.clone(), without, Timestamp::now())
+            .await
+    });
+    let lost = match given.await? {
+        Given::Done(lost) => lost,
+        Given::Not(status) => return Ok(status),
+    };
     let not_given = without.unwrap_or(0);
     if session.common.json {
         output::json(&json!({

@@ -7,6 +7,7 @@ use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::named::{self, Meant};
+use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, needed_payment};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
@@ -46,8 +47,11 @@ pub(in crate::cli) async fn resolve(
     let batch = batch_name(&arguments.batch)?;
     let meant = named::find(session, &batch, &needed_payment(arguments.name)?)?;
     let looked = journal.look(batch.clone(), meant.name()).await?;
+    let purpose = journal.standing(batch.clone()).await?.purpose;
+    let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
     let order = Order {
         session,
+        signing: &signing,
         journal: &journal,
         batch: &batch,
         meant: &meant,
@@ -69,6 +73,7 @@ pub(in crate::cli) async fn resolve(
 
 pub(super) struct Order<'a> {
     pub(super) session: &'a Session,
+    pub(super) signing: &'a OrderSigning<'a>,
     pub(super) journal: &'a Journal,
     pub(super) batch: &'a BatchName,
     pub(super) meant: &'a Meant,
@@ -121,12 +126,14 @@ impl Order<'_> {
         if self.is_asked_first() || self.looked.life.state == State::Posting {
             confirmed(self.yes, &what).await?;
         }
-        let (seq, seen, decision) = (self.looked.seq, self.looked.seen, self.decision.clone());
-        let decided = self
-            .journal
-            .decide_paid(seq, seen, decision, moment())
-            .await?;
-        self.conclude(decided, "", &Policy::default())
+        let given = self.signing.give(async |journal| {
+            let (seq, seen, decision) = (self.looked.seq, self.looked.seen, self.decision.clone());
+            journal.decide_paid(seq, seen, decision, moment()).await
+        });
+        match given.await? {
+            Given::Done(decided) => self.conclude(decided, "", &Policy::default()),
+            Given::Not(status) => Ok(status),
+        }
     }
 
     /// Returns whether it may have been paid, so that there is something to ask, and to decide.
@@ -139,8 +146,10 @@ impl Order<'_> {
             // Nothing has left: the lifecycle says why there is nothing to decide.
             let policy = Policy::default();
             let (seen, heard) = (self.looked.seen, None);
-            let moved = self.decide(seen, heard, policy).await?;
-            return self.conclude(moved, "its post", &Policy::default());
+            return match self.decide(seen, heard, &policy).await? {
+                Given::Done(moved) => self.conclude(moved, "its post", &policy),
+                Given::Not(status) => Ok(status),
+            };
         }
         let policy = self.policy(sandbox)?;
         let word = match self.hear(sandbox, &policy).await? {
@@ -157,10 +166,10 @@ impl Order<'_> {
             word.text
         );
         confirmed(self.yes, &what).await?;
-        let decided = self
-            .decide(word.seen, Some(word.heard), policy.clone())
-            .await?;
-        self.conclude(decided, &word.text, &policy)
+        match self.decide(word.seen, Some(word.heard), &policy).await? {
+            Given::Done(decided) => self.conclude(decided, &word.text, &policy),
+            Given::Not(status) => Ok(status),
+        }
     }
 
     pub(super) fn policy(&self, sandbox: bool) -> Result<Policy, Error> {
@@ -215,19 +224,22 @@ impl Order<'_> {
         &self,
         seen: Seen,
         heard: Option<Heard>,
-        policy: Policy,
-    ) -> Result<Result<Transition, Refusal>, Error> {
+        policy: &Policy,
+    ) -> Result<Given<Result<Transition, Refusal>>, Error> {
         let asked = Asked {
             heard,
             learned: false,
             said_paid: false,
             although: self.although,
         };
-        let (seq, decision) = (self.looked.seq, self.decision.clone());
-        let decided = self
-            .journal
-            .decide_failed(seq, seen, asked, decision, moment(), policy);
-        Ok(decided.await?)
+        let given = self.signing.give(async |journal| {
+            let (seq, decision) = (self.looked.seq, self.decision.clone());
+            let policy = policy.clone();
+            journal
+                .decide_failed(seq, seen, asked, decision, moment(), policy)
+                .await
+        });
+        given.await
     }
 
     fn conclude(

@@ -9,6 +9,7 @@ use crate::cli::arguments::ResolveArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::open::open;
 use crate::cli::named::{self, Meant};
+use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
@@ -45,8 +46,11 @@ pub(in crate::cli) async fn resolve(
     let mut ready: Vec<Ready> = Vec::new();
     let mut seen = BTreeSet::new();
     let mut policy = Policy::default();
+    let purpose = journal.standing(batch.clone()).await?.purpose;
+    let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
     let desk = Desk {
         session,
+        signing: &signing,
         journal: &journal,
         batch: &batch,
         arguments: &arguments,
@@ -57,8 +61,14 @@ pub(in crate::cli) async fn resolve(
         }
     }
     confirmed(arguments.yes, &what(&ready)).await?;
-    let all = ready.iter().map(|one| one.decided.clone()).collect();
-    let moves = journal.decide_many(all, moment(), policy).await?;
+    let given = signing.give(async |journal| {
+        let all = ready.iter().map(|one| one.decided.clone()).collect();
+        journal.decide_many(all, moment(), policy.clone()).await
+    });
+    let moves = match given.await? {
+        Given::Done(moves) => moves,
+        Given::Not(status) => return Ok(status),
+    };
     let moves = moves.map_err(|(seq, _)| {
         let which = ready.iter().find(|one| one.looked.seq == seq).map_or_else(String::new, |one| one.meant.text());
         Error::refused(format!("{which}: something was learned about it since it was looked at; nothing of the file was recorded"))
@@ -81,6 +91,7 @@ pub(in crate::cli) async fn resolve(
 /// What every decision of the file is looked at with.
 struct Desk<'a> {
     session: &'a Session,
+    signing: &'a OrderSigning<'a>,
     journal: &'a Journal,
     batch: &'a BatchName,
     arguments: &'a ResolveArguments,
@@ -114,6 +125,7 @@ impl Desk<'_> {
             although,
             yes: self.arguments.yes,
             sandbox,
+            signing: self.signing,
         };
         if !order.is_asked_first() {
             let stands = looked.life.state.in_words();

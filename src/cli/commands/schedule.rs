@@ -7,6 +7,7 @@ use crate::cli::arguments::{DatesArguments, ScheduleArguments};
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
+use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Commands, Session, batch_name, run_command};
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::told::tell;
@@ -53,17 +54,20 @@ pub(in crate::cli) async fn schedule(
                 .hint("the order is kept for ever: say why the batch gets other dates"),
         );
     }
-    journal
-        .schedule(
-            batch.clone(),
-            DatesOrder {
-                before,
-                after,
-                reason,
-            },
-            Timestamp::now(),
-        )
-        .await?;
+    let signing = OrderSigning::of(session, &journal, standing.purpose, &arguments.signing)?;
+    let given = signing.give(async |journal| {
+        let order = DatesOrder {
+            before,
+            after,
+            reason: reason.clone(),
+        };
+        journal
+            .schedule(batch.clone(), order, Timestamp::now())
+            .await
+    });
+    if let Given::Not(status) = given.await? {
+        return Ok(status);
+    }
     let text = dates_text(after, &zone).unwrap_or_else(|| "posted at any time".to_owned());
     tell(
         session,

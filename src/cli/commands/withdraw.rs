@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::cli::Error;
 use crate::cli::exit::ExitStatus;
+use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
@@ -34,7 +35,7 @@ pub(in crate::cli) fn reason_of(reason: Option<String>) -> Result<Option<String>
 /// Shows what is withdrawn, asks, and records it.
 pub(in crate::cli) async fn rejected(
     session: &Session,
-    journal: &Journal,
+    (journal, signing): (&Journal, &OrderSigning<'_>),
     batch: BatchName,
     order: Order,
 ) -> Result<ExitStatus, Error> {
@@ -79,9 +80,16 @@ pub(in crate::cli) async fn rejected(
         output::counted(shown.tally.count, "rejected row")
     );
     confirmed(yes, &what).await?;
-    let count = journal
-        .withdraw_rejected(batch.clone(), names, shown.tally, reason, Timestamp::now())
-        .await?;
+    let given = signing.give(async |journal| {
+        let (batch, names, reason) = (batch.clone(), names.clone(), reason.clone());
+        journal
+            .withdraw_rejected(batch, names, shown.tally.clone(), reason, Timestamp::now())
+            .await
+    });
+    let count = match given.await? {
+        Given::Done(count) => count,
+        Given::Not(status) => return Ok(status),
+    };
     let standing = journal.standing(batch.clone()).await?;
     tell(
         session,

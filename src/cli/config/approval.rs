@@ -1,9 +1,10 @@
 //! What `[approval]` and `[evidence]` say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::domain::Currency;
+use crate::ledger::approval::orders::OrderKind;
 
 /// What `[approval]` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct ApprovalSettings {
     pub required: u8,
     /// From where on, in minor units.
     pub above: BTreeMap<Currency, i64>,
+    /// Orders that as many people sign for.
+    pub orders: BTreeSet<OrderKind>,
     /// The file of those who may sign.
     pub allowed_signers: PathBuf,
     /// The key that this machine's user signs with.

@@ -20,6 +20,7 @@ impl Settings {
             required: approval.required,
             above: approval.above.clone(),
             signers: signers(&approval.allowed_signers, self.is_rehearsal)?,
+            orders: approval.orders.clone(),
         }))
     }
 

@@ -34,7 +34,7 @@ fn try_to(session: &Session) -> Result<(), Error> {
     };
     let (journal, heads) = Reader::open(session.journal_path())?.heads()?;
     let text = heads::to_text(&journal, Timestamp::now(), &heads);
-    let signature = SigningKey::open(&evidence.key_file)?.sign(&text)?;
+    let signature = SigningKey::open(&evidence.key_file)?.sign(&text, "say which key signs the heads with evidence.key_file; ssh-keygen has to be able to use it without a person")?;
     let Some((program, arguments)) = evidence.command.split_first() else {
         return Ok(());
     };

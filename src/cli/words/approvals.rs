@@ -193,6 +193,42 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
     }
 }
 
+/// Says why a signature for an order is not taken, and what to do.
+pub(in crate::cli) fn order_not_signed(why: &NotSigned) -> (String, String) {
+    let anew = "write the text anew, sign it as it is, and give both: the same command with --as NAME --print > TEXT".to_owned();
+    match why {
+        NotSigned::NoText => (
+            "the text is not one that --print wrote for an order".to_owned(),
+            anew,
+        ),
+        NotSigned::Differs { is, should_be } => (
+            format!("the text is not that of this order: it has \"{is}\", and should have \"{should_be}\""),
+            format!("the order is another one, or something has changed since; look at it again. {anew}"),
+        ),
+        NotSigned::Ssh(error) => (format!("{error}"), anew),
+        NotSigned::Unfit(why) => (
+            why.clone(),
+            "approval.allowed_signers says who signs with which key, and from when to when; as it was when the batch was loaded, too"
+                .to_owned(),
+        ),
+        NotSigned::Time(at) => (
+            format!("the text says that it was signed at {at}, which is still to come"),
+            "set the clock of the machine where it was written".to_owned(),
+        ),
+        NotSigned::TooMany => (
+            "the batch has as many signatures for orders as are kept of one".to_owned(),
+            "nothing more can be signed for it; see disburse verify".to_owned(),
+        ),
+        NotSigned::NoRule
+        | NotSigned::Loader(_)
+        | NotSigned::AmountsPending(_)
+        | NotSigned::Unloaded => (
+            "nothing asks for signatures of this order".to_owned(),
+            "approval.orders says which orders are signed for".to_owned(),
+        ),
+    }
+}
+
 /// What is never signed, in the words of a refusal.
 pub(in crate::cli) const NOTHING: &str = "nothing was signed, and nothing was sent";
 

@@ -4,6 +4,7 @@
 //! the digests of its rows; nothing that came later is covered.
 
 pub mod judge;
+pub mod orders;
 pub mod rule;
 pub mod signers;
 pub mod ssh;

@@ -1,7 +1,8 @@
 //! Which batches need signatures, how many, and whose: the rule that was in force at each load, and the one of now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::orders::OrderKind;
 use super::signers::{Signers, Unfit};
 use super::ssh::PublicKey;
 use crate::domain::{Currency, Timestamp, Totals};
@@ -15,6 +16,8 @@ pub struct Rule {
     pub above: BTreeMap<Currency, i64>,
     /// Who may sign.
     pub signers: Signers,
+    /// Orders that as many people sign for.
+    pub orders: BTreeSet<OrderKind>,
 }
 
 impl Rule {
@@ -60,6 +63,12 @@ impl InForce {
     #[must_use]
     pub fn needs(&self, total: &Totals, unpriced: u64) -> bool {
         self.rules.iter().any(|rule| rule.needs(total, unpriced))
+    }
+
+    /// Returns whether one of them is about orders of a kind.
+    #[must_use]
+    pub fn is_about(&self, kind: OrderKind) -> bool {
+        self.rules.iter().any(|rule| rule.orders.contains(&kind))
     }
 
     /// Returns how many people approve.
@@ -138,6 +147,7 @@ mod tests {
                 .map(|(code, minor)| (Currency::from_code(code).unwrap(), *minor))
                 .collect(),
             signers: Signers::parse(&lines.collect::<String>()).unwrap(),
+            orders: BTreeSet::new(),
         }
     }
 

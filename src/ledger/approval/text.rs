@@ -170,21 +170,37 @@ impl Statement {
             ("journal", HEXLOWER.encode(&self.journal)),
             ("signed", self.signed.to_string()),
         ]);
-        let mut text = format!("{FIRST}\n");
-        for (name, value) in lines {
-            text.push_str(name);
-            text.push_str(": ");
-            // A line is one line, whatever somebody has called an account.
-            for letter in value.chars() {
-                match letter.is_control() {
-                    true => text.extend(letter.escape_default()),
-                    false => text.push(letter),
-                }
-            }
-            text.push('\n');
-        }
-        text
+        written(FIRST, &lines)
     }
+}
+
+/// Writes names and values below the first line of a text.
+pub(super) fn written(first: &str, lines: &[(&str, String)]) -> String {
+    let mut text = format!("{first}\n");
+    for (name, value) in lines {
+        text.push_str(name);
+        text.push_str(": ");
+        // A line is one line, whatever somebody has called an account.
+        for letter in value.chars() {
+            match letter.is_control() {
+                true => text.extend(letter.escape_default()),
+                false => text.push(letter),
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns the value of a name that a text has once.
+pub(super) fn value_of<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut found = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(": "))
+        .filter(|(found, _)| *found == name)
+        .map(|(_, value)| value);
+    found.next().filter(|_| found.next().is_none())
 }
 
 fn purpose(purpose: Purpose) -> &'static str {
@@ -240,15 +256,7 @@ impl Claimed {
         if text.len() > TEXT_MAX || text.lines().next() != Some(FIRST) {
             return None;
         }
-        let value = |name: &str| {
-            let mut found = text
-                .lines()
-                .skip(1)
-                .filter_map(|line| line.split_once(": "))
-                .filter(|(found, _)| *found == name)
-                .map(|(_, value)| value);
-            found.next().filter(|_| found.next().is_none())
-        };
+        let value = |name: &str| value_of(text, name);
         let number = |name: &str| value(name)?.parse::<i64>().ok().filter(|it| *it >= 0);
         let role = [Role::Loads, Role::Approves]
             .into_iter()

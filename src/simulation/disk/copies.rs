@@ -65,7 +65,6 @@ impl Scene {
 
     /// Whoever gave the orders that are lost does not know of them any more: otherwise nothing would be posted again.
     pub(in crate::simulation) async fn give_orders_again(&self, journal: &Journal) {
-        let now = self.world.lock().wall_now();
         if journal
             .orders_lost()
             .await
@@ -75,9 +74,17 @@ impl Scene {
                 .orders_missing()
                 .await
                 .map(|missing| missing.len() as u64);
-            let said = journal
-                .orders_given_again("given again".into(), without.ok(), now)
-                .await;
+            let without = without.ok();
+            let said = self.ordered(
+                journal,
+                true,
+                |_| true,
+                async |journal| {
+                    let (reason, now) = ("given again".into(), self.moment().now);
+                    journal.orders_given_again(reason, without, now).await
+                },
+            );
+            let said = said.await;
             let said = format!("the lost orders are declared given again: {said:?}");
             self.world.lock().note(|| said);
         }
@@ -150,10 +157,15 @@ impl Scene {
     }
 
     pub(in crate::simulation) async fn declare_done(&self) {
-        let now = self.world.lock().wall_now();
         let journal: Journal = self.open(None, &CancellationToken::new());
         if journal.recovery().await.is_ok_and(|open| open.is_some()) {
-            let done = journal.recovered(now).await;
+            let done = self.ordered(
+                &journal,
+                true,
+                |()| true,
+                async |journal| journal.recovered(self.moment().now).await,
+            );
+            let done = done.await;
             let said = format!("the recovery of {} is done: {done:?}", batch());
             self.world.lock().note(|| said);
         }

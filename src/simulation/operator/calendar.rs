@@ -28,12 +28,16 @@ impl Scene {
         };
         // Until it is heard of, either may hold.
         self.world.lock().dates.push(after);
-        let order = DatesOrder {
-            before,
-            after,
-            reason: "the bank asked for it".into(),
-        };
-        let ordered = journal.schedule(batch(), order, now).await;
+        let did = |(): &()| before != after;
+        let ordered = self.ordered(&journal, healthy, did, async |journal| {
+            let order = DatesOrder {
+                before,
+                after,
+                reason: "the bank asked for it".into(),
+            };
+            journal.schedule(batch(), order, self.moment().now).await
+        });
+        let ordered = ordered.await;
         let mut shape = self.world.lock();
         if ordered.is_ok() {
             shape.dates = vec![after];

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::PayerTransactionId;
+use crate::domain::{BatchName, PayerTransactionId};
 use crate::gateway::{Gateway, Inquiry};
-use crate::journal::{Answered, Decision, Error, Finding, Journal};
+use crate::journal::{Answered, Decision, Error, Finding, Journal, Lane, Transition};
 use crate::ledger::HeldFor;
 use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
 use crate::lifecycle::{Policy, State, StepContext};
@@ -91,14 +91,7 @@ impl Scene {
         let id = open[number % open.len()].id;
         let truth = self.truth(id);
         if truth == Truth::Paid && !lies {
-            let paid = journal
-                .decide(
-                    self.batch_of(id),
-                    id.as_str().into(),
-                    decision(true),
-                    self.moment(),
-                )
-                .await;
+            let paid = self.call_paid(journal, id, false).await;
             return format!("{id} is decided, paid: {}", paid.is_ok());
         }
         // A second word is given by whoever knows.
@@ -201,10 +194,51 @@ impl Scene {
             said_paid: false,
             although,
         };
-        let moment = self.moment();
-        let decided =
-            journal.decide_failed(looked.seq, seen, asked, decision(false), moment, policy);
+        let did = Result::is_ok;
+        let decided = self.ordered(journal, although, did, async |journal| {
+            let (moment, policy) = (self.moment(), policy.clone());
+            journal
+                .decide_failed(looked.seq, seen, asked, decision(false), moment, policy)
+                .await
+        });
         Ok(decided.await?.map(|_| ()))
+    }
+
+    /// Orders that a payment is paid.
+    async fn call_paid(
+        &self,
+        journal: &Journal,
+        id: PayerTransactionId,
+        all: bool,
+    ) -> Result<Transition, Error> {
+        let decided = self.ordered(
+            journal,
+            all,
+            |_| true,
+            async |journal| {
+                let (batch, name) = (self.batch_of(id), id.as_str().into());
+                journal
+                    .decide(batch, name, decision(true), self.moment())
+                    .await
+            },
+        );
+        decided.await
+    }
+
+    /// Opens a lane.
+    pub(in crate::simulation) async fn resume(
+        &self,
+        journal: &Journal,
+        (batch, service): (&BatchName, &str),
+        all: bool,
+    ) -> Result<Option<Lane>, Error> {
+        let resumed = self.ordered(journal, all, Option::is_some, async |journal| {
+            let now = self.moment().now;
+            journal
+                .resume_lane(batch.clone(), service.into(), now)
+                .await
+        });
+        resumed.await
     }
 
     /// Decides what only a person can, by the truth.
@@ -251,14 +285,7 @@ impl Scene {
                 }
             }
             if paid {
-                let decided = journal
-                    .decide(
-                        self.batch_of(id),
-                        id.as_str().into(),
-                        decision(true),
-                        self.moment(),
-                    )
-                    .await;
+                let decided = self.call_paid(&journal, id, true).await;
                 if let Err(error) = decided
                     && !self.is_paid(id)
                 {
@@ -274,13 +301,12 @@ impl Scene {
         for batch in self.batches() {
             let standing = journal.standing(batch.clone()).await;
             let held = standing.map(|standing| standing.held).unwrap_or_default();
-            let now = self.moment().now;
             for lane in held
                 .into_iter()
                 .filter(|lane| lane.held_for != HeldFor::Float)
             {
-                let service = lane.service.as_str().into();
-                let opened = journal.resume_lane(batch.clone(), service, now).await;
+                let service = lane.service.as_str();
+                let opened = self.resume(journal, (&batch, service), true).await;
                 let said = format!("lane {} is opened: {}", lane.service, opened.is_ok());
                 self.world.lock().note(|| said);
             }
@@ -305,10 +331,14 @@ impl Scene {
                 && generation.state == State::Ready
         };
         if let Some(retry) = self.generations().into_iter().find(is_ready) {
-            let name = Some(retry.id.as_str().into());
-            let cancelled = journal
-                .cancel(self.batch_of(retry.id), name, self.moment())
-                .await;
+            let did = |count: &u64| *count > 0;
+            let cancelled = self.ordered(journal, true, did, async |journal| {
+                let name = Some(retry.id.as_str().into());
+                journal
+                    .cancel(self.batch_of(retry.id), name, self.moment())
+                    .await
+            });
+            let cancelled = cancelled.await;
             let said = format!("the retry {} is cancelled: {}", retry.id, cancelled.is_ok());
             self.world.lock().note(|| said);
             // It was posted once, and not found since: the gateway is asked, and a person calls it failed.

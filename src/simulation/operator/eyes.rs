@@ -1,11 +1,12 @@
 //! Two pairs of eyes: whoever loads signs, others approve, and some try what they may not.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 
 use crate::domain::PayerTransactionId;
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::rule::Rule;
 use crate::ledger::approval::signers::Signers;
 use crate::ledger::approval::ssh::made_up::public;
@@ -29,6 +30,8 @@ pub(in crate::simulation) struct Eyes {
     rng: RefCell<Rng>,
     rule: Option<Rule>,
     approved: RefCell<Vec<Approved>>,
+    /// Who signed for which order since it was carried out.
+    ordered: RefCell<BTreeMap<[u8; 32], BTreeSet<&'static str>>>,
 }
 
 impl Eyes {
@@ -38,14 +41,19 @@ impl Eyes {
             let lines = PEOPLE.map(|(name, key)| format!("{name} {}\n", public(key)));
             Rule {
                 required: rng.u8(1..=2),
-                above: std::collections::BTreeMap::new(),
+                above: BTreeMap::new(),
                 signers: Signers::parse(&lines.concat()).expect("a file of signers"),
+                orders: match rng.bool() {
+                    true => OrderKind::ALL.into_iter().collect(),
+                    false => BTreeSet::new(),
+                },
             }
         });
         Self {
             rng: RefCell::new(rng),
             rule,
             approved: RefCell::default(),
+            ordered: RefCell::default(),
         }
     }
 
@@ -62,6 +70,35 @@ impl Eyes {
     /// Whether anybody signs.
     pub(in crate::simulation) fn are_on(&self) -> bool {
         self.rule.is_some()
+    }
+
+    /// Whether people sign for orders as well.
+    pub(in crate::simulation) fn sign_orders(&self) -> bool {
+        let mut rules = self.rule.iter();
+        rules.any(|rule| !rule.orders.is_empty())
+    }
+
+    /// So many people sign for an order.
+    pub(in crate::simulation) fn sign_an_order(&self) -> usize {
+        let required = self.rule.as_ref().map_or(0, |rule| rule.required);
+        usize::from(required) + 1
+    }
+
+    /// Somebody has signed for an order.
+    pub(in crate::simulation) fn signed_order(&self, digest: [u8; 32], by: &'static str) {
+        self.ordered
+            .borrow_mut()
+            .entry(digest)
+            .or_default()
+            .insert(by);
+    }
+
+    /// An order is carried out: returns who had signed for it.
+    pub(in crate::simulation) fn carried_out(&self, digest: [u8; 32]) -> BTreeSet<&'static str> {
+        self.ordered
+            .borrow_mut()
+            .remove(&digest)
+            .unwrap_or_default()
     }
 
     /// Whether somebody does what they do in all but one of so many cases.

@@ -80,15 +80,24 @@ impl Scene {
         code: Option<i32>,
         now: Timestamp,
     ) -> Result<u64, Error> {
+        let retried = |count: &u64| *count > 0;
         if self.again.count() == 0 {
-            return journal.retry(batch, code, now).await;
+            let done = self.ordered(journal, false, retried, async |journal| {
+                journal.retry(batch.clone(), code, self.moment().now).await
+            });
+            return done.await;
         }
         let terms = self.again.terms();
         let judged = Some((terms.clone(), now));
         let shown = journal.to_retry(batch.clone(), code, judged).await?;
-        journal
-            .retry_shown(batch, code, shown.by_code, Some(terms), now)
-            .await
+        let done = self.ordered(journal, false, retried, async |journal| {
+            let (by_code, terms) = (shown.by_code.clone(), Some(terms.clone()));
+            let now = self.moment().now;
+            journal
+                .retry_shown(batch.clone(), code, by_code, terms, now)
+                .await
+        });
+        done.await
     }
 
     /// Loads rows again, now and then.
@@ -265,9 +274,12 @@ impl Scene {
         let Some(batch) = self.batch_on_disk(id) else {
             return;
         };
-        let moment = self.moment();
-        let name = Some(id.as_str().into());
-        if journal.cancel(batch, name, moment).await.is_err() {
+        let did = |count: &u64| *count > 0;
+        let cancelled = self.ordered(journal, true, did, async |journal| {
+            let name = Some(id.as_str().into());
+            journal.cancel(batch.clone(), name, self.moment()).await
+        });
+        if cancelled.await.is_err() {
             let order = self.call_failed_in_time(journal, id).await;
             self.world
                 .lock()

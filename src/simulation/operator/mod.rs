@@ -12,6 +12,7 @@ pub(super) mod limits;
 pub(super) mod loads;
 pub(super) mod mended;
 pub(super) mod office;
+pub(super) mod ordered;
 pub(super) mod scheduled;
 pub(super) mod signing;
 pub(super) mod statements;

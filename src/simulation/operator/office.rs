@@ -170,20 +170,28 @@ impl Scene {
             12..=20 if self.unasked => return,
             12..=19 => {
                 let id = format!("R{number}");
-                let done = journal
-                    .cancel(self.some_batch(), Some(id.into()), moment)
-                    .await;
+                let batch = self.some_batch();
+                let cancelled = |count: &u64| *count > 0;
+                let done = self.ordered(&journal, false, cancelled, async |journal| {
+                    let name = Some(id.as_str().into());
+                    journal.cancel(batch.clone(), name, self.moment()).await
+                });
+                let done = done.await;
                 format!("cancel R{number}: {}", done.is_ok())
             }
             20 => {
-                let done = journal.cancel(self.some_batch(), None, moment).await;
+                let batch = self.some_batch();
+                let cancelled = |count: &u64| *count > 0;
+                let done = self.ordered(&journal, false, cancelled, async |journal| {
+                    journal.cancel(batch.clone(), None, self.moment()).await
+                });
+                let done = done.await;
                 format!("cancel all: {done:?}")
             }
             21..=24 => {
                 let batch = self.some_batch();
                 for lane in ["A", "B"] {
-                    let resumed = journal.resume_lane(batch.clone(), lane.into(), moment.now);
-                    let _ = resumed.await;
+                    let _ = self.resume(&journal, (&batch, lane), false).await;
                 }
                 "the lanes are open".into()
             }

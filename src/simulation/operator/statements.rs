@@ -217,7 +217,12 @@ impl Scene {
             reason: "a statement shows it paid".into(),
             evidence: "its line".into(),
         };
-        let decided = journal.decide_paid(looked.seq, looked.seen, decision, self.moment());
+        let decided = self.ordered(journal, true, Result::is_ok, async |journal| {
+            let (seq, seen, decision) = (looked.seq, looked.seen, decision.clone());
+            journal
+                .decide_paid(seq, seen, decision, self.moment())
+                .await
+        });
         Ok(decided.await?.is_ok())
     }
 }

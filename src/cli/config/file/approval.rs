@@ -11,16 +11,23 @@ use toml::de::{DeTable, DeValue};
 
 use super::custody::{self, Holds};
 use super::document::Document;
-use super::entry::{amount, amount_text, entry, in_order, mismatch, subtable, unknown};
+use super::entry::{Entry, amount, amount_text, entry, in_order, mismatch, subtable, unknown};
 use super::source::Source;
 use crate::cli::config::Error;
 use crate::cli::config::approval::ApprovalSettings;
 use crate::cli::config::value::kind::{Kind, quoted};
 use crate::cli::config::value::suggest;
 use crate::domain::Currency;
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::signers::{FILE_MAX, Mistake, Signers};
 
-const KNOWN: [&str; 4] = ["required", "above", "allowed_signers", "signing_key"];
+const KNOWN: [&str; 5] = [
+    "required",
+    "above",
+    "orders",
+    "allowed_signers",
+    "signing_key",
+];
 
 /// Reads the table `approval` into the document. Relative paths in it start at `directory`.
 pub(in crate::cli::config) fn read(
@@ -44,6 +51,10 @@ pub(in crate::cli::config) fn read(
                 &mut found,
                 document,
             )?,
+            "orders" => {
+                let read = orders(source, &name, value, &mut found)?;
+                document.others.push((name, read));
+            }
             "allowed_signers" | "signing_key" => {
                 let mut read = entry(source, &name, Kind::Path, value)?;
                 let path = directory.join(&read.text);
@@ -73,6 +84,34 @@ pub(in crate::cli::config) fn read(
         place: source.origin(&value.span()),
         table: "approval".to_owned(),
         entry: missing,
+    })
+}
+
+/// What `approval.orders` is.
+const ORDERS: &str =
+    "a list of orders, of resolve, retry, cancel, allow-repeats, recover, schedule and resume-lane";
+
+fn orders(
+    source: &Source<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+    found: &mut ApprovalSettings,
+) -> Result<Entry, Error> {
+    let DeValue::Array(items) = value.get_ref() else {
+        return Err(mismatch(source, name, ORDERS, value));
+    };
+    for item in items {
+        let kind = match item.get_ref() {
+            DeValue::String(text) => OrderKind::of_name(text),
+            _ => None,
+        };
+        let kind = kind.ok_or_else(|| mismatch(source, name, ORDERS, item))?;
+        found.orders.insert(kind);
+    }
+    let names: Vec<&str> = found.orders.iter().map(|kind| kind.name()).collect();
+    Ok(Entry {
+        text: names.join(", "),
+        origin: source.origin(&value.span()),
     })
 }
 

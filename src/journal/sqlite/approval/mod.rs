@@ -4,6 +4,9 @@
 pub(super) mod edited;
 pub(super) mod figures;
 pub(super) mod on_record;
+pub(super) mod order_verbs;
+pub(super) mod orders;
+pub(super) mod orders_proven;
 pub(super) mod proven;
 pub(super) mod review;
 pub(super) mod standing;

@@ -1,5 +1,7 @@
 //! The rules and the signatures that the chain of a batch has, and what each of them is worth.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -12,6 +14,7 @@ use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, RULE_PINNED};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::run::dates::{dates, dates_before};
 use crate::ledger::approval::judge::Hand;
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::signers::Signers;
 use crate::ledger::approval::ssh::Signature;
@@ -24,7 +27,13 @@ pub(in crate::journal::sqlite) fn rule_detail(rule: &Rule) -> String {
         .iter()
         .map(|(currency, minor)| (currency.code().to_owned(), (*minor).into()))
         .collect();
-    json!({"required": rule.required, "above": above, "signers": rule.signers.text()}).to_string()
+    let mut detail =
+        json!({"required": rule.required, "above": above, "signers": rule.signers.text()});
+    if !rule.orders.is_empty() {
+        let orders: Vec<&str> = rule.orders.iter().map(|kind| kind.name()).collect();
+        detail["orders"] = orders.into();
+    }
+    detail.to_string()
 }
 
 fn rule_of(detail: &str) -> Result<Rule, Error> {
@@ -35,6 +44,13 @@ fn rule_of(detail: &str) -> Result<Rule, Error> {
         .and_then(|it| u8::try_from(it).ok());
     let above = detail["above"].as_object().ok_or_else(wrong)?;
     let signers = detail["signers"].as_str().ok_or_else(wrong)?;
+    let orders = match &detail["orders"] {
+        Value::Null => Some(BTreeSet::new()),
+        orders => orders.as_array().and_then(|names| {
+            let kind = |name: &Value| OrderKind::of_name(name.as_str()?);
+            names.iter().map(kind).collect()
+        }),
+    };
     Ok(Rule {
         required: required.ok_or_else(wrong)?,
         above: above
@@ -43,6 +59,7 @@ fn rule_of(detail: &str) -> Result<Rule, Error> {
             .collect::<Option<_>>()
             .ok_or_else(wrong)?,
         signers: Signers::parse(signers).map_err(|_| wrong())?,
+        orders: orders.ok_or_else(wrong)?,
     })
 }
 
@@ -51,9 +68,10 @@ const ABOUT_APPROVAL: &str =
     "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
      where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
 
-type Recorded = (i64, Timestamp, String);
+/// Number, time and detail of a row of evidence.
+pub(super) type Recorded = (i64, Timestamp, String);
 
-fn recorded(c: &Connection, batch_id: i64, kind: i64) -> Result<Vec<Recorded>, Error> {
+pub(super) fn recorded(c: &Connection, batch_id: i64, kind: i64) -> Result<Vec<Recorded>, Error> {
     let mut statement = c.prepare_cached(ABOUT_APPROVAL)?;
     let rows = statement.query_map([batch_id, kind], |row| {
         Ok((
@@ -94,7 +112,7 @@ impl Pinned {
     }
 
     /// Over those that stood there before a row of evidence.
-    fn digest(&self, before: i64) -> Option<[u8; 32]> {
+    pub(super) fn digest(&self, before: i64) -> Option<[u8; 32]> {
         let mut hash = Sha256::new();
         let mut some = false;
         for (_, _, detail) in self.0.iter().filter(|(id, ..)| *id < before) {

@@ -5,9 +5,11 @@ use rusqlite::{Connection, OptionalExtension};
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use crate::journal::sqlite::codec::catalog::{account, reading};
+use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
 use crate::ledger::approval::judge::{Approval, LoadedBy, is_anothers, reach};
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::text::{Role, Target};
 use crate::ledger::confirmation::Bound;
@@ -56,7 +58,8 @@ pub(in crate::journal::sqlite) fn approvals(
     let whole = figured.up_to(end)?;
     let mut found = Approvals {
         in_force: true,
-        needed: in_force.needs(&whole.totals, whole.unpriced),
+        needed: in_force.needs(&whole.totals, whole.unpriced)
+            || in_force.is_about(OrderKind::AllowRepeats) && has_allowed_repeats(c, batch_id)?,
         required: in_force.required(),
         ..Approvals::default()
     };
@@ -67,6 +70,15 @@ pub(in crate::journal::sqlite) fn approvals(
         found.whole = true;
     }
     Ok(found)
+}
+
+/// Returns whether rows of a batch repeat others, and somebody has ordered to pay them all the same.
+fn has_allowed_repeats(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    Ok(c.prepare_cached(
+        "select exists (select 1 from evidence indexed by about_batch
+             where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.act') = 'load --allow-repeats')",
+    )?
+    .query_row([batch_id, ACTED], |row| row.get(0))?)
 }
 
 fn weigh(

@@ -273,7 +273,7 @@ fn last_load(c: &Connection, batch_id: i64) -> Result<i64, Error> {
 }
 
 /// Gives the journal its name in texts, once.
-fn name(c: &Connection) -> Result<(), Error> {
+pub(super) fn name(c: &Connection) -> Result<(), Error> {
     if journal(c)?.is_none() {
         // SQLite's generator is seeded by the operating system.
         c.execute(

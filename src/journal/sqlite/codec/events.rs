@@ -151,6 +151,12 @@ pub(in crate::journal::sqlite) const LOAD_SIGNED: i64 = 141;
 /// Somebody approved the batch; the detail has the text and the signature.
 pub(in crate::journal::sqlite) const APPROVED: i64 = 142;
 
+/// Somebody signed for an order; the detail has the text and the signature.
+pub(in crate::journal::sqlite) const ORDER_SIGNED: i64 = 143;
+
+/// An order was carried out that was signed for; the detail has its digest, how many acts it was, and who had signed.
+pub(in crate::journal::sqlite) const ORDER_CARRIED_OUT: i64 = 144;
+
 /// The kinds that are about approval.
 const ABOUT_APPROVAL: std::ops::RangeInclusive<i64> = 140..=159;
 /// The limits that a run came with; the detail names them.
@@ -316,6 +322,8 @@ pub(in crate::journal::sqlite) fn event_name(number: i64) -> &'static str {
         RULE_PINNED => "loaded under a rule of approval",
         LOAD_SIGNED => "signed by whoever loaded it",
         APPROVED => "approved",
+        ORDER_SIGNED => "order signed",
+        ORDER_CARRIED_OUT => "order carried out that was signed for",
         ACCOUNT_MOVED => "moved to another account by order",
         OTHER_REPLY => "reply about another payment",
         OTHER_ANSWER => "status reply about another payment",

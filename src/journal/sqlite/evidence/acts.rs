@@ -9,10 +9,12 @@ use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::recovery::lost_orders::{Touched, keep_order};
+use crate::journal::sqlite::session::ordered::GivenOrder;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{ActRecord, Error};
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::payer::key;
 use crate::ledger::recovery::{Order, must_not_be_forgotten};
 
@@ -123,6 +125,17 @@ impl WriteSession {
         touched: &Touched,
         reason: Option<&str>,
     ) -> Result<(), Error> {
+        if let Some(kind) = OrderKind::of_act(act) {
+            self.give(GivenOrder {
+                batch_id,
+                at,
+                kind,
+                act,
+                about: touched.said_beside(&about),
+                content: touched.content(),
+                payments: touched.payments(),
+            });
+        }
         if must_not_be_forgotten(act) {
             self.count_order(batch_id, at, act, touched)?;
         }

@@ -27,6 +27,8 @@ pub(in crate::journal::sqlite) struct Touched {
     what: String,
     /// Digest and number of the identifiers.
     payments: ContentDigest,
+    /// Digest of the identifiers, one after another.
+    identifiers: Sha256,
 }
 
 impl Touched {
@@ -69,7 +71,33 @@ impl Touched {
 
     /// Takes in a payment.
     pub(in crate::journal::sqlite) fn add(&mut self, identifier: &str) {
-        self.payments.add(&Sha256::digest(identifier).into());
+        let one = Sha256::digest(identifier);
+        self.identifiers.update(one);
+        self.payments.add(&one.into());
+    }
+
+    /// Said of all payments, beside what the order is about.
+    pub(in crate::journal::sqlite) fn said(what: String) -> Self {
+        Self {
+            what,
+            ..Self::default()
+        }
+    }
+
+    /// Says what an order is about, and what is ordered of it.
+    pub(in crate::journal::sqlite) fn said_beside(&self, about: &Value) -> String {
+        let about = about.as_str().unwrap_or_default();
+        let texts = [about, self.what.as_str()];
+        let said = texts.iter().filter(|text| !text.is_empty());
+        match about == self.what {
+            true => about.to_owned(),
+            false => said.copied().collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Tells it from any other order: which payments, one after another.
+    pub(in crate::journal::sqlite) fn content(&self) -> String {
+        data_encoding::HEXLOWER.encode(&self.identifiers.clone().finalize())
     }
 
     pub(in crate::journal::sqlite) fn payments(&self) -> u64 {
@@ -174,7 +202,14 @@ impl Journal {
             }
             for batch_id in batches(c)? {
                 c.mark(batch_id);
-                c.acted_because(batch_id, now, "recover --orders-given-again", &reason)?;
+                let without = without.map_or_else(String::new, |count| format!("without {count}"));
+                c.act_upon(
+                    (batch_id, now),
+                    "recover --orders-given-again",
+                    Value::Null,
+                    &Touched::said(without),
+                    Some(&reason),
+                )?;
             }
             c.execute(
                 "update recovery set orders_reason = ?1 where (orders_lost > 0 or orders_unknown = 1) and orders_reason is null",

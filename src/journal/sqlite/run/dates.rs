@@ -3,63 +3,13 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
-use crate::domain::{BatchName, Timestamp};
-use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::domain::Timestamp;
 use crate::journal::sqlite::codec::events::SCHEDULED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::sqlite::writer::handle::Journal;
-use crate::journal::sqlite::writer::queue::CommitMode;
-use crate::journal::{DatesOrder, Error, LoadPlan, LoadRefusal};
+use crate::journal::{Error, LoadPlan, LoadRefusal};
 use crate::ledger::calendar::BatchDates;
-
-impl Journal {
-    /// Gives a batch other dates; returns those that it had. Dates that it has already are not recorded again.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`]; [`Error::DatesChanged`] where the dates are not those that the order was given upon.
-    pub async fn schedule(
-        &self,
-        batch: BatchName,
-        order: DatesOrder,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
-            let batch_id = known_batch(c, &batch)?;
-            if dates(c, batch_id)? != order.before {
-                return Err(Error::DatesChanged { batch });
-            }
-            if order.before == order.after {
-                return Ok(());
-            }
-            c.mark(batch_id);
-            c.act(
-                batch_id,
-                now,
-                "schedule",
-                Value::Null,
-                Some(&format!(
-                    "{} (dates before: {}; from now on: {})",
-                    order.reason,
-                    told(order.before),
-                    told(order.after)
-                )),
-            )?;
-            record(c, batch_id, order.after, now)
-        })
-        .await
-    }
-}
-
-fn told(dates: BatchDates) -> String {
-    let text = |at: Option<Timestamp>| at.map_or_else(|| "none".to_owned(), |at| at.to_string());
-    format!(
-        "not before {}, not after {}",
-        text(dates.not_before),
-        text(dates.not_after)
-    )
-}
 
 /// Returns the dates of a batch.
 pub(in crate::journal::sqlite) fn dates(

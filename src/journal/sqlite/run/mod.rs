@@ -11,6 +11,7 @@ pub(super) mod pin;
 pub(super) mod pinned;
 pub(super) mod probed;
 pub(super) mod reread;
+pub(super) mod reschedule;
 pub(super) mod rest;
 pub(super) mod restart;
 pub(super) mod verbs;

@@ -4,6 +4,7 @@ pub(super) mod deferred_queries;
 pub(super) mod fence;
 pub(super) mod limiter;
 pub(super) mod members;
+pub(super) mod ordered;
 pub(super) mod payment_cache;
 pub(super) mod payments;
 pub(super) mod subject;

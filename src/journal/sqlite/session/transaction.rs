@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use super::deferred_queries::DeferredQueries;
 use super::limiter::Limiter;
 use super::members::counted;
+use super::ordered::{GivenOrder, Ordered};
 use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
@@ -36,6 +37,8 @@ pub(in crate::journal::sqlite) struct WriteSession {
     recent: RefCell<PaymentCache>,
     /// Who gave the command that the transaction carries out.
     actor: RefCell<Option<Arc<Actor>>>,
+    /// What it orders that people may have to sign for.
+    ordered: RefCell<Ordered>,
     /// By their batches.
     waits: RefCell<BTreeMap<i64, DeferredQueries>>,
     intact: RefCell<BTreeMap<i64, Intact>>,
@@ -74,6 +77,7 @@ impl WriteSession {
             recent: RefCell::default(),
             waits: RefCell::default(),
             actor: RefCell::default(),
+            ordered: RefCell::default(),
             intact: RefCell::default(),
             allowances: RefCell::default(),
             calendars: RefCell::default(),
@@ -144,9 +148,20 @@ impl WriteSession {
         })
     }
 
-    /// Says who gave the command that is carried out next.
-    pub(in crate::journal::sqlite) fn hand_to(&self, actor: Option<Arc<Actor>>) {
+    /// Says who gave the command that is carried out next, and what they may order.
+    pub(in crate::journal::sqlite) fn hand_to(&self, actor: Option<Arc<Actor>>, ordered: Ordered) {
         self.actor.replace(actor);
+        self.ordered.replace(ordered);
+    }
+
+    /// Takes an order in that people may have to sign for.
+    pub(in crate::journal::sqlite) fn give(&self, order: GivenOrder) {
+        self.ordered.borrow_mut().given.push(order);
+    }
+
+    /// Takes out what was ordered.
+    pub(in crate::journal::sqlite) fn take_ordered(&self) -> Ordered {
+        self.ordered.take()
     }
 
     /// Returns who gave the command.

@@ -11,8 +11,11 @@ use super::commit::Work;
 use super::queue::{Asker, CommitMode, Job, serve};
 use crate::domain::Actor;
 use crate::journal::Error;
+use crate::journal::sqlite::approval::orders::assert_signed;
 use crate::journal::sqlite::schema::open::Missing;
+use crate::journal::sqlite::session::ordered::Ordered;
 use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::ledger::approval::rule::Rule;
 
 /// Verbs that wait for the writer; a sender waits when there are more.
 const QUEUE: usize = 1024;
@@ -22,6 +25,10 @@ pub struct Journal {
     shared: Arc<Shared>,
     /// Whose hands it is in.
     pub(in crate::journal::sqlite) actor: Option<Arc<Actor>>,
+    /// The rule of now that they order under.
+    pub(in crate::journal::sqlite) rule: Option<Arc<Rule>>,
+    /// They only want to know what would be signed.
+    pub(in crate::journal::sqlite) is_proposed: bool,
 }
 
 #[derive(Debug)]
@@ -69,6 +76,8 @@ impl Journal {
                 inline: None,
             }),
             actor: None,
+            rule: None,
+            is_proposed: false,
         })
     }
 
@@ -85,6 +94,8 @@ impl Journal {
                 inline: Some(inline),
             }),
             actor: None,
+            rule: None,
+            is_proposed: false,
         }
     }
 
@@ -103,9 +114,15 @@ impl Journal {
         let value = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&value);
         let actor = self.actor.clone();
+        let ordered = Ordered {
+            configured: self.rule.clone(),
+            is_proposed: self.is_proposed,
+            given: Vec::new(),
+        };
         let work: Work = Box::new(move |connection| {
-            connection.hand_to(actor);
+            connection.hand_to(actor, ordered);
             let found = work(connection)?;
+            assert_signed(connection)?;
             *slot
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);

@@ -2,6 +2,7 @@
 
 use crate::domain::{BatchName, IdentifierScheme};
 use crate::journal::proof::FINDINGS_SHOWN;
+use crate::journal::sqlite::approval::orders_proven::verify_orders;
 use crate::journal::sqlite::approval::proven::verify_signatures;
 use crate::journal::sqlite::codec::catalog::scheme_of;
 use crate::journal::sqlite::evidence::encoding::Terms;
@@ -108,8 +109,10 @@ impl Verifier<'_> {
     /// Who signed for the batch.
     pub(super) fn signatures(&mut self) -> Result<(), Error> {
         let (count, findings) = verify_signatures(self.c, self.batch_id)?;
-        self.proof.signatures = count;
-        findings.into_iter().for_each(|what| self.find(what));
+        let (orders, of_orders) = verify_orders(self.c, self.batch_id)?;
+        self.proof.signatures = count + orders;
+        let findings = findings.into_iter().chain(of_orders);
+        findings.for_each(|what| self.find(what));
         Ok(())
     }
 

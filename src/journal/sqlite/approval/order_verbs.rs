@@ -1,0 +1,164 @@
+//! The verbs about orders that people sign for.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::on_record::{Pinned, journal};
+use super::orders::order_signatures;
+use super::verbs::name;
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::events::ORDER_SIGNED;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::journal::{Error, NotSigned, OrderToSign, SignedOrder};
+use crate::ledger::approval::orders::{ClaimedOrder, Orders};
+use crate::ledger::approval::rule::{InForce, Rule};
+use crate::ledger::approval::ssh::Signature;
+use crate::ledger::approval::text::difference;
+
+/// So many signatures for orders are kept of one batch.
+const SIGNATURES_MAX: usize = 10_000;
+
+impl Journal {
+    /// Returns this journal for somebody who orders under the rule of now, beside those that batches were loaded under.
+    #[must_use]
+    pub fn under(mut self, rule: Option<Rule>) -> Self {
+        self.rule = rule.map(Arc::new);
+        self
+    }
+
+    /// Returns this journal for somebody who only wants to know what would be signed: every order ends with [`Error::Unsigned`].
+    #[must_use]
+    pub fn proposing(mut self) -> Self {
+        self.is_proposed = true;
+        self
+    }
+
+    /// Returns the text that somebody signs for orders.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn order_text(
+        &self,
+        orders: Orders,
+        by: String,
+        now: Timestamp,
+    ) -> Result<String, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            name(c)?;
+            Ok(orders.to_text(&by, &journal(c)?.unwrap_or_default(), now))
+        })
+        .await
+    }
+
+    /// Returns the rules that hold for all batches of some orders.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn rules_of(&self, orders: Orders) -> Result<Vec<InForce>, Error> {
+        let rule = self.rule.clone();
+        self.ask(CommitMode::Alone, move |c| {
+            let of = |batch_id| Pinned::read(c, batch_id)?.in_force(rule.as_deref().cloned());
+            batches_of(c, &orders)?.into_iter().map(of).collect()
+        })
+        .await
+    }
+
+    /// Records a signature for orders, once it was verified.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn sign_order(
+        &self,
+        order: OrderToSign,
+    ) -> Result<Result<SignedOrder, NotSigned>, Error> {
+        let rule = self.rule.clone();
+        self.ask(CommitMode::Alone, move |c| {
+            name(c)?;
+            record(c, &order, rule.as_deref())
+        })
+        .await
+    }
+}
+
+fn batches_of(c: &Connection, orders: &Orders) -> Result<Vec<i64>, Error> {
+    let mut batches = Vec::new();
+    for line in &orders.lines {
+        let batch = BatchName::parse(&line.batch).map_err(|_| corrupt("the name of a batch"))?;
+        batches.push(known_batch(c, &batch)?);
+    }
+    batches.sort_unstable();
+    batches.dedup();
+    Ok(batches)
+}
+
+fn record(
+    c: &WriteSession,
+    order: &OrderToSign,
+    configured: Option<&Rule>,
+) -> Result<Result<SignedOrder, NotSigned>, Error> {
+    c.flush()?;
+    let Some(claimed) = ClaimedOrder::read(&order.text) else {
+        return Ok(Err(NotSigned::NoText));
+    };
+    let name = journal(c)?.unwrap_or_default();
+    let expected = order.orders.to_text(&claimed.by, &name, claimed.signed);
+    if let Some((is, should_be)) = difference(&order.text, &expected) {
+        return Ok(Err(NotSigned::Differs {
+            is: is.to_owned(),
+            should_be: should_be.to_owned(),
+        }));
+    }
+    let signature = match Signature::parse(&order.signature) {
+        Ok(signature) => signature,
+        Err(why) => return Ok(Err(NotSigned::Ssh(why))),
+    };
+    let batches = batches_of(c, &order.orders)?;
+    for batch_id in &batches {
+        let in_force = Pinned::read(c, *batch_id)?.in_force(configured.cloned())?;
+        if in_force.is_none() {
+            return Ok(Err(NotSigned::NoRule));
+        }
+        let times = [claimed.signed, order.now];
+        if let Err(why) = in_force.may_sign(&claimed.by, signature.key(), &times) {
+            return Ok(Err(NotSigned::Unfit(why)));
+        }
+        if order_signatures(c, *batch_id)?.len() >= SIGNATURES_MAX {
+            return Ok(Err(NotSigned::TooMany));
+        }
+    }
+    if let Err(why) = signature.verify(order.text.as_bytes()) {
+        return Ok(Err(NotSigned::Ssh(why)));
+    }
+    if claimed.signed > order.now {
+        return Ok(Err(NotSigned::Time(claimed.signed)));
+    }
+    let signed = SignedOrder {
+        by: claimed.by,
+        fingerprint: signature.key().fingerprint(),
+    };
+    let detail = json!({"text": order.text, "signature": order.signature}).to_string();
+    for batch_id in batches {
+        let on_record = order_signatures(c, batch_id)?;
+        // The same text given twice is one signature.
+        if on_record.iter().any(|one| one.text == order.text) {
+            continue;
+        }
+        c.mark(batch_id);
+        c.append(&Evidence {
+            batch_id,
+            at: order.now,
+            kind: (ORDER_SIGNED, None, None),
+            detail: Some(&detail),
+            ..Evidence::default()
+        })?;
+        c.acted(batch_id, order.now, "sign-order", signed.by.as_str().into())?;
+    }
+    Ok(Ok(signed))
+}

@@ -1,0 +1,59 @@
+//! The order that gives a batch other dates.
+
+use serde_json::Value;
+
+use super::dates::{dates, record};
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::recovery::lost_orders::Touched;
+use crate::journal::sqlite::writer::handle::Journal;
+use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::journal::{DatesOrder, Error};
+use crate::ledger::calendar::BatchDates;
+
+impl Journal {
+    /// Gives a batch other dates; returns those that it had. Dates that it has already are not recorded again.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; [`Error::DatesChanged`] where the dates are not those that the order was given upon.
+    pub async fn schedule(
+        &self,
+        batch: BatchName,
+        order: DatesOrder,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            if dates(c, batch_id)? != order.before {
+                return Err(Error::DatesChanged { batch });
+            }
+            if order.before == order.after {
+                return Ok(());
+            }
+            c.mark(batch_id);
+            c.act_upon(
+                (batch_id, now),
+                "schedule",
+                Value::Null,
+                &Touched::said(told(order.after)),
+                Some(&format!(
+                    "{} (dates before: {}; from now on: {})",
+                    order.reason,
+                    told(order.before),
+                    told(order.after)
+                )),
+            )?;
+            record(c, batch_id, order.after, now)
+        })
+        .await
+    }
+}
+
+fn told(dates: BatchDates) -> String {
+    let text = |at: Option<Timestamp>| at.map_or_else(|| "none".to_owned(), |at| at.to_string());
+    format!(
+        "not before {}, not after {}",
+        text(dates.not_before),
+        text(dates.not_after)
+    )
+}

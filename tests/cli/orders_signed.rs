@@ -1,0 +1,260 @@
+//! Orders that more than one person signs for: each gives the same order, with a key of their own, and the last one carries it out.
+
+use std::fs;
+
+use crate::approvals::{approve, configure, desk, load, paid, run, says, signers};
+use crate::desk::{CONFIGURATION, Desk, Said};
+
+const ALL: &str =
+    r#"orders = ["resolve", "retry", "cancel", "recover", "schedule", "resume-lane"]"#;
+
+fn ordering(required: u8) -> Option<Desk> {
+    let desk = desk(required, ALL)?;
+    load(&desk, "alice");
+    Some(desk)
+}
+
+fn cancel(desk: &Desk, row: &str, signing: &[&str]) -> Said {
+    let order = ["cancel", "b", row, "--reason", "left", "--yes"];
+    desk.run(&[&order, signing].concat())
+}
+
+fn cancelled(desk: &Desk) -> u64 {
+    let status = desk.run(&["status", "b", "--json"]).json();
+    status["states"]["cancelled"]["count"].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn an_order_is_carried_out_once_two_people_have_given_it() {
+    let Some(desk) = ordering(1) else { return };
+    let said = cancel(&desk, "R-3", &[]).finished(2);
+    says(
+        &said,
+        "this order waits for signatures: 0 of 2 people have signed for it: batch b: cancel, ",
+    );
+    says(&said, "the same command with --sign-key KEY");
+    let said = cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    says(
+        &said,
+        "1 of 2 people have signed for it (alice@example.org)",
+    );
+    says(&said, "nothing was ordered yet");
+    // Nobody is two people, and another order is another one.
+    cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    says(
+        &cancel(&desk, "R-2", &["--sign-key", "bob"]).finished(4),
+        "1 of 2 people have signed for it (bob@example.org)",
+    );
+    assert_eq!(cancelled(&desk), 0);
+    cancel(&desk, "R-3", &["--sign-key", "bob"]).finished(0);
+    assert_eq!(cancelled(&desk), 1);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn where_two_people_approve_three_give_an_order() {
+    let Some(desk) = ordering(2) else { return };
+    cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    cancel(&desk, "R-3", &["--sign-key", "bob"]).finished(4);
+    says(
+        &cancel(&desk, "R-3", &["--sign-key", "bobs_second"]).finished(4),
+        "2 of 3 people have signed for it (alice@example.org, bob@example.org)",
+    );
+    says(
+        &cancel(&desk, "R-3", &["--sign-key", "eve"]).finished(2),
+        "is not among the allowed signers; nothing was ordered",
+    );
+    cancel(&desk, "R-3", &["--sign-key", "carol"]).finished(0);
+    assert_eq!(cancelled(&desk), 1);
+}
+
+#[test]
+fn the_rule_of_the_load_holds_for_orders_however_it_is_loosened() {
+    let Some(desk) = ordering(1) else { return };
+    configure(&desk, 1, "");
+    cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    fs::write(desk.path("disburse.toml"), "").unwrap();
+    cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    let all = ["cancel", "b", "--reason", "x", "--yes"];
+    says(
+        &desk.run(&all).finished(2),
+        "0 of 2 people have signed for it",
+    );
+    assert_eq!(cancelled(&desk), 0);
+}
+
+#[test]
+fn a_rule_of_now_holds_for_orders_about_what_was_loaded_before() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    configure(&desk, 1, ALL);
+    cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    cancel(&desk, "R-3", &["--sign-key", "carol"]).finished(0);
+    assert_eq!(cancelled(&desk), 1);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn a_retry_that_two_people_ordered_is_ordered_once() {
+    let Some(desk) = ordering(1) else { return };
+    approve(&desk, "bob", "600.50").finished(0);
+    let desk = desk.file("faults.toml", "reject = 1.0\n");
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml"];
+    desk.run(&failing).finished(3);
+    let retry = |by: &str| desk.run(&["retry", "b", "--sandbox", "--yes", "--sign-key", by]);
+    says(
+        &retry("carol").finished(4),
+        "batch b: retry, 3 payments; nothing was ordered yet",
+    );
+    says(
+        &retry("alice").finished(0),
+        "3 failed payments are to be paid again",
+    );
+    // They fail again: it is another order, and the signatures for the first one do not count.
+    approve(&desk, "bob", "600.50").finished(0);
+    desk.run(&failing).finished(3);
+    says(
+        &retry("alice").finished(4),
+        "1 of 2 people have signed for it (alice@example.org)",
+    );
+    retry("bob").finished(0);
+    approve(&desk, "bob", "600.50").finished(0);
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 3);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn an_order_is_signed_on_another_machine() {
+    let Some(desk) = ordering(1) else { return };
+    cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    let print = ["--as", "bob@example.org", "--print"];
+    let text = cancel(&desk, "R-3", &print).finished(0).out;
+    assert!(
+        text.starts_with("disburse order 1\nby: bob@example.org\norder: batch b: cancel, "),
+        "{text}"
+    );
+    let desk = desk.file("order.txt", &text);
+    desk.shell("ssh-keygen -q -Y sign -n disburse -f bob order.txt")
+        .finished(0);
+    let given = ["--text", "order.txt", "--signature", "order.txt.sig"];
+    // Another order, another text, and another key.
+    says(
+        &cancel(&desk, "R-2", &given).finished(2),
+        "the text is not that of this order",
+    );
+    fs::write(desk.path("other.txt"), text.replace("bob@", "carol@")).unwrap();
+    let other = ["--text", "other.txt", "--signature", "order.txt.sig"];
+    says(
+        &cancel(&desk, "R-3", &other).finished(2),
+        "nothing was signed or ordered",
+    );
+    assert_eq!(cancelled(&desk), 0);
+    cancel(&desk, "R-3", &given).finished(0);
+    assert_eq!(cancelled(&desk), 1);
+    // Nothing of it counts for what comes later.
+    says(
+        &cancel(&desk, "R-1", &given).finished(2),
+        "the text is not that of this order",
+    );
+}
+
+#[test]
+fn whoever_prints_an_order_that_nobody_signs_for_orders_nothing() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    let print = ["--as", "bob@example.org", "--print"];
+    says(
+        &cancel(&desk, "R-3", &print).finished(2),
+        "nothing asks for signatures of this order; nothing was ordered",
+    );
+    assert_eq!(cancelled(&desk), 0);
+    cancel(&desk, "R-3", &[]).finished(0);
+}
+
+#[test]
+fn other_dates_are_ordered_by_two_people_and_a_rotated_key_signs_no_more() {
+    let Some(desk) = ordering(1) else { return };
+    let dates = |day: &str, by: &str| {
+        let order = ["schedule", "b", "--not-before", day, "--reason", "x"];
+        desk.run(&[&order[..], &["--sign-key", by]].concat())
+    };
+    dates("2020-01-02", "alice").finished(4);
+    // Other dates are another order.
+    dates("2020-01-03", "bob").finished(4);
+    signers(&desk, &[("bob", "bob"), ("carol", "carol")]);
+    says(
+        &dates("2020-01-02", "bob").finished(4),
+        "1 of 2 people have signed for it (bob@example.org)",
+    );
+    dates("2020-01-02", "carol").finished(0);
+}
+
+#[test]
+fn a_batch_with_repeats_that_somebody_allowed_waits_for_approval_however_little_it_comes_to() {
+    let Some(desk) = desk(1, "") else { return };
+    let approval = "[approval]\nrequired = 1\nabove = {KES = \"1000000.00\"}\norders = [\"allow-repeats\"]\nallowed_signers = \"signers\"\n";
+    let desk = desk
+        .file("disburse.toml", format!("{CONFIGURATION}\n{approval}"))
+        .variable("DISBURSE_PASSWORD", "hunter2");
+    let load = |batch: &str, more: &[&str]| {
+        let order = ["load", "ok.csv", "--batch", batch, "--sign-key", "alice"];
+        desk.run(&[&order, more].concat())
+    };
+    let waits = |batch: &str| {
+        let status = desk.run(&["status", batch, "--json"]).json();
+        status["approval"]["waits"].as_bool().unwrap()
+    };
+    load("b", &[]).finished(0);
+    assert!(!waits("b"));
+    let refused = load("c", &[]).finished(2);
+    let (_, digest) = refused.err.split_once("--allow-repeats ").unwrap();
+    let digest: String = digest
+        .chars()
+        .take_while(|it| it.is_alphanumeric())
+        .collect();
+    load("c", &["--allow-repeats", &digest]).finished(0);
+    assert!(waits("c"));
+    says(
+        &desk.run(&["run", "c", "--yes"]).finished(4),
+        "batch c waits for approval",
+    );
+}
+
+#[test]
+fn an_order_that_does_not_exist_is_none_of_the_rule() {
+    let Some(desk) = desk(1, r#"orders = ["retri"]"#) else {
+        return;
+    };
+    says(
+        &desk.run(&["check", "ok.csv", "--sandbox"]).finished(2),
+        "approval.orders",
+    );
+}
+
+#[test]
+fn an_order_that_nobody_signed_for_is_found_in_the_evidence() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    cancel(&desk, "R-1", &[]).finished(0);
+    // What was ordered before the rule was in force is nobody's mistake.
+    configure(&desk, 1, ALL);
+    let late = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\n";
+    let desk = desk.file("late.csv", format!("{}{late}", crate::desk::HEADER));
+    let amend = [
+        "load",
+        "late.csv",
+        "--batch",
+        "b",
+        "--amend",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+    ];
+    desk.run(&amend).finished(0);
+    desk.run(&["verify", "b"]).finished(0);
+    cancel(&desk, "R-2", &["--sign-key", "alice"]).finished(4);
+    cancel(&desk, "R-2", &["--sign-key", "bob"]).finished(0);
+    let proof = desk.run(&["verify", "b"]).finished(0);
+    says(&proof, "4 signatures");
+}
