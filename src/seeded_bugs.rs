@@ -15,8 +15,8 @@ pub(crate) enum SeededBug {
     SecondKeyIsSecondPerson,
     /// The rule that was in force at the load is forgotten once the configuration has another one.
     PinnedRuleForgotten,
-    /// Signatures for an order count again once it was carried out.
-    OrderSignatureReused,
+    /// Signatures for an order count for another one of its kind.
+    OrderUnbound,
     /// Whoever gives an order needs one other person less.
     OrderOfOnePerson,
     /// A post whose outcome is unknown is ready to be posted again.
@@ -277,7 +277,7 @@ impl SeededBug {
         Self::LoaderApproves,
         Self::SecondKeyIsSecondPerson,
         Self::PinnedRuleForgotten,
-        Self::OrderSignatureReused,
+        Self::OrderUnbound,
         Self::OrderOfOnePerson,
     ];
 

@@ -34,6 +34,7 @@ pub(in crate::cli) struct OrderSigning<'a> {
     arguments: &'a SigningArguments,
     journal: Journal,
     settings: Option<Settings>,
+    reason: Option<String>,
 }
 
 impl<'a> OrderSigning<'a> {
@@ -57,7 +58,21 @@ impl<'a> OrderSigning<'a> {
             arguments,
             journal: journal.clone().under(rule),
             settings,
+            reason: None,
         })
+    }
+
+    /// The same with the reason that whoever gives the order types: it is kept with their signature.
+    pub(in crate::cli) fn because(self, reason: Option<&str>) -> Self {
+        Self {
+            reason: reason.map(str::to_owned).filter(|it| !it.trim().is_empty()),
+            ..self
+        }
+    }
+
+    /// The journal, held to the rule of now.
+    pub(in crate::cli) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Gives an order, and signs for it where it has to be signed for.
@@ -69,7 +84,7 @@ impl<'a> OrderSigning<'a> {
             return match order(self.journal.clone().proposing()).await {
                 Err(journal::Error::Unsigned(unsigned)) => self.print(*unsigned).await,
                 Err(error) => Err(error.into()),
-                Ok(_) => Err(nothing_to_sign()),
+                Ok(_) => Err(nothing_to_order()),
             };
         }
         if let (Some(text), Some(signature)) = (&self.arguments.text, &self.arguments.signature) {
@@ -80,7 +95,7 @@ impl<'a> OrderSigning<'a> {
                     self.record(*unsigned, text, signature).await?;
                 }
                 Err(error) => return Err(error.into()),
-                Ok(_) => return Err(nothing_to_sign()),
+                Ok(_) => return Err(nothing_to_order()),
             }
             return match order(self.journal.clone()).await {
                 Err(journal::Error::Unsigned(unsigned)) => Ok(self.waits(&unsigned)),
@@ -128,7 +143,7 @@ impl<'a> OrderSigning<'a> {
                 waits_text(&unsigned)
             ))
             .hint(
-                "sign for it: the same command with --sign-key KEY (or approval.signing_key); or elsewhere: with --as NAME --print > TEXT; \
+                "each of them signs for it: the same command with --sign-key KEY (or approval.signing_key); or elsewhere: with --as NAME --print > TEXT; \
                  ssh-keygen -Y sign -n disburse -f KEY TEXT; with --text TEXT --signature TEXT.sig",
             ));
         };
@@ -141,6 +156,20 @@ impl<'a> OrderSigning<'a> {
         if unsigned.signed_by.contains(&by) {
             // What they signed counts already.
             return Ok(());
+        }
+        for line in unsigned.orders.lines.iter().take(SHOWN) {
+            self.session.note(&format!("order: {}", line.sentence()));
+            for payment in &line.listed {
+                self.session.note(&format!("  {payment}"));
+            }
+        }
+        if !unsigned.signed_by.is_empty() {
+            let last = match unsigned.signed_by.len() + 1 >= unsigned.required {
+                true => "; with this signature it is carried out",
+                false => "",
+            };
+            let by = unsigned.signed_by.join(", ");
+            self.session.note(&format!("signed so far by {by}{last}"));
         }
         let text = self
             .journal
@@ -163,6 +192,7 @@ impl<'a> OrderSigning<'a> {
             orders: unsigned.orders,
             text,
             signature,
+            reason: self.reason.clone(),
             now: Timestamp::now(),
         };
         let signed = self.journal.sign_order(order).await?.map_err(|why| {
@@ -192,9 +222,19 @@ impl<'a> OrderSigning<'a> {
                 waits_text(unsigned)
             ));
         }
+        for other in &unsigned.others {
+            self.session.note(&format!("note: {other}"));
+        }
+        let others = match unsigned.required.saturating_sub(unsigned.signed_by.len()) {
+            0 | 1 => "somebody else gives",
+            _ => "others, each with another key, give",
+        };
         output::complain(
             "hint",
-            "somebody else gives the same order within a day of the first signature, with a key of their own: the same command with --sign-key KEY",
+            &format!(
+                "{others} the same order within a day of the first signature: the same command with --sign-key KEY; `disburse status BATCH` \
+                 lists what waits"
+            ),
         );
         Given::Not(ExitStatus::Unfinished)
     }
@@ -208,6 +248,15 @@ fn nothing_to_sign() -> Error {
         "give it without --print and --signature; approval.orders says which orders are signed for",
     )
 }
+
+fn nothing_to_order() -> Error {
+    Error::refused("there is nothing that this would order, and nothing to sign").hint(
+        "look where the batch stands: disburse status BATCH; it may have been carried out already",
+    )
+}
+
+/// So many orders that are signed together are shown.
+const SHOWN: usize = 20;
 
 /// Says how many people have signed for an order, and how many must.
 fn waits_text(unsigned: &UnsignedOrders) -> String {
@@ -243,7 +292,10 @@ fn name_of(rules: &[InForce], key: &SigningKey) -> Result<String, Error> {
         [] => Err(Error::refused(format!(
             "the key {print} is not among the allowed signers; nothing was ordered"
         ))
-        .hint("approval.allowed_signers has a line for everybody who signs")),
+        .hint(
+            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, or changed, it does \
+             not count",
+        )),
         names => Err(Error::refused(format!(
             "the key {print} is that of several names: {}",
             names.join(", ")

@@ -83,6 +83,19 @@ pub struct UnsignedOrders {
     pub signed_by: Vec<String>,
     /// So many people sign.
     pub required: usize,
+    /// What else was signed of late about these batches, and why it does not count.
+    pub others: Vec<String>,
+}
+
+/// An order that somebody has signed for, and that waits for others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderWaiting {
+    /// What it does.
+    pub what: String,
+    /// Whose signatures count by now.
+    pub signed_by: Vec<String>,
+    /// When the first of them counts no more.
+    pub until: Timestamp,
 }
 
 /// A signature for orders that is to be recorded.
@@ -94,6 +107,8 @@ pub struct OrderToSign {
     pub text: String,
     /// The signature over it, in its armour.
     pub signature: String,
+    /// Why, in the words of whoever signs.
+    pub reason: Option<String>,
     /// The time.
     pub now: Timestamp,
 }
@@ -133,6 +148,10 @@ pub enum NotSigned {
     Unloaded,
     /// It says that it was signed at a time to come, or before the newest load.
     Time(Timestamp),
+    /// It was made more than a day ago, for an order.
+    Stale(Timestamp),
+    /// It has counted already, when the order was carried out.
+    Spent,
     /// There are as many signatures as are kept of one batch.
     TooMany,
 }

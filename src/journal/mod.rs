@@ -25,8 +25,8 @@ mod types;
 
 pub use acts::ActRecord;
 pub use approval::{
-    Approvals, LargePayment, NotSigned, OrderToSign, Review, Signed, SignedOrder, ToSign,
-    UnsignedOrders,
+    Approvals, LargePayment, NotSigned, OrderToSign, OrderWaiting, Review, Signed, SignedOrder,
+    ToSign, UnsignedOrders,
 };
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,

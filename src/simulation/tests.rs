@@ -218,7 +218,18 @@ fn is_named(canary: SeededBug, names: &str) -> bool {
     names.split(',').any(|name| name == format!("{canary:?}"))
 }
 
-/// `SIMULATION_CANARY` looks for those alone.
+/// The table of planted mistakes, with the seed that found each of them last.
+const TABLE: &str = include_str!("../../docs/reliability.md");
+
+/// Returns the seed that found a planted mistake last. It is tried first: the search from the beginning takes most of the time.
+fn known_seed(canary: SeededBug) -> Option<u64> {
+    let begin = format!("| `{canary:?}` | ");
+    let row = TABLE.lines().find_map(|line| line.strip_prefix(&begin))?;
+    let (number, _) = row.split_once(' ')?;
+    number.replace(',', "").parse::<u64>().ok()?.checked_sub(1)
+}
+
+/// `SIMULATION_CANARY` looks for those alone, from the first seed on.
 #[test]
 fn every_planted_mistake_is_found() {
     let names = std::env::var("SIMULATION_CANARY").ok();
@@ -229,7 +240,8 @@ fn every_planted_mistake_is_found() {
             return None;
         }
         let _awake = canary.wake();
-        (0..CANARY_SEEDS).find_map(|seed| {
+        let known = known_seed(canary).filter(|_| names.is_none());
+        known.into_iter().chain(0..CANARY_SEEDS).find_map(|seed| {
             let violation = simulate(seed, false).violations.into_iter().next()?;
             Some((seed, violation))
         })

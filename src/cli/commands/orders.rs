@@ -61,7 +61,13 @@ pub(in crate::cli) async fn retry(
     }
     refuse_read_otherwise(session, &batch, &shown.by_code)?;
     if !shown.by_code.is_empty() {
-        confirm_retry(session, &batch, &shown, arguments.yes).await?;
+        confirm_retry(
+            session,
+            &batch,
+            &shown,
+            arguments.yes || arguments.signing.print,
+        )
+        .await?;
     }
     // Before: those that are paid anew by then are no failures any more.
     let unretried = journal
@@ -438,11 +444,13 @@ pub(in crate::cli) async fn cancel(
     let batch = batch_name(&arguments.batch)?;
     let purpose = journal.standing(batch.clone()).await?.purpose;
     let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
+    let signing = signing.because(arguments.reason.as_deref());
+    let yes = arguments.yes || arguments.signing.print;
     if let Some(names) = arguments.rejected {
         let order = withdraw::Order {
             names,
             reason: arguments.reason.unwrap_or_default(),
-            yes: arguments.yes,
+            yes,
         };
         return withdraw::rejected(session, (&journal, &signing), batch, order).await;
     }
@@ -452,7 +460,7 @@ pub(in crate::cli) async fn cancel(
         None => None,
     };
     let Some(meant) = meant else {
-        return cancel_all(session, (&journal, &signing), batch, reason, arguments.yes).await;
+        return cancel_all(session, (&journal, &signing), batch, reason, yes).await;
     };
     let who = format!("{}, {}", meant.text(), meant.pays());
     if meant.has_failed() {
@@ -460,14 +468,14 @@ pub(in crate::cli) async fn cancel(
             "cancel {who}, of batch {batch}, which was posted and is not paid: it is never retried, nor mended with failed.csv; to pay it after \
              all, it is loaded with its reference under a new batch name"
         );
-        confirmed(arguments.yes, &what).await?;
+        confirmed(yes, &what).await?;
     } else if meant.is_waiting_retry() {
         let what = format!(
             "cancel {who}, of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
              loaded with its reference under a new batch name"
         );
-        confirmed(arguments.yes, &what).await?;
-    } else if !arguments.yes && is_attended() {
+        confirmed(yes, &what).await?;
+    } else if !yes && is_attended() {
         // A job needs no word for it: money that does not move is ordered again under another batch name.
         let what =
             format!("cancel {who}, of batch {batch}: under this batch name it can never be paid");

@@ -6,9 +6,10 @@ use super::reconcile_findings::List;
 use super::reconcile_told::{Found, Told};
 use super::settled::{Proposed, Settled, settle};
 use crate::cli::Error;
-use crate::cli::arguments::ReconcileArguments;
+use crate::cli::arguments::{ReconcileArguments, SigningArguments};
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::statement::{StatementFile, terms};
+use crate::cli::order_signing::OrderSigning;
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
 use crate::journal::{FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts};
@@ -53,7 +54,13 @@ pub(in crate::cli) async fn reconcile(
         .record_reconciliation(batch.clone(), facts, reconciled, kept, held, moment)
         .await?;
     let mut settled = match arguments.settle {
-        true => settle(session, &journal, &batch, &found.proposed).await?,
+        true => {
+            let purpose = journal.standing(batch.clone()).await?.purpose;
+            // Nobody signs here: what is under the rule is refused.
+            let nobody = SigningArguments::default();
+            let signing = OrderSigning::of(session, &journal, purpose, &nobody)?;
+            settle(session, signing.journal(), &batch, &found.proposed).await?
+        }
         false => Settled {
             recorded: 0,
             left: found.proposed.len() as u64,

@@ -143,7 +143,7 @@ async fn done(
     if !lost.is_none() {
         // Said by a job, it would free retries of what these batches have paid.
         confirm(
-            false,
+            arguments.print,
             &format!(
                 "This journal does not have {}, posted from its place, or not all of it{}. They may have paid what failed here or was loaded since. Once the recovery is done, that is paid again if the gateway does not know it by its identifier here.",
                 lost.text(),
@@ -156,7 +156,7 @@ async fn done(
         .await?;
     }
     confirm(
-        yes,
+        yes || arguments.print,
         "Has every file been loaded again that was loaded since the copy was made? From now on new files are paid without asking the gateway first.",
         "yes",
         "say --yes to do it without being asked",
@@ -195,7 +195,7 @@ async fn nothing_ran(
     };
     // Said by a job, it would pay people twice whenever the job is wrong.
     confirm(
-        false,
+        arguments.print,
         "All payments that are presumed posted are sent without asking the gateway. Anyone who was paid since the copy was made, or from a journal that is gone, is paid twice; anyone who was cancelled since is paid.",
         WORD,
         &format!("where that is not certain, leave it: {run}. Where it is, say this at a terminal; --yes is not enough"),
@@ -203,6 +203,7 @@ async fn nothing_ran(
     .await?;
     let ends = batch.is_none();
     let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
+    let signing = signing.because(Some(&reason));
     let given = signing.give(async |journal| {
         let (batch, reason) = (batch.clone(), reason.clone());
         journal
@@ -242,7 +243,7 @@ async fn orders_again(
         return Err(crate::journal::Error::OrdersMissing { missing }.into());
     }
     confirm(
-        yes,
+        yes || arguments.print,
         &format!(
             "{}. The next run pays anyone whom these orders had kept from being paid, unless they were given again to this journal.",
             orders_lost_text(lost)
@@ -253,6 +254,7 @@ async fn orders_again(
     )
     .await?;
     let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
+    let signing = signing.because(Some(&reason));
     let given = signing.give(async |journal| {
         journal
             .orders_given_again(reason.clone(), without, Timestamp::now())

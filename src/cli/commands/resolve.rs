@@ -49,6 +49,10 @@ pub(in crate::cli) async fn resolve(
     let looked = journal.look(batch.clone(), meant.name()).await?;
     let purpose = journal.standing(batch.clone()).await?.purpose;
     let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
+    let signing = signing.because(Some(&format!(
+        "{}; {}",
+        arguments.reason, arguments.evidence
+    )));
     let order = Order {
         session,
         signing: &signing,
@@ -62,7 +66,7 @@ pub(in crate::cli) async fn resolve(
             evidence: arguments.evidence,
         },
         although: arguments.although_accepted,
-        yes: arguments.yes,
+        yes: arguments.yes || arguments.signing.print,
         sandbox: arguments.sandbox,
     };
     match arguments.paid {

@@ -60,7 +60,7 @@ pub(in crate::cli) async fn resolve(
             ready.push(one);
         }
     }
-    confirmed(arguments.yes, &what(&ready)).await?;
+    confirmed(arguments.yes || arguments.signing.print, &what(&ready)).await?;
     let given = signing.give(async |journal| {
         let all = ready.iter().map(|one| one.decided.clone()).collect();
         journal.decide_many(all, moment(), policy.clone()).await

@@ -55,6 +55,7 @@ pub(in crate::cli) async fn schedule(
         );
     }
     let signing = OrderSigning::of(session, &journal, standing.purpose, &arguments.signing)?;
+    let signing = signing.because(Some(&reason));
     let given = signing.give(async |journal| {
         let order = DatesOrder {
             before,

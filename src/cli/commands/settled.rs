@@ -5,7 +5,7 @@ use crate::cli::session::Session;
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId, Timestamp};
-use crate::journal::{Decision, Journal, StatementFinding};
+use crate::journal::{self, Decision, Journal, StatementFinding};
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::reconciliation::Settle;
 use crate::lifecycle::{State, StepContext};
@@ -116,8 +116,15 @@ async fn record(journal: &Journal, batch: &BatchName, one: &Proposed) -> Result<
         now: Timestamp::now(),
         jitter: 0,
     };
-    let decided = journal
-        .decide_paid(looked.seq, looked.seen, decision, moment)
-        .await?;
-    Ok(decided.is_ok())
+    let decided = journal.decide_paid(looked.seq, looked.seen, decision, moment);
+    match decided.await {
+        Err(journal::Error::Unsigned(_)) => Err(Error::refused(
+            "people sign for what is recorded as paid (approval.orders); what the statement shows is kept, and nothing more was recorded",
+        )
+        .hint(format!(
+            "write a CSV with the columns identifier, decision, reason and evidence, and let each of them say: disburse resolve {batch} --from FILE \
+             --sign-key KEY; --findings FILE of this command lists the payments"
+        ))),
+        decided => Ok(decided?.is_ok()),
+    }
 }

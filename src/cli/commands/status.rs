@@ -99,6 +99,11 @@ fn one_json(
     {
         value["approval"] = approvals::to_json(&found);
     }
+    let orders = reader.snapshot(batch)?.orders_waiting(Timestamp::now())?;
+    if !orders.is_empty() {
+        let orders = orders.iter().map(approvals::order_waiting_json);
+        value["orders_waiting"] = orders.collect();
+    }
     Ok(value)
 }
 
@@ -159,6 +164,10 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
             output::line(&text);
         }
         tell_signatures(session, reader, batch, &standing);
+        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+        for order in reader.snapshot(batch)?.orders_waiting(Timestamp::now())? {
+            output::line(&approvals::order_waiting_text(&order, &zone));
+        }
         for lane in &standing.held {
             output::line(&format!(
                 "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",

@@ -1,7 +1,8 @@
 //! Signatures, in words: who has signed, what is missing, and what to type.
 
 use crate::cli::session::{Commands, sandbox_flag};
-use crate::journal::{Approvals, NotSigned};
+use crate::domain::WireZone;
+use crate::journal::{Approvals, NotSigned, OrderWaiting};
 use crate::ledger::Purpose;
 
 /// Says what a batch waits for that needs signatures, and what to do.
@@ -186,11 +187,34 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
             format!("the text says that it was signed at {at}, which is still to come"),
             "set the clock of the machine where it was written".to_owned(),
         ),
+        NotSigned::Stale(_) | NotSigned::Spent => (
+            "the signature is one for an order, and counts no more".to_owned(),
+            format!("sign the text of the batch: {print}"),
+        ),
         NotSigned::TooMany => (
             format!("batch {batch} has as many signatures as are kept of one"),
             "nothing more can be signed for it; see disburse status".to_owned(),
         ),
     }
+}
+
+/// Says that an order waits for signatures.
+pub(in crate::cli) fn order_waiting_text(order: &OrderWaiting, zone: &WireZone) -> String {
+    format!(
+        "an order waits for signatures: {}; signed by {}, which counts until {}: others give the same order with --sign-key KEY",
+        order.what,
+        order.signed_by.join(", "),
+        zone.format_named(order.until)
+    )
+}
+
+/// Tells a program that an order waits for signatures.
+pub(in crate::cli) fn order_waiting_json(order: &OrderWaiting) -> serde_json::Value {
+    serde_json::json!({
+        "order": order.what,
+        "signed_by": order.signed_by,
+        "until": order.until.to_string(),
+    })
 }
 
 /// Says why a signature for an order is not taken, and what to do.
@@ -218,6 +242,14 @@ pub(in crate::cli) fn order_not_signed(why: &NotSigned) -> (String, String) {
         NotSigned::TooMany => (
             "the batch has as many signatures for orders as are kept of one".to_owned(),
             "nothing more can be signed for it; see disburse verify".to_owned(),
+        ),
+        NotSigned::Stale(at) => (
+            format!("the text was signed at {at}, more than a day ago, and counts no more"),
+            anew,
+        ),
+        NotSigned::Spent => (
+            "the signature has counted already: the order that it is for was carried out".to_owned(),
+            anew,
         ),
         NotSigned::NoRule
         | NotSigned::Loader(_)

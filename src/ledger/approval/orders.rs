@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::judge::Hand;
 use super::text::{TEXT_MAX, digest, value_of, written};
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, Totals};
 
 /// The first line: the format, and its version.
 const FIRST: &str = "disburse order 1";
@@ -99,10 +99,14 @@ pub struct OrderLine {
     pub act: String,
     /// What it is done to, or how; empty: the whole batch.
     pub about: String,
-    /// Digest of the identifiers of the payments, and of what is ordered of them.
+    /// Digest of the payments, and of as what they stand.
     pub content: String,
     /// Payments.
     pub payments: u64,
+    /// What they come to.
+    pub totals: Totals,
+    /// The first of them, in words.
+    pub listed: Vec<String>,
     /// Digest of the rules that the batch was loaded under.
     pub rule: Option<[u8; 32]>,
 }
@@ -120,7 +124,14 @@ impl OrderLine {
             1 => ", 1 payment".to_owned(),
             count => format!(", {count} payments"),
         };
-        format!("batch {}: {}{about}{payments}", self.batch, self.act)
+        let totals = match self.totals.iter().next() {
+            None => String::new(),
+            Some(_) => format!(", {}", self.totals),
+        };
+        format!(
+            "batch {}: {}{about}{payments}{totals}",
+            self.batch, self.act
+        )
     }
 }
 
@@ -129,6 +140,8 @@ impl OrderLine {
 pub struct Orders {
     /// In the order in which they are carried out.
     pub lines: Vec<OrderLine>,
+    /// The last recovery of the journal: what was signed before a copy was put back is another order.
+    pub recovery: String,
 }
 
 impl Orders {
@@ -136,19 +149,29 @@ impl Orders {
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
+        let mut take = |part: &str| {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        };
+        take(&self.recovery);
         for line in &self.lines {
-            let rule = digest(line.rule);
+            let (rule, totals) = (digest(line.rule), line.totals.to_string());
             let payments = line.payments.to_string();
+            #[cfg(test)]
+            if crate::seeded_bugs::SeededBug::OrderUnbound.is_active() {
+                take(&line.act);
+                continue;
+            }
             for part in [
                 &line.batch,
                 &line.act,
                 &line.about,
                 &line.content,
                 &payments,
+                &totals,
                 &rule,
             ] {
-                hash.update((part.len() as u64).to_be_bytes());
-                hash.update(part);
+                take(part);
             }
         }
         hash.finalize().into()
@@ -158,8 +181,10 @@ impl Orders {
     #[must_use]
     pub fn to_text(&self, by: &str, journal: &[u8], signed: Timestamp) -> String {
         let mut lines = vec![("by", by.to_owned())];
-        let listed = self.lines.iter().take(LISTED);
-        lines.extend(listed.map(|line| ("order", line.sentence())));
+        for line in self.lines.iter().take(LISTED) {
+            lines.push(("order", line.sentence()));
+            lines.extend(line.listed.iter().map(|text| ("payment", text.clone())));
+        }
         lines.extend([
             ("orders", self.lines.len().to_string()),
             ("digest", digest(Some(self.digest()))),
@@ -211,11 +236,6 @@ pub struct OrderSigned {
 /// at number `carried_out` of the evidence, and nothing that is older than a day.
 #[must_use]
 pub fn people(signatures: &[OrderSigned], carried_out: i64, now: Timestamp) -> Vec<String> {
-    #[cfg(test)]
-    let carried_out = match crate::seeded_bugs::SeededBug::OrderSignatureReused.is_active() {
-        true => 0,
-        false => carried_out,
-    };
     let counting = signatures.iter().filter(|one| {
         one.evidence > carried_out && one.signed <= now && one.signed.after(ORDER_LASTS) >= now
     });
@@ -253,6 +273,7 @@ mod tests {
     use super::super::ssh::PublicKey;
     use super::super::ssh::made_up::public;
     use super::*;
+    use crate::domain::Currency;
 
     fn line() -> OrderLine {
         OrderLine {
@@ -261,8 +282,16 @@ mod tests {
             about: "code 110".to_owned(),
             content: "abc-2".to_owned(),
             payments: 2,
+            totals: totals(1_000),
+            listed: vec!["R-1, KES 10.00, A1".to_owned()],
             rule: Some([7; 32]),
         }
+    }
+
+    fn totals(minor: i128) -> Totals {
+        let mut totals = Totals::default();
+        totals.add_minor(Currency::from_code("KES").unwrap(), minor);
+        totals
     }
 
     fn at(hour: i64) -> Timestamp {
@@ -357,7 +386,11 @@ mod tests {
 
     #[test]
     fn whatever_an_order_does_is_in_its_digest() {
-        let one = |line: OrderLine| Orders { lines: vec![line] }.digest();
+        let orders = |lines: Vec<OrderLine>, recovery: &str| Orders {
+            lines,
+            recovery: recovery.to_owned(),
+        };
+        let one = |line: OrderLine| orders(vec![line], "none").digest();
         let same = one(line());
         assert_eq!(same, one(line()));
         for other in [
@@ -387,25 +420,28 @@ mod tests {
                 ..line()
             },
             OrderLine {
+                totals: totals(1_001),
+                ..line()
+            },
+            OrderLine {
                 rule: None,
                 ..line()
             },
         ] {
             assert_ne!(same, one(other.clone()), "{other:?}");
         }
-        let twice = Orders {
-            lines: vec![line(), line()],
-        };
-        assert_ne!(same, twice.digest());
+        assert_ne!(same, orders(vec![line(), line()], "none").digest());
+        assert_ne!(same, orders(vec![line()], "2 of 28 November").digest());
     }
 
     #[test]
     fn the_text_is_one_that_a_person_reads_and_its_claims_are_read_back() {
         let orders = Orders {
             lines: vec![line(); LISTED + 2],
+            recovery: String::new(),
         };
         let text = orders.to_text("ada@example.org\norder: x", &[0xAB; 2], at(0));
-        let shown = "order: batch nov: retry, code 110, 2 payments\n";
+        let shown = "order: batch nov: retry, code 110, 2 payments, KES 10.00\npayment: R-1, KES 10.00, A1\n";
         assert_eq!(text.matches(shown).count(), LISTED, "{text}");
         assert!(text.starts_with("disburse order 1\nby: ada@example.org\\norder: x\norder: batch"));
         assert!(text.contains("\norders: 22\ndigest: sha256:"), "{text}");

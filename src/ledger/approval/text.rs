@@ -193,7 +193,8 @@ pub(super) fn written(first: &str, lines: &[(&str, String)]) -> String {
 }
 
 /// Returns the value of a name that a text has once.
-pub(super) fn value_of<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+#[must_use]
+pub fn value_of<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut found = text
         .lines()
         .skip(1)

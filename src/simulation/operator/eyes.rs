@@ -31,7 +31,7 @@ pub(in crate::simulation) struct Eyes {
     rule: Option<Rule>,
     approved: RefCell<Vec<Approved>>,
     /// Who signed for which order since it was carried out.
-    ordered: RefCell<BTreeMap<[u8; 32], BTreeSet<&'static str>>>,
+    ordered: RefCell<BTreeMap<String, BTreeSet<&'static str>>>,
 }
 
 impl Eyes {
@@ -85,20 +85,17 @@ impl Eyes {
     }
 
     /// Somebody has signed for an order.
-    pub(in crate::simulation) fn signed_order(&self, digest: [u8; 32], by: &'static str) {
+    pub(in crate::simulation) fn signed_order(&self, order: &str, by: &'static str) {
         self.ordered
             .borrow_mut()
-            .entry(digest)
+            .entry(order.to_owned())
             .or_default()
             .insert(by);
     }
 
     /// An order is carried out: returns who had signed for it.
-    pub(in crate::simulation) fn carried_out(&self, digest: [u8; 32]) -> BTreeSet<&'static str> {
-        self.ordered
-            .borrow_mut()
-            .remove(&digest)
-            .unwrap_or_default()
+    pub(in crate::simulation) fn carried_out(&self, order: &str) -> BTreeSet<&'static str> {
+        self.ordered.borrow_mut().remove(order).unwrap_or_default()
     }
 
     /// Whether somebody does what they do in all but one of so many cases.

@@ -29,10 +29,11 @@ impl Scene {
             let text = "35: an order is under the rule, and nobody is asked to sign for it";
             self.world.lock().violation(text.into());
         }
-        let digest = unsigned.orders.digest();
+        // By what it does, not by the digest that is under test.
+        let order_of = format!("{:?}", unsigned.orders);
         for (by, key) in PEOPLE {
             if (all || self.eyes.like(3)) && self.sign_order(journal, &unsigned, (by, key)).await {
-                self.eyes.signed_order(digest, by);
+                self.eyes.signed_order(&order_of, by);
             }
         }
         let done = order(journal.clone()).await;
@@ -41,7 +42,7 @@ impl Scene {
             format!("an order that people sign for, {what:?}: {}", done.is_ok())
         });
         if done.as_ref().is_ok_and(did) {
-            let people: BTreeSet<_> = self.eyes.carried_out(digest);
+            let people: BTreeSet<_> = self.eyes.carried_out(&order_of);
             if people.len() < self.eyes.sign_an_order() {
                 let text = format!(
                     "35: an order was carried out that {} of {} people have signed for",
@@ -69,6 +70,7 @@ impl Scene {
             orders,
             signature: sign(key, NAMESPACE, &text),
             text,
+            reason: None,
             now: self.world.lock().wall_now().max(now),
         };
         let signed = journal.sign_order(order).await;

@@ -11,3 +11,4 @@ pub(super) mod proven;
 pub(super) mod review;
 pub(super) mod standing;
 pub(super) mod verbs;
+pub(super) mod waiting;

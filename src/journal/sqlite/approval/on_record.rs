@@ -91,6 +91,11 @@ impl Pinned {
         Ok(Self(recorded(c, batch_id, RULE_PINNED)?))
     }
 
+    /// None of them.
+    pub(in crate::journal::sqlite) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// Returns whether the newest of them is this one.
     pub(in crate::journal::sqlite) fn ends_with(&self, detail: &str) -> bool {
         self.0.last().is_some_and(|(_, _, last)| last == detail)

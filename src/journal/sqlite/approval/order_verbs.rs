@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::on_record::{Pinned, journal};
-use super::orders::order_signatures;
+use super::on_record::journal;
+use super::orders::{OrderOnRecord, carried_out, order_signatures, pinned_of};
 use super::verbs::name;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
@@ -17,7 +17,7 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, NotSigned, OrderToSign, SignedOrder};
-use crate::ledger::approval::orders::{ClaimedOrder, Orders};
+use crate::ledger::approval::orders::{ClaimedOrder, ORDER_LASTS, OrderKind, Orders};
 use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::difference;
@@ -64,8 +64,7 @@ impl Journal {
     pub async fn rules_of(&self, orders: Orders) -> Result<Vec<InForce>, Error> {
         let rule = self.rule.clone();
         self.ask(CommitMode::Alone, move |c| {
-            let of = |batch_id| Pinned::read(c, batch_id)?.in_force(rule.as_deref().cloned());
-            batches_of(c, &orders)?.into_iter().map(of).collect()
+            Ok(in_force_of(c, &orders, rule.as_deref())?)
         })
         .await
     }
@@ -85,6 +84,27 @@ impl Journal {
         })
         .await
     }
+}
+
+/// Returns the rules that orders are under, of each batch.
+fn in_force_of(
+    c: &Connection,
+    orders: &Orders,
+    configured: Option<&Rule>,
+) -> Result<Vec<InForce>, Error> {
+    let kind = orders
+        .lines
+        .first()
+        .and_then(|line| OrderKind::of_act(&line.act));
+    let kind = kind.ok_or_else(|| corrupt("an order of no kind"))?;
+    let mut rules = Vec::new();
+    for batch_id in batches_of(c, orders)? {
+        let in_force = pinned_of(c, batch_id, kind)?.in_force(configured.cloned())?;
+        if !in_force.is_none() {
+            rules.push(in_force);
+        }
+    }
+    Ok(rules)
 }
 
 fn batches_of(c: &Connection, orders: &Orders) -> Result<Vec<i64>, Error> {
@@ -119,25 +139,36 @@ fn record(
         Ok(signature) => signature,
         Err(why) => return Ok(Err(NotSigned::Ssh(why))),
     };
-    let batches = batches_of(c, &order.orders)?;
-    for batch_id in &batches {
-        let in_force = Pinned::read(c, *batch_id)?.in_force(configured.cloned())?;
-        if in_force.is_none() {
-            return Ok(Err(NotSigned::NoRule));
-        }
+    let rules = in_force_of(c, &order.orders, configured)?;
+    if rules.is_empty() {
+        return Ok(Err(NotSigned::NoRule));
+    }
+    for in_force in rules {
         let times = [claimed.signed, order.now];
         if let Err(why) = in_force.may_sign(&claimed.by, signature.key(), &times) {
             return Ok(Err(NotSigned::Unfit(why)));
         }
-        if order_signatures(c, *batch_id)?.len() >= SIGNATURES_MAX {
-            return Ok(Err(NotSigned::TooMany));
-        }
     }
+    let batches = batches_of(c, &order.orders)?;
     if let Err(why) = signature.verify(order.text.as_bytes()) {
         return Ok(Err(NotSigned::Ssh(why)));
     }
     if claimed.signed > order.now {
         return Ok(Err(NotSigned::Time(claimed.signed)));
+    }
+    if claimed.signed.after(ORDER_LASTS) < order.now {
+        return Ok(Err(NotSigned::Stale(claimed.signed)));
+    }
+    for batch_id in &batches {
+        let on_record = order_signatures(c, *batch_id)?;
+        if on_record.len() >= SIGNATURES_MAX {
+            return Ok(Err(NotSigned::TooMany));
+        }
+        let carried = carried_out(c, *batch_id, &claimed.digest)?;
+        let is_spent = |one: &OrderOnRecord| one.text == order.text && one.evidence_id < carried;
+        if on_record.iter().any(is_spent) {
+            return Ok(Err(NotSigned::Spent));
+        }
     }
     let signed = SignedOrder {
         by: claimed.by,
@@ -158,7 +189,14 @@ fn record(
             detail: Some(&detail),
             ..Evidence::default()
         })?;
-        c.acted(batch_id, order.now, "sign-order", signed.by.as_str().into())?;
+        let of_batch = order.orders.lines.iter().map(|line| line.sentence());
+        let what = of_batch.take(1).collect::<String>();
+        let about = match order.orders.lines.len() {
+            1 => format!("{}: {what}", signed.by),
+            lines => format!("{}: {what}, and {} more", signed.by, lines - 1),
+        };
+        let reason = order.reason.as_deref();
+        c.act(batch_id, order.now, "sign-order", about.into(), reason)?;
     }
     Ok(Ok(signed))
 }

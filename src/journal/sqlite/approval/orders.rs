@@ -7,20 +7,21 @@ use serde_json::{Value, json};
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{Pinned, recorded};
-use crate::domain::{Timestamp, Totals};
-use crate::journal::sqlite::codec::events::{ORDER_CARRIED_OUT, ORDER_SIGNED};
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::domain::{Currency, Timestamp, Totals};
+use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT, ORDER_SIGNED};
+use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::ordered::{GivenOrder, Ordered};
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, UnsignedOrders};
 use crate::ledger::approval::judge::Hand;
 use crate::ledger::approval::orders::{
-    ClaimedOrder, OrderLine, OrderSigned, Orders, needed, people,
+    ClaimedOrder, ORDER_LASTS, OrderKind, OrderLine, OrderSigned, Orders, needed, people,
 };
 use crate::ledger::approval::rule::InForce;
 use crate::ledger::approval::ssh::Signature;
-use crate::ledger::approval::text::digest;
+use crate::ledger::approval::text::{digest, value_of};
+use crate::lifecycle::State;
 
 /// The rules that hold for a batch, and the digest of those that it was loaded under.
 struct Rules {
@@ -38,31 +39,32 @@ pub(in crate::journal::sqlite) fn assert_signed(c: &WriteSession) -> Result<(), 
     // What the transaction has made of the batches is read below.
     c.flush()?;
     let rules = rules(c, &ordered)?;
+    let in_force: Vec<&InForce> = rules.values().map(|rules| &rules.in_force).collect();
     let is_about = |order: &&GivenOrder| {
-        let rules = rules.get(&order.batch_id);
-        rules.is_some_and(|rules| rules.in_force.is_about(order.kind))
+        rules.contains_key(&order.batch_id) || order.kind == OrderKind::Recover && !rules.is_empty()
     };
     let given: Vec<&GivenOrder> = ordered.given.iter().filter(is_about).collect();
     let mut batches: Vec<i64> = given.iter().map(|order| order.batch_id).collect();
     batches.sort_unstable();
     batches.dedup();
-    let Some(first) = batches.first() else {
+    if batches.is_empty() {
         return match ordered.is_proposed {
             true => Err(Error::Unsigned(Box::default())),
             false => Ok(()),
         };
-    };
-    let in_force: Vec<&InForce> = rules.values().map(|rules| &rules.in_force).collect();
+    }
     let orders = orders_of(c, &given, &rules)?;
     let wanted = digest(Some(orders.digest()));
     let required = in_force.iter().map(|rule| rule.required()).max();
     let required = needed(required.unwrap_or(2));
-    let signed_by = signed_by(c, *first, &wanted, (&in_force, at))?;
+    let now = at.max(last_time(c)?);
+    let (signed_by, others) = signed_by(c, &batches, &wanted, (&in_force, now))?;
     if ordered.is_proposed || signed_by.len() < required {
         return Err(Error::Unsigned(Box::new(UnsignedOrders {
             orders,
             signed_by,
             required,
+            others,
         })));
     }
     for batch_id in batches {
@@ -79,7 +81,18 @@ pub(in crate::journal::sqlite) fn assert_signed(c: &WriteSession) -> Result<(), 
     Ok(())
 }
 
+/// Returns the time of the newest evidence: a clock that was set back makes no signature young again.
+fn last_time(c: &Connection) -> Result<Timestamp, Error> {
+    let at: Option<i64> = c
+        .prepare_cached("select at from evidence order by evidence_id desc limit 1")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(Timestamp::from_millis(at.unwrap_or(0)))
+}
+
 /// Returns the rules of the batches that were ordered about, but for those that come to no more than needs nobody's approval.
+///
+/// A recovery is about all batches at once: whoever signs for it signs by the rules of those that something is left of.
 fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<i64, Rules>, Error> {
     let mut rules = BTreeMap::new();
     let mut free = BTreeSet::new();
@@ -87,10 +100,12 @@ fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<i64, Rules>, Erro
         if rules.contains_key(batch_id) || free.contains(batch_id) {
             continue;
         }
-        let pinned = Pinned::read(c, *batch_id)?;
+        let pinned = pinned_of(c, *batch_id, *kind)?;
         let in_force = pinned.in_force(ordered.configured.as_deref().cloned())?;
         // The orders of a transaction are of one kind.
-        if in_force.is_about(*kind) && is_enough(c, *batch_id, &in_force)? {
+        let is_needed = in_force.is_about(*kind)
+            && (*kind == OrderKind::Recover || needs_approval(c, *batch_id, &in_force)?);
+        if is_needed {
             let pinned = pinned.digest(i64::MAX);
             rules.insert(*batch_id, Rules { in_force, pinned });
         } else {
@@ -100,14 +115,54 @@ fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<i64, Rules>, Erro
     Ok(rules)
 }
 
-/// Returns whether a batch comes to more than may be paid without approval.
-fn is_enough(c: &Connection, batch_id: i64, in_force: &InForce) -> Result<bool, Error> {
+/// Returns the rules of the loads of a batch that hold for orders of a kind.
+pub(super) fn pinned_of(c: &Connection, batch_id: i64, kind: OrderKind) -> Result<Pinned, Error> {
+    match kind == OrderKind::Recover && is_over(c, batch_id)? {
+        true => Ok(Pinned::none()),
+        false => Pinned::read(c, batch_id),
+    }
+}
+
+/// Returns whether nothing of a batch is left to be posted or to be heard of.
+fn is_over(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    let left: bool = c
+        .prepare_cached(&format!(
+            "select exists (select 1 from instruction i left join life l using (seq)
+                 where i.batch_id = ?1 and (l.seq is null or l.replaced_by is null and l.state not in ({}, {}, {})))",
+            state_number(State::Paid),
+            state_number(State::Failed),
+            state_number(State::Cancelled),
+        ))?
+        .query_row([batch_id], |row| row.get(0))?;
+    Ok(!left)
+}
+
+/// Returns whether a batch needs approval: it comes to more than may be paid without, or was allowed to repeat others.
+pub(in crate::journal::sqlite) fn needs_approval(
+    c: &Connection,
+    batch_id: i64,
+    in_force: &InForce,
+) -> Result<bool, Error> {
     // Where there is no threshold, nothing is to be added up.
-    if in_force.needs(&Totals::default(), 0) {
+    if in_force.needs(&Totals::default(), 0)
+        || in_force.is_about(OrderKind::AllowRepeats) && has_allowed_repeats(c, batch_id)?
+    {
         return Ok(true);
     }
     let whole = Figured::of(c, batch_id).up_to(reach_of(c, batch_id)?)?;
     Ok(in_force.needs(&whole.totals, whole.unpriced))
+}
+
+/// Returns whether rows of a batch repeat others, and somebody has ordered to pay them all the same.
+pub(in crate::journal::sqlite) fn has_allowed_repeats(
+    c: &Connection,
+    batch_id: i64,
+) -> Result<bool, Error> {
+    Ok(c.prepare_cached(
+        "select exists (select 1 from evidence indexed by about_batch
+             where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.act') = 'load --allow-repeats')",
+    )?
+    .query_row([batch_id, ACTED], |row| row.get(0))?)
 }
 
 fn orders_of(
@@ -117,17 +172,56 @@ fn orders_of(
 ) -> Result<Orders, Error> {
     let mut names = c.prepare_cached("select name from batch where batch_id = ?1")?;
     let line = |order: &&GivenOrder| {
+        let content = &order.content;
+        let parts = [order.about.as_str(), content.told.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let listed = content.first.iter().map(|id| listed(c, id));
         Ok(OrderLine {
             batch: names.query_row([order.batch_id], |row| row.get(0))?,
             act: order.act.to_owned(),
-            about: order.about.clone(),
-            content: order.content.clone(),
-            payments: order.payments,
+            about: parts.join(", "),
+            content: content.to_text(),
+            payments: content.payments,
+            totals: content.totals.clone(),
+            listed: listed.collect::<Result<_, Error>>()?,
             rule: rules.get(&order.batch_id).and_then(|rules| rules.pinned),
         })
     };
     let lines = given.iter().map(line).collect::<Result<_, Error>>()?;
-    Ok(Orders { lines })
+    let recovery: Option<(i64, i64)> = c
+        .prepare_cached(
+            "select recovery_id, begun_at from recovery order by recovery_id desc limit 1",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let recovery = recovery.map_or_else(String::new, |(number, begun)| {
+        format!("{number} of {}", Timestamp::from_millis(begun))
+    });
+    Ok(Orders { lines, recovery })
+}
+
+/// Names a payment, with its amount; a rejected row has no more than its digest.
+fn listed(c: &Connection, identifier: &str) -> Result<String, Error> {
+    let found: Option<(String, Option<i64>, String)> = c
+        .prepare_cached(
+            "select coalesce(i.reference, ''), i.amount, i.currency from identifier d join instruction i using (seq) where d.identifier = ?1",
+        )?
+        .query_row([identifier], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((reference, minor, code)) = found else {
+        return Ok(identifier.to_owned());
+    };
+    let mut parts = Vec::new();
+    if !reference.is_empty() {
+        parts.push(reference);
+    }
+    if let (Some(minor), Some(currency)) = (minor, Currency::from_code(&code)) {
+        let mut amount = Totals::default();
+        amount.add_minor(currency, minor.into());
+        parts.push(amount.to_string());
+    }
+    parts.push(identifier.to_owned());
+    Ok(parts.join(", "))
 }
 
 /// A signature for an order, as it stands on the chain.
@@ -170,37 +264,69 @@ pub(super) fn order_signatures(c: &Connection, batch_id: i64) -> Result<Vec<Orde
         .collect()
 }
 
-/// Returns who has signed for these orders, as far as that counts.
+/// So many signatures that do not count are told.
+const OTHERS_TOLD: usize = 5;
+
+/// Returns who has signed for these orders, as far as that counts, and what else was signed of late, with the reason why it does not.
 fn signed_by(
     c: &Connection,
-    batch_id: i64,
+    batches: &[i64],
     wanted: &str,
     (rules, now): (&[&InForce], Timestamp),
-) -> Result<Vec<String>, Error> {
-    let mut valid = Vec::new();
-    for one in order_signatures(c, batch_id)? {
-        let may_sign = |in_force: &&InForce| {
-            let times = [one.claimed.signed, one.at];
-            in_force
-                .may_sign(&one.hand.by, &one.hand.key, &times)
-                .is_ok()
-        };
-        if one.claimed.digest == wanted
-            && rules.iter().all(may_sign)
-            && one.signature.verify(one.text.as_bytes()).is_ok()
-        {
-            valid.push(OrderSigned {
+) -> Result<(Vec<String>, Vec<String>), Error> {
+    let (mut valid, mut others) = (Vec::new(), Vec::new());
+    let Some(first) = batches.first() else {
+        return Ok((Vec::new(), others));
+    };
+    let carried = carried_out(c, *first, wanted)?;
+    for one in order_signatures(c, *first)? {
+        let fit = may_count(rules, &one);
+        let is_young = one.claimed.signed.after(ORDER_LASTS) >= now;
+        if one.claimed.digest != wanted {
+            let is_open = carried_out(c, *first, &one.claimed.digest)? < one.evidence_id;
+            if is_young && is_open && one.claimed.signed <= now {
+                let what = value_of(&one.text, "order").unwrap_or("several orders");
+                others.push(format!(
+                    "{} signed at {} for another order: {what}",
+                    one.hand.by, one.claimed.signed
+                ));
+            }
+            continue;
+        }
+        match &fit {
+            Err(why) => others.push(format!(
+                "the signature of {} does not count: {why}",
+                one.hand.by
+            )),
+            Ok(()) if one.evidence_id <= carried => {}
+            Ok(()) if !is_young => others.push(format!(
+                "{} signed at {}, more than a day ago",
+                one.hand.by, one.claimed.signed
+            )),
+            Ok(()) => valid.push(OrderSigned {
                 hand: one.hand,
                 signed: one.claimed.signed,
                 evidence: one.evidence_id,
-            });
+            }),
         }
     }
-    Ok(people(&valid, carried_out(c, batch_id, wanted)?, now))
+    let more = others.len().saturating_sub(OTHERS_TOLD);
+    others.drain(..more);
+    Ok((people(&valid, carried, now), others))
+}
+
+/// Returns why a signature does not count by these rules.
+fn may_count(rules: &[&InForce], one: &OrderOnRecord) -> Result<(), String> {
+    let times = [one.claimed.signed, one.at];
+    for in_force in rules {
+        in_force.may_sign(&one.hand.by, &one.hand.key, &times)?;
+    }
+    let verified = one.signature.verify(one.text.as_bytes());
+    verified.map_err(|why| why.to_string())
 }
 
 /// Returns the number of the evidence that these orders were carried out, the last time; 0: they never were.
-fn carried_out(c: &Connection, batch_id: i64, wanted: &str) -> Result<i64, Error> {
+pub(super) fn carried_out(c: &Connection, batch_id: i64, wanted: &str) -> Result<i64, Error> {
     let found: Option<i64> = c
         .prepare_cached(
             "select evidence_id from evidence indexed by about_batch

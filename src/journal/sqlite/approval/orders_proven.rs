@@ -92,7 +92,7 @@ fn without_signatures(
     c: &Connection,
     batch_id: i64,
     (pinned, carried): (&Pinned, &[Recorded]),
-) -> Result<Option<String>, Error> {
+) -> Result<Vec<String>, Error> {
     let mut acts = Vec::new();
     for (evidence_id, _, detail) in recorded(c, batch_id, ACTED)? {
         let detail: Value =
@@ -110,9 +110,10 @@ fn without_signatures(
         open.push(evidence_id);
     }
     settle(&mut open, &mut signed, i64::MAX)?;
-    Ok(open.first().map(|evidence_id| {
+    let texts = open.into_iter().map(|evidence_id| {
         format!("evidence {evidence_id}, an order: it was carried out, and nothing says that it was signed for")
-    }))
+    });
+    Ok(texts.collect())
 }
 
 /// Takes away the acts that are covered by what was carried out before a row of evidence.

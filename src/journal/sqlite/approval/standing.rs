@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
+use super::orders::has_allowed_repeats;
 use crate::journal::sqlite::codec::catalog::{account, reading};
-use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
 use crate::ledger::approval::judge::{Approval, LoadedBy, is_anothers, reach};
@@ -70,15 +70,6 @@ pub(in crate::journal::sqlite) fn approvals(
         found.whole = true;
     }
     Ok(found)
-}
-
-/// Returns whether rows of a batch repeat others, and somebody has ordered to pay them all the same.
-fn has_allowed_repeats(c: &Connection, batch_id: i64) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from evidence indexed by about_batch
-             where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.act') = 'load --allow-repeats')",
-    )?
-    .query_row([batch_id, ACTED], |row| row.get(0))?)
 }
 
 fn weigh(

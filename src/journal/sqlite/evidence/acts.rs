@@ -132,8 +132,7 @@ impl WriteSession {
                 kind,
                 act,
                 about: touched.said_beside(&about),
-                content: touched.content(),
-                payments: touched.payments(),
+                content: touched.to_sign().clone(),
             });
         }
         if must_not_be_forgotten(act) {

@@ -4,7 +4,7 @@ use rusqlite::params;
 use serde_json::{Value, json};
 
 use super::names::rows_named;
-use super::orders::{acted_on, cancel_all, order, refuse_without_amount, retry};
+use super::orders::{acted_on, cancel_all, order, refuse_without_amount, retry, stood};
 use super::to_retry::to_retry;
 use super::withdrawal::WITHDRAWABLE;
 use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
@@ -251,7 +251,7 @@ fn record_paid(
         Some(&detail.to_string()),
         moment,
     )?;
-    acted_on(c, seq, ("resolve", "paid"), None, moment)?;
+    acted_on(c, seq, ("resolve", "paid"), (None, stood(&moved)), moment)?;
     Ok(moved)
 }
 
@@ -390,7 +390,11 @@ fn decide_failed(
         Some(&detail.to_string()),
         moment,
     )?;
-    acted_on(c, seq, ("resolve", "failed"), None, moment)?;
+    let told = match asked.although {
+        true => format!("although it may have been accepted, {}", stood(&moved)),
+        false => stood(&moved),
+    };
+    acted_on(c, seq, ("resolve", "failed"), (None, told), moment)?;
     Ok(Ok(moved))
 }
 

@@ -9,7 +9,7 @@ use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::unretried;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchName, IdentifierScheme, Timestamp};
+use crate::domain::{BatchName, Currency, IdentifierScheme, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{
@@ -34,6 +34,7 @@ use crate::journal::sqlite::recovery::noticed::{open_recovery, was_there_when_no
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::repeats::anew::Anew;
 use crate::journal::sqlite::session::members::{of_row, states};
+use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -154,8 +155,27 @@ pub(in crate::journal::sqlite) fn decide(
     let detail = json!({"reason": decision.reason, "evidence": decision.evidence}).to_string();
     let moved = order(c, seq, event, Some(&detail), moment)?;
     let what = if decision.paid { "paid" } else { "failed" };
-    acted_on(c, seq, ("resolve", what), None, moment)?;
+    let stood = stood(&moved);
+    acted_on(c, seq, ("resolve", what), (None, stood), moment)?;
     Ok(moved)
+}
+
+/// Takes in what a payment comes to that is ordered about.
+fn worth(c: &Connection, seq: i64, signed: &mut SignedContent) -> Result<(), Error> {
+    let (minor, code): (Option<i64>, String) = c
+        .prepare_cached("select amount, currency from instruction where seq = ?1")?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let currency = Currency::from_code(&code).ok_or_else(|| corrupt("a currency"))?;
+    if let Some(minor) = minor {
+        signed.worth(currency, minor);
+    }
+    Ok(())
+}
+
+/// Says as what a payment stood that is decided: once it stands otherwise, or was posted again, it is another decision.
+pub(in crate::journal::sqlite) fn stood(moved: &Transition) -> String {
+    let posts = moved.life.attempts;
+    format!("{}, posted {posts} times", moved.from.in_words())
 }
 
 /// Records who gave an order about one payment, and why, where the order says it.
@@ -163,13 +183,15 @@ pub(in crate::journal::sqlite) fn acted_on(
     c: &WriteSession,
     seq: i64,
     (act, what): (&'static str, &str),
-    reason: Option<&str>,
+    (reason, told): (Option<&str>, String),
     moment: StepContext,
 ) -> Result<(), Error> {
     let (batch_id, id): (i64, String) = c
         .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let touched = Touched::one(&id, what);
+    let mut touched = Touched::one(&id, what);
+    worth(c, seq, touched.signed())?;
+    touched.signed().tell(told);
     c.act_upon((batch_id, moment.now), act, id.into(), &touched, reason)
 }
 
@@ -310,19 +332,19 @@ pub(in crate::journal::sqlite) fn cancel(
             }
             // Of what may have been posted the gateway is asked first.
             None if withdrawal::order(c, seq, moment)? => {
-                acted_on(c, seq, ("cancel", ""), reason, moment)?;
+                acted_on(c, seq, ("cancel", ""), (reason, String::new()), moment)?;
                 return Ok(0);
             }
             None if is_open_failure(c, seq)? => {
                 let closed = close(c, batch, seq, moment)?;
-                acted_on(c, seq, ("cancel", ""), reason, moment)?;
+                acted_on(c, seq, ("cancel", ""), (reason, String::new()), moment)?;
                 return Ok(u64::from(closed));
             }
             None => {
                 order(c, seq, Event::Withdrawn, None, moment)?;
             }
         }
-        acted_on(c, seq, ("cancel", ""), reason, moment)?;
+        acted_on(c, seq, ("cancel", ""), (reason, String::new()), moment)?;
         return Ok(1);
     }
     Ok(cancel_all(c, batch, reason, moment)?.withdrawn)
@@ -370,8 +392,9 @@ pub(in crate::journal::sqlite) fn cancel_all(
 ) -> Result<Cancelled, Error> {
     let batch_number = known_batch(c, batch)?;
     c.mark(batch_number);
+    let mut touched = Touched::default();
     let mut done = Cancelled {
-        withdrawn: withdraw_all(c, batch_number, moment)?,
+        withdrawn: withdraw_all(c, batch_number, moment, touched.signed())?,
         ordered: 0,
     };
     begin_all(c, batch_number)?;
@@ -390,19 +413,23 @@ pub(in crate::journal::sqlite) fn cancel_all(
             after = *last;
             for seq in &seqs {
                 if is_order {
-                    done.ordered += u64::from(withdrawal::order(c, *seq, moment)?);
+                    if withdrawal::order(c, *seq, moment)? {
+                        done.ordered += 1;
+                        touched.signed().add(id_of(c, *seq)?.as_str());
+                        worth(c, *seq, touched.signed())?;
+                    }
                 } else {
                     order(c, *seq, Event::Withdrawn, None, moment)?;
                     done.withdrawn += 1;
+                    touched.signed().add(id_of(c, *seq)?.as_str());
+                    worth(c, *seq, touched.signed())?;
                 }
             }
         }
     }
     if done != Cancelled::default() {
-        match reason {
-            Some(reason) => c.acted_because(batch_number, moment.now, "cancel", reason)?,
-            None => c.acted(batch_number, moment.now, "cancel", Value::Null)?,
-        }
+        let place = (batch_number, moment.now);
+        c.act_upon(place, "cancel", Value::Null, &touched, reason)?;
     }
     Ok(done)
 }
@@ -437,6 +464,7 @@ pub(in crate::journal::sqlite) fn retry(
             let new = replace(c, &scheme, batch_number, seq, now)?;
             watch(c, new, &judged.failed, now)?;
             touched.add(id_of(c, new)?.as_str());
+            worth(c, new, touched.signed())?;
             retried += 1;
         }
     }
@@ -610,21 +638,25 @@ pub(in crate::journal::sqlite) fn resume_lane(
             name: batch.to_string(),
         });
     };
-    let held: Option<(i64, String)> = c
+    let held: Option<(i64, String, i64)> = c
         .query_row(
-            "select service_id, reason from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
+            "select service_id, reason, held_at from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
             params![batch_number, service],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )
         .optional()?;
-    let Some((id, reason)) = held else {
+    let Some((id, reason, held_at)) = held else {
         return Ok(None);
     };
     c.execute(
         "delete from held_lane where batch_id = ?1 and service_id = ?2",
         params![batch_number, id],
     )?;
-    c.acted(batch_number, now, "resume-lane", service.into())?;
+    let about = Value::from(service);
+    let mut touched = Touched::about(&about);
+    let held_at = Timestamp::from_millis(held_at);
+    touched.signed().tell(format!("held since {held_at}"));
+    c.act_upon((batch_number, now), "resume-lane", about, &touched, None)?;
     let held_for = HeldFor::of_reason(&reason);
     if held_for == HeldFor::Failures {
         opened(c, batch_number, id)?;

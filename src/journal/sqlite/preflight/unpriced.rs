@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::domain::{Amount, BatchName, Money, Totals};
+use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -10,6 +11,7 @@ use crate::journal::sqlite::codec::values::{
     UNPRICED, add_to_tally, corrupt, currency_of, state_number,
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
@@ -98,6 +100,7 @@ pub(in crate::journal::sqlite) fn withdraw_all(
     c: &WriteSession,
     batch_id: i64,
     moment: StepContext,
+    signed: &mut SignedContent,
 ) -> Result<u64, Error> {
     let (mut after, mut withdrawn) = (0, 0);
     loop {
@@ -114,6 +117,7 @@ pub(in crate::journal::sqlite) fn withdraw_all(
         after = *last;
         for seq in &seqs {
             withdraw(c, *seq, moment)?;
+            signed.add(id_of(c, *seq)?.as_str());
             withdrawn += 1;
         }
     }

@@ -14,6 +14,7 @@ use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::events::ORDERS_GIVEN_AGAIN;
 use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::ledger::recovery::{
@@ -27,8 +28,8 @@ pub(in crate::journal::sqlite) struct Touched {
     what: String,
     /// Digest and number of the identifiers.
     payments: ContentDigest,
-    /// Digest of the identifiers, one after another.
-    identifiers: Sha256,
+    /// What people sign for who give it.
+    signed: SignedContent,
 }
 
 impl Touched {
@@ -71,9 +72,18 @@ impl Touched {
 
     /// Takes in a payment.
     pub(in crate::journal::sqlite) fn add(&mut self, identifier: &str) {
-        let one = Sha256::digest(identifier);
-        self.identifiers.update(one);
-        self.payments.add(&one.into());
+        self.payments.add(&Sha256::digest(identifier).into());
+        self.signed.add(identifier);
+    }
+
+    /// Returns what people sign for who give the order, to say more of it.
+    pub(in crate::journal::sqlite) fn signed(&mut self) -> &mut SignedContent {
+        &mut self.signed
+    }
+
+    /// Returns what people sign for who give the order.
+    pub(in crate::journal::sqlite) fn to_sign(&self) -> &SignedContent {
+        &self.signed
     }
 
     /// Said of all payments, beside what the order is about.
@@ -93,11 +103,6 @@ impl Touched {
             true => about.to_owned(),
             false => said.copied().collect::<Vec<_>>().join(", "),
         }
-    }
-
-    /// Tells it from any other order: which payments, one after another.
-    pub(in crate::journal::sqlite) fn content(&self) -> String {
-        data_encoding::HEXLOWER.encode(&self.identifiers.clone().finalize())
     }
 
     pub(in crate::journal::sqlite) fn payments(&self) -> u64 {
@@ -203,13 +208,15 @@ impl Journal {
             for batch_id in batches(c)? {
                 c.mark(batch_id);
                 let without = without.map_or_else(String::new, |count| format!("without {count}"));
-                c.act_upon(
-                    (batch_id, now),
-                    "recover --orders-given-again",
-                    Value::Null,
-                    &Touched::said(without),
-                    Some(&reason),
-                )?;
+                let mut touched = Touched::said(without);
+                let sentences = missing.iter().map(Order::sentence).collect::<Vec<_>>();
+                touched.signed().tell(match sentences.as_slice() {
+                    [] => format!("{} lost", lost.count),
+                    known => format!("{} lost, not given again: {}", lost.count, known.join("; ")),
+                });
+                let place = (batch_id, now);
+                let act = "recover --orders-given-again";
+                c.act_upon(place, act, Value::Null, &touched, Some(&reason))?;
             }
             c.execute(
                 "update recovery set orders_reason = ?1 where (orders_lost > 0 or orders_unknown = 1) and orders_reason is null",

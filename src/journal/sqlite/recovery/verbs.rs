@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::given_orders::lost_orders;
+use super::lost_orders::Touched;
 use super::noticed::open_recovery;
 use super::on_chain;
 use super::place::look;
@@ -14,6 +15,7 @@ use crate::domain::{BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
+use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{RECOVERY_DONE, RELEASED};
 use crate::journal::sqlite::operator::withdrawal;
@@ -133,11 +135,11 @@ fn assert_done(c: &WriteSession) -> Result<(), Error> {
 /// Makes ready again what only the presumption made doubtful; returns how many payments.
 fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Result<u64, Error> {
     c.mark(batch_id);
-    c.acted_because(batch_id, now, "recover --nothing-ran-since", reason)?;
+    let mut touched = Touched::default();
     let detail = json!({"reason": reason}).to_string();
     c.flush()?;
     let sql = "select l.seq from life l where l.batch_id = ?1 and l.state = 2 and l.attempts = 0 and l.seq > ?2 order by l.seq limit ?3";
-    each(c, batch_id, sql, |c, seq| {
+    let released = each(c, batch_id, sql, |c, seq| {
         let mut doubtful = subject(c, seq)?;
         let from = doubtful.moved.from;
         // A callback, or any status reply but "not found".
@@ -159,8 +161,13 @@ fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Res
         move_by(c, seq, doubtful, from, RELEASED, Some(&detail), now)?;
         c.flush()?;
         withdrawal::carry_out(c, &mut subject(c, seq)?, StepContext { now, jitter: 0 })?;
+        touched.signed().add(id_of(c, seq)?.as_str());
         Ok(true)
-    })
+    })?;
+    let place = (batch_id, now);
+    let act = "recover --nothing-ran-since";
+    c.act_upon(place, act, Value::Null, &touched, Some(reason))?;
+    Ok(released)
 }
 
 fn end_recovery(c: &WriteSession, reason: Option<&str>, now: Timestamp) -> Result<(), Error> {

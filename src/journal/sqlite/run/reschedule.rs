@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::dates::{dates, record};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::events::SCHEDULED;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
@@ -31,11 +32,21 @@ impl Journal {
                 return Ok(());
             }
             c.mark(batch_id);
+            let mut touched = Touched::said(told(order.after));
+            // Dates that were given, taken away and given again are another order each time.
+            let given: i64 = c
+                .prepare_cached(
+                    "select coalesce(max(evidence_id), 0) from evidence indexed by about_batch where seq = 0 and event = ?2 and batch_id = ?1",
+                )?
+                .query_row([batch_id, SCHEDULED], |row| row.get(0))?;
+            let signed = touched.signed();
+            signed.bind(&given.to_string());
+            signed.tell(format!("instead of {}", told(order.before)));
             c.act_upon(
                 (batch_id, now),
                 "schedule",
                 Value::Null,
-                &Touched::said(told(order.after)),
+                &touched,
                 Some(&format!(
                     "{} (dates before: {}; from now on: {})",
                     order.reason,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::{Currency, Timestamp, Totals};
 use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::rule::Rule;
 
@@ -19,10 +21,60 @@ pub(in crate::journal::sqlite) struct GivenOrder {
     pub(in crate::journal::sqlite) act: &'static str,
     /// What it is done to, or how.
     pub(in crate::journal::sqlite) about: String,
-    /// Digest of the identifiers of its payments.
-    pub(in crate::journal::sqlite) content: String,
+    /// To which payments.
+    pub(in crate::journal::sqlite) content: SignedContent,
+}
+
+/// So many payments of an order are written out.
+const LISTED: usize = 20;
+
+/// Which payments an order is about, and as what they stood: where that is another one, so is the order.
+#[derive(Clone, Debug, Default)]
+pub(in crate::journal::sqlite) struct SignedContent {
+    digest: Sha256,
     /// How many they are.
     pub(in crate::journal::sqlite) payments: u64,
+    /// What they come to.
+    pub(in crate::journal::sqlite) totals: Totals,
+    /// Identifiers of the first.
+    pub(in crate::journal::sqlite) first: Vec<String>,
+    /// Said of the order, beside what the evidence says.
+    pub(in crate::journal::sqlite) told: String,
+}
+
+impl SignedContent {
+    /// Takes a payment in.
+    pub(in crate::journal::sqlite) fn add(&mut self, identifier: &str) {
+        self.bind(identifier);
+        self.payments += 1;
+        if self.first.len() < LISTED {
+            self.first.push(identifier.to_owned());
+        }
+    }
+
+    /// Takes in what a payment comes to.
+    pub(in crate::journal::sqlite) fn worth(&mut self, currency: Currency, minor: i64) {
+        self.bind(currency.code());
+        self.bind(&minor.to_string());
+        self.totals.add_minor(currency, minor.into());
+    }
+
+    /// Ties the order to something that stands now.
+    pub(in crate::journal::sqlite) fn bind(&mut self, what: &str) {
+        self.digest.update((what.len() as u64).to_be_bytes());
+        self.digest.update(what);
+    }
+
+    /// Ties the order to something, and says it.
+    pub(in crate::journal::sqlite) fn tell(&mut self, what: String) {
+        self.bind(&what);
+        self.told = what;
+    }
+
+    /// Tells it from any other.
+    pub(in crate::journal::sqlite) fn to_text(&self) -> String {
+        data_encoding::HEXLOWER.encode(&self.digest.clone().finalize())
+    }
 }
 
 /// The orders of a transaction, and under which rule they were given.
