@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::approvals::{approve, configure, desk, load, paid, run, says, signers};
-use crate::desk::{CONFIGURATION, Desk, Said};
+use crate::desk::{CONFIGURATION, Desk, HEADER, Said};
 
 const ALL: &str =
     r#"orders = ["resolve", "retry", "cancel", "recover", "schedule", "resume-lane"]"#;
@@ -104,7 +104,7 @@ fn a_retry_that_two_people_ordered_is_ordered_once() {
     let retry = |by: &str| desk.run(&["retry", "b", "--sandbox", "--yes", "--sign-key", by]);
     says(
         &retry("carol").finished(4),
-        "batch b: retry, 3 payments; nothing was ordered yet",
+        "batch b: retry, 3 payments, KES 600.50; nothing was ordered yet",
     );
     says(
         &retry("alice").finished(0),
@@ -221,6 +221,116 @@ fn a_batch_with_repeats_that_somebody_allowed_waits_for_approval_however_little_
     );
 }
 
+fn amend(desk: Desk) -> Desk {
+    let late = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\n";
+    let desk = desk.file("late.csv", format!("{HEADER}{late}"));
+    let amend = [
+        "load",
+        "late.csv",
+        "--batch",
+        "b",
+        "--amend",
+        "--sandbox",
+        "--sign-key",
+        "alice",
+    ];
+    desk.run(&amend).finished(0);
+    desk
+}
+
+#[test]
+fn what_is_signed_for_a_whole_batch_does_not_cover_what_was_added() {
+    let Some(desk) = ordering(1) else { return };
+    let all = |desk: &Desk, by: &str| {
+        let order = ["cancel", "b", "--reason", "x", "--yes", "--sign-key", by];
+        desk.run(&order)
+    };
+    says(
+        &all(&desk, "alice").finished(4),
+        "batch b: cancel, 3 payments, KES 600.50; nothing was ordered yet",
+    );
+    let desk = amend(desk);
+    let said = all(&desk, "bob").finished(4);
+    says(
+        &said,
+        "1 of 2 people have signed for it (bob@example.org): batch b: cancel, 4 payments, KES 650.50",
+    );
+    says(&said, "note: alice@example.org signed at ");
+    says(&said, "for another order: batch b: cancel, 3 payments, KES 600.50");
+    assert_eq!(cancelled(&desk), 0);
+    let said = all(&desk, "carol").finished(0);
+    says(&said, "signed so far by bob@example.org; with this signature it is carried out");
+    assert_eq!(cancelled(&desk), 4);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn an_order_that_waits_is_told_with_its_payments_and_who_signed() {
+    let Some(desk) = ordering(1) else { return };
+    let said = cancel(&desk, "R-3", &["--sign-key", "alice"]).finished(4);
+    says(&said, "  R-3, KES 300.00, ");
+    let said = desk.run(&["status", "b"]).finished(0);
+    says(&said, "an order waits for signatures: batch b: cancel, ");
+    says(&said, ", 1 payment, KES 300.00; signed by alice@example.org, which counts until ");
+    let status = desk.run(&["status", "b", "--json"]).json();
+    assert_eq!(
+        status["orders_waiting"][0]["signed_by"],
+        serde_json::json!(["alice@example.org"])
+    );
+    cancel(&desk, "R-3", &["--sign-key", "bob"]).finished(0);
+    let status = desk.run(&["status", "b", "--json"]).json();
+    assert_eq!(status["orders_waiting"], serde_json::Value::Null);
+    // Each of them, what for, and why.
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
+    let report = desk.text("r/report.json");
+    for text in ["alice@example.org: batch b: cancel, ", "bob@example.org: batch b: cancel, ", "left"] {
+        assert!(report.contains(text), "{text}: {report}");
+    }
+}
+
+#[test]
+fn dates_that_are_given_anew_are_another_order() {
+    let Some(desk) = ordering(1) else { return };
+    let dates = |day: &str, by: &str| {
+        let order = ["schedule", "b", "--not-before", day, "--reason", "x"];
+        desk.run(&[&order[..], &["--sign-key", by]].concat())
+    };
+    dates("2020-01-02", "alice").finished(4);
+    for day in ["2020-01-05", "none"] {
+        dates(day, "bob").finished(4);
+        dates(day, "carol").finished(0);
+    }
+    // The batch has no dates, as when Alice signed.
+    says(
+        &dates("2020-01-02", "bob").finished(4),
+        "1 of 2 people have signed for it (bob@example.org)",
+    );
+}
+
+#[test]
+fn a_signature_that_is_given_again_or_too_late_is_refused() {
+    let Some(desk) = ordering(1) else { return };
+    let print = ["--as", "bob@example.org", "--print"];
+    let text = desk
+        .run(&[&["resume-lane", "b", "B2C_MPESA"], &print[..]].concat())
+        .finished(2);
+    says(&text, "there is nothing that this would order");
+    let order = ["cancel", "b", "R-3", "--reason", "left"];
+    let text = desk.run(&[&order, &print[..]].concat()).finished(0).out;
+    let (before, _) = text.split_once("signed: ").unwrap();
+    let old = format!("{before}signed: 2020-01-01T00:00:00.000Z\n");
+    let desk = desk.file("order.txt", &old);
+    desk.shell("ssh-keygen -q -Y sign -n disburse -f bob order.txt")
+        .finished(0);
+    let given = ["--text", "order.txt", "--signature", "order.txt.sig"];
+    says(
+        &cancel(&desk, "R-3", &given).finished(2),
+        "the text was signed at 2020-01-01T00:00:00.000Z, more than a day ago, and counts no more",
+    );
+    let status = desk.run(&["status", "b", "--json"]).json();
+    assert_eq!(status["orders_waiting"], serde_json::Value::Null);
+}
+
 #[test]
 fn an_order_that_does_not_exist_is_none_of_the_rule() {
     let Some(desk) = desk(1, r#"orders = ["retri"]"#) else {
@@ -239,19 +349,7 @@ fn an_order_that_nobody_signed_for_is_found_in_the_evidence() {
     cancel(&desk, "R-1", &[]).finished(0);
     // What was ordered before the rule was in force is nobody's mistake.
     configure(&desk, 1, ALL);
-    let late = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\n";
-    let desk = desk.file("late.csv", format!("{}{late}", crate::desk::HEADER));
-    let amend = [
-        "load",
-        "late.csv",
-        "--batch",
-        "b",
-        "--amend",
-        "--sandbox",
-        "--sign-key",
-        "alice",
-    ];
-    desk.run(&amend).finished(0);
+    let desk = amend(desk);
     desk.run(&["verify", "b"]).finished(0);
     cancel(&desk, "R-2", &["--sign-key", "alice"]).finished(4);
     cancel(&desk, "R-2", &["--sign-key", "bob"]).finished(0);

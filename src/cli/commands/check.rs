@@ -144,7 +144,7 @@ fn tell_rules(
     let record = journal_there(session);
     let rows = (journal.path(), batch);
     limits::tell_ahead(session, settings, rows, record.as_deref())?;
-    if let Some(rule) = settings.approval()?
+    if let Some(rule) = settings.approval_of_load()?
         && rule.needs(&summary.total().amounts, summary.unpriced)
     {
         session.note(&approvals::needed(rule.required));

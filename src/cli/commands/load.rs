@@ -261,7 +261,7 @@ pub(in crate::cli) fn plan(
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dates: schedule::dates(&options.dates, settings)?,
-        approval: settings.approval()?,
+        approval: settings.approval_of_load()?,
         dry_run: false,
     })
 }

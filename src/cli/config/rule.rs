@@ -24,6 +24,28 @@ impl Settings {
         }))
     }
 
+    /// The same for what is loaded by it: there are enough people to sign.
+    ///
+    /// # Errors
+    /// As [`Settings::approval`]; the file names too few.
+    pub fn approval_of_load(&self) -> Result<Option<Rule>, Error> {
+        let rule = self.approval()?;
+        if let (Some(rule), Some(approval)) = (&rule, &self.approval) {
+            let (people, wanted) = (rule.signers.people(), usize::from(rule.required) + 1);
+            if people < wanted {
+                return Err(Error::Signers {
+                    path: approval.allowed_signers.clone(),
+                    line: 0,
+                    what: format!(
+                        "it names {people} of the {wanted} people that approval.required = {} takes: whoever loads, and those who approve",
+                        rule.required
+                    ),
+                });
+            }
+        }
+        Ok(rule)
+    }
+
     /// Returns the key that is signed with, where nobody names one.
     #[must_use]
     pub fn signing_key(&self) -> Option<&Path> {

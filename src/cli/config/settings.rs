@@ -17,6 +17,7 @@ use super::Service;
 use super::ShownValue;
 use super::StatusClass;
 use super::approval::{ApprovalSettings, EvidenceSettings};
+use super::file::approval::assert_repeats;
 use super::keys::{self, Key};
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
@@ -159,6 +160,7 @@ impl Settings {
             file: chosen.as_ref().and_then(|name| document.profiles.get(name)),
             sandbox: sandbox.as_ref().and_then(|s| s.profiles.get("sandbox")),
         })?;
+        assert_repeats(&document, &layers)?;
         let sandbox_profile = sandbox.is_some();
         let password = password(&mut layers, sandbox_profile);
         let names_services = !document.services.is_empty();

@@ -3,6 +3,8 @@
 //! A line that OpenSSH would pass over silently is an error here, with its place: a signer who is left out by a slip of the pen
 //! would be noticed when a batch waits, one who is let in would not.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use sha2::{Digest, Sha256};
@@ -122,6 +124,14 @@ impl Signers {
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.text.as_bytes()).into()
+    }
+
+    /// Returns how many people it names.
+    #[must_use]
+    pub fn people(&self) -> usize {
+        let names = self.signers.iter().flat_map(|one| &one.principals);
+        let names = names.map(|name| name.to_ascii_lowercase());
+        names.collect::<BTreeSet<_>>().len()
     }
 
     /// Returns whether a key may sign for somebody at a time.

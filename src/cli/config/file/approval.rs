@@ -12,6 +12,8 @@ use toml::de::{DeTable, DeValue};
 use super::custody::{self, Holds};
 use super::document::Document;
 use super::entry::{Entry, amount, amount_text, entry, in_order, mismatch, subtable, unknown};
+use super::layers::Layers;
+use super::origin::Origin;
 use super::source::Source;
 use crate::cli::config::Error;
 use crate::cli::config::approval::ApprovalSettings;
@@ -85,6 +87,32 @@ pub(in crate::cli::config) fn read(
         table: "approval".to_owned(),
         entry: missing,
     })
+}
+
+/// Refuses that a variable says what a repeat is, where the file says that repeats are signed for: it would take them out of the rule.
+pub(in crate::cli::config) fn assert_repeats(
+    document: &Document,
+    layers: &Layers,
+) -> Result<(), Error> {
+    let approval = document.approval.as_ref();
+    if !approval.is_some_and(|approval| approval.orders.contains(&OrderKind::AllowRepeats)) {
+        return Ok(());
+    }
+    for key in ["repeats.window", "repeats.references_restart"] {
+        if let Some(Entry { text, origin }) = layers.entry(key)
+            && matches!(origin, Origin::Environment(_))
+        {
+            return Err(Error::Value {
+                place: origin.clone(),
+                key: key.to_owned(),
+                expected:
+                    "what a repeat is from the file alone, as approval.orders has allow-repeats"
+                        .to_owned(),
+                found: quoted(text),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// What `approval.orders` is.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::Currency;
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::ssh::made_up::public;
 
 #[test]
@@ -66,6 +67,63 @@ fn mistakes_in_the_rule_are_named_with_their_place() {
         let refusal = Folder::with(format!("[approval]\n{text}\n")).refusal();
         assert!(refusal.contains(expected), "{text}: {refusal}");
     }
+}
+
+#[test]
+fn as_many_people_are_named_as_have_to_sign() {
+    let folder = Folder::with("[approval]\nrequired = 2\nallowed_signers = \"people\"\n");
+    let two = format!(
+        "alice {}\nbob {}\nBob {}\n",
+        public(1),
+        public(2),
+        public(3)
+    );
+    std::fs::write(folder.path("people"), &two).unwrap();
+    let settings = folder.load();
+    // What was loaded is asked about all the same.
+    assert!(settings.approval().is_ok());
+    let refusal = folder.printed(&settings.approval_of_load().unwrap_err());
+    assert!(
+        refusal.contains("it names 2 of the 3 people that approval.required = 2 takes"),
+        "{refusal}"
+    );
+    std::fs::write(folder.path("people"), format!("{two}carol {}\n", public(4))).unwrap();
+    assert!(folder.load().approval_of_load().is_ok());
+}
+
+#[test]
+fn the_orders_that_are_signed_for_are_read() {
+    let with = |orders: &str| {
+        Folder::with(format!(
+            "[approval]\nrequired = 1\nallowed_signers = \"people\"\norders = {orders}\n"
+        ))
+    };
+    let folder = with("[\"retry\", \"allow-repeats\"]");
+    let settings = folder.load();
+    let orders = &settings.approval.as_ref().unwrap().orders;
+    assert_eq!(
+        orders.iter().copied().collect::<Vec<_>>(),
+        [OrderKind::Retry, OrderKind::AllowRepeats]
+    );
+    for wrong in ["[\"retri\"]", "\"retry\"", "[1]"] {
+        let refusal = with(wrong).refusal();
+        assert!(
+            refusal.contains("approval.orders: expected a list of orders, of resolve, retry"),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+fn a_variable_does_not_take_repeats_out_of_the_rule() {
+    let approval = "[approval]\nrequired = 1\nallowed_signers = \"people\"\n";
+    let shorter = |text: String| Folder::with(text).variable("DISBURSE_REPEATS_WINDOW", "1s");
+    let refusal = shorter(format!("{approval}orders = [\"allow-repeats\"]\n")).refusal();
+    assert!(
+        refusal.contains("what a repeat is from the file alone"),
+        "{refusal}"
+    );
+    shorter(approval.to_owned()).load();
 }
 
 #[test]
