@@ -445,11 +445,6 @@ impl Desk<'_> {
                 signed.by, signed.fingerprint
             ));
         }
-        let approvals = self.approvals().await?;
-        if approvals.waits() {
-            let (why, next) = missing(self.commands, &approvals);
-            self.session.note(&format!("{why}\n{next}"));
-        }
         Ok(())
     }
 

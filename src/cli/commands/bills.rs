@@ -345,6 +345,9 @@ pub(in crate::cli) fn refuse_unpriced(batch: &BatchName, unpriced: u64) -> Resul
     ))
 }
 
+/// Whose the missing amounts are, where what to do is said beside it.
+pub(in crate::cli) const OF_BILLS: &str = "their bills tell it";
+
 /// Says that rows have no amount, and what to do.
 pub(in crate::cli) fn unpriced_text(unpriced: u64, remedy: &str) -> String {
     let (rows, have) = rows_have(unpriced);

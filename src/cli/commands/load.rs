@@ -19,10 +19,11 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::aside::{self, Aside};
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::{Input, Pending, Reading};
-use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
+use crate::cli::session::{Session, batch_name, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::corrected;
 use crate::cli::words::limits;
+use crate::cli::words::next::next_text;
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Originator, Tally, Timestamp};
@@ -93,20 +94,26 @@ pub(in crate::cli) async fn load(
         output::json(&value);
     } else if arguments.new_documents {
         output::line(&documents_text(&summary, &batch));
-        session.note(&format!("next: disburse run {batch}"));
     } else {
         let loaded = AsLoaded {
             batch: &name,
-            purpose,
             fresh,
-            is_over,
             total_waits,
         };
-        tell_loaded(session, &journal, &loaded, &summary, &standing.evidence).await?;
+        tell_loaded(session, &loaded, &summary, &standing.evidence);
     }
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     let options = arguments.options;
     desk.sign_load(options.sign_key, options.sign_as).await?;
+    // What its signatures lack is known now.
+    if !session.common.json && (fresh || !note_if_cancelled(session, &journal, &name).await?) {
+        session.note(&match is_over {
+            true => format!(
+                "nothing of it is left to be sent; disburse status {batch} shows what became of it"
+            ),
+            false => next_text(session, &name)?,
+        });
+    }
     Ok(ExitStatus::Done)
 }
 
@@ -128,29 +135,23 @@ fn tell_rules(
 /// What became of a file.
 struct AsLoaded<'a> {
     batch: &'a BatchName,
-    purpose: Purpose,
     /// Its rows are new in the journal.
     fresh: bool,
-    /// Nothing of the batch is left to be sent.
-    is_over: bool,
     /// A total was declared.
     total_waits: bool,
 }
 
-/// Says on a screen what was loaded, and what comes next.
-async fn tell_loaded(
+/// Says on a screen what was loaded.
+fn tell_loaded(
     session: &Session,
-    journal: &Journal,
     AsLoaded {
         batch,
-        purpose,
         fresh,
-        is_over,
         total_waits,
     }: &AsLoaded<'_>,
     summary: &LoadSummary,
     evidence: &ChainHead,
-) -> Result<(), Error> {
+) {
     print_summary(summary);
     let what = if *fresh {
         "loaded into"
@@ -162,30 +163,14 @@ async fn tell_loaded(
         output::counted(summary.total().count, "payment")
     ));
     output::line(&verify::head_text(evidence));
-    let pay_due = match summary.unpriced {
-        0 => "",
-        unpriced => {
-            let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
-            session.note(&bills::unpriced_text(unpriced, remedy));
-            " --pay-due"
-        }
-    };
+    if summary.unpriced > 0 {
+        session.note(&bills::unpriced_text(summary.unpriced, bills::OF_BILLS));
+    }
     if *total_waits && summary.unpriced > 0 {
         session.note(
             "the declared total is compared once they have theirs, before anything is posted",
         );
     }
-    if *fresh || !note_if_cancelled(session, journal, batch).await? {
-        // What is said next is what a person types: a rehearsal must not lead to the gateway.
-        let run = run_command(batch, *purpose);
-        session.note(&match *is_over {
-            true => format!(
-                "nothing of it is left to be sent; disburse status {batch} shows what became of it"
-            ),
-            false => format!("next: {run}{pay_due}"),
-        });
-    }
-    Ok(())
 }
 
 /// Returns whether the journal has a batch of this name.

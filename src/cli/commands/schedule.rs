@@ -8,8 +8,9 @@ use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
 use crate::cli::order_signing::{Given, OrderSigning};
-use crate::cli::session::{Commands, Session, batch_name, run_command};
+use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
+use crate::cli::words::next::next_text;
 use crate::cli::words::told::tell;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::intake::{expected_time, time_with_offset};
@@ -88,7 +89,7 @@ pub(in crate::cli) async fn schedule(
         session.note("note: signatures cover the dates as well: whoever approved it looks at it again, and signs");
     }
     if !standing.is_finished() {
-        session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
+        session.note(&next_text(session, &batch)?);
     }
     Ok(ExitStatus::Done)
 }

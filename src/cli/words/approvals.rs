@@ -1,7 +1,7 @@
 //! Signatures, in words: who has signed, what is missing, and what to type.
 
 use crate::cli::session::{Commands, sandbox_flag};
-use crate::domain::WireZone;
+use crate::domain::{BatchName, WireZone};
 use crate::journal::{Approvals, NotSigned, OrderWaiting};
 use crate::ledger::Purpose;
 
@@ -75,6 +75,41 @@ pub(in crate::cli) fn missing_and_why(
     }
 }
 
+/// Says what a batch waits for that needs signatures, and the one step that is next: nobody signs for rows without an amount. `None`
+/// where it waits for nobody.
+pub(in crate::cli) fn next(
+    commands: Commands<'_>,
+    approvals: &Approvals,
+    unpriced: u64,
+) -> Option<(String, String)> {
+    if !approvals.waits() {
+        return None;
+    }
+    let Commands { batch, purpose } = commands;
+    Some(match unpriced {
+        0 => missing_and_why(commands, approvals),
+        rows => (
+            format!(
+                "batch {batch} waits for approval{}, and {} no amount yet: nobody can say what would be paid",
+                so_far(approvals),
+                match rows {
+                    1 => "1 row has".to_owned(),
+                    rows => format!("{rows} rows have"),
+                }
+            ),
+            bills_first(batch, purpose),
+        ),
+    })
+}
+
+/// What to do before anybody signs for rows without an amount.
+fn bills_first(batch: &BatchName, purpose: Purpose) -> String {
+    let sandbox = sandbox_flag(purpose);
+    format!(
+        "ask for the bills first, with the file that it was loaded from: disburse load FILE --batch {batch} --bills{sandbox}"
+    )
+}
+
 /// Says that a batch like this one would need signatures.
 pub(in crate::cli) fn needed(required: u8) -> String {
     format!(
@@ -123,7 +158,7 @@ pub(in crate::cli) fn to_json(approvals: &Approvals) -> serde_json::Value {
 pub(in crate::cli) fn lines(
     commands: Commands<'_>,
     approvals: &Approvals,
-    is_over: bool,
+    (unpriced, is_over): (u64, bool),
 ) -> Vec<String> {
     if !approvals.in_force {
         return Vec::new();
@@ -136,8 +171,11 @@ pub(in crate::cli) fn lines(
         // What is over waits for nobody, whoever signs no longer.
         false if is_over => Vec::new(),
         false => {
-            let (why, next) = missing(commands, approvals);
-            vec![why, next]
+            let (why, next) = match unpriced {
+                0 => missing(commands, approvals),
+                _ => next(commands, approvals, unpriced).unwrap_or_default(),
+            };
+            vec![why, format!("next: {next}")]
         }
     };
     lines.extend(approvals.unfit.iter().cloned());
@@ -177,7 +215,7 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
         ),
         NotSigned::AmountsPending(rows) => (
             format!("{rows} rows of batch {batch} have no amount yet: nobody can say what would be paid"),
-            format!("ask for the bills first, with the file that it was loaded from: disburse load FILE --batch {batch} --bills{sandbox}"),
+            bills_first(batch, purpose),
         ),
         NotSigned::Unloaded => (
             format!("nobody has signed to have loaded all of batch {batch}"),

@@ -12,6 +12,7 @@ pub mod period;
 pub mod reason;
 #[cfg(test)]
 mod tests;
+pub mod told;
 
 pub use ceilings::{Ceilings, Limits, OfService};
 pub use failures::{Outcomes, StopRule};
@@ -19,3 +20,4 @@ pub use judge::{Row, Seen, Verdict, judge};
 pub use names::{NameList, recipient_of};
 pub use period::Period;
 pub use reason::Reason;
+pub use told::Ceiling;
