@@ -75,7 +75,7 @@ fn what_is_over_the_ceiling_of_a_day_is_told_before_and_waits() {
     let status = desk.run(&["status", "a"]).finished(0);
     assert!(status.out.contains(waits), "{}", status.out);
     let row = desk.run(&["explain", "a", "E-2"]).finished(0);
-    let why = "a limit kept it from leaving, as the last run found: limits.recipient_day until ";
+    let why = "a limit kept it from leaving, as the last run found: limits.recipient_day (KES 1,500.00) until ";
     assert!(row.out.contains(why), "{}", row.out);
     let status = desk.run(&["status", "a", "--json"]).json();
     assert_eq!(status["limited"][0]["limit"], "recipient_day");

@@ -164,7 +164,10 @@ fn tell_loaded(
     ));
     output::line(&verify::head_text(evidence));
     if summary.unpriced > 0 {
-        session.note(&bills::unpriced_text(summary.unpriced, bills::OF_BILLS));
+        session.note(&bills::unpriced_text(
+            summary.unpriced,
+            bills::of_bills(summary.unpriced),
+        ));
     }
     if *total_waits && summary.unpriced > 0 {
         session.note(

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::bills::{OF_BILLS, unpriced_text};
+use super::bills::{of_bills, unpriced_text};
 use super::recover;
 use super::verify::head_json;
 use crate::cli::Error;
 use crate::cli::exit::ExitStatus;
-use crate::cli::session::{Commands, Session, run_command};
+use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
@@ -15,7 +15,7 @@ use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
-use crate::journal::{self, Approvals, Reader, Standing, Waiting, WaitsFor, holder};
+use crate::journal::{self, Approvals, LimitedRows, Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::schedule::Scheduled;
@@ -103,7 +103,10 @@ pub(super) fn one(
         }
         output::print(&table(&standing));
         if standing.unpriced > 0 {
-            output::line(&unpriced_text(standing.unpriced, OF_BILLS));
+            output::line(&unpriced_text(
+                standing.unpriced,
+                of_bills(standing.unpriced),
+            ));
         }
         if standing.named_otherwise > 0 {
             let first = reader.snapshot(batch)?.example_named_otherwise()?;
@@ -119,7 +122,9 @@ pub(super) fn one(
             ));
         }
         let found = signatures(session, reader, (batch, standing.purpose));
-        tell_open(session, batch, &standing, &found);
+        let limited = reader.snapshot(batch)?.limited()?;
+        let is_kept = is_kept(&standing, &limited);
+        tell_open(session, batch, &standing, &found, is_kept);
         tell_waits(session, reader, batch, &standing)?;
         let purpose = standing.purpose;
         tell_signatures(Commands { batch, purpose }, &standing, &found);
@@ -139,12 +144,22 @@ pub(super) fn one(
     Ok(ExitStatus::Done)
 }
 
-/// Says that a batch is not finished, and how it goes on. What its signatures lack is said behind it.
+/// Returns whether a limit that no time lifts keeps everything that is left.
+fn is_kept(standing: &Standing, limited: &[LimitedRows]) -> bool {
+    let kept = limited.iter().filter(|rows| !rows.reason.passes());
+    let kept: u64 = kept.map(|rows| rows.tally.count).sum();
+    let open = standing.rows.iter().filter(|row| !row.state.is_finished());
+    let open: u64 = open.map(|row| row.tally.count).sum();
+    standing.unpriced == 0 && kept == open
+}
+
+/// Says that a batch is not finished, and how it goes on; where it does not by itself, what it lacks is said behind it.
 fn tell_open(
     session: &Session,
     batch: &BatchName,
     standing: &Standing,
     found: &Result<Approvals, journal::Error>,
+    is_kept: bool,
 ) {
     if standing.is_finished() {
         return;
@@ -153,7 +168,7 @@ fn tell_open(
     let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
     output::line(&match holder(session.journal_path()) {
         Some(who) => format!("at work on this journal: {who}"),
-        None if stands => "not finished, and no run is at work".to_owned(),
+        None if stands || is_kept => "not finished, and no run is at work".to_owned(),
         None => format!(
             "not finished, and no run is at work; to go on: {}",
             next::run(Commands { batch, purpose }, standing)
@@ -169,16 +184,17 @@ fn tell_waits(
     standing: &Standing,
 ) -> Result<(), Error> {
     tell_time(session, reader, batch, standing)?;
-    let is_rehearsal = standing.purpose == Purpose::Rehearsal;
+    let purpose = standing.purpose;
+    let is_rehearsal = purpose == Purpose::Rehearsal;
+    let commands = Commands { batch, purpose };
     let snapshot = reader.snapshot(batch)?;
     let limited = snapshot.limited()?;
     if let Some(text) = limits::limited_text(&limited, &session.limits_zone(is_rehearsal)) {
-        let run = run_command(batch, standing.purpose);
-        let hint = limits::limited_hint(&limited, &run, batch.as_str());
-        output::line(&format!("{text}. {hint}"));
+        let hint = limits::limited_hint(&limited, &commands.run(), batch.as_str());
+        output::line(&format!("{text}; {hint}"));
     }
     let settings = session.settings(is_rehearsal, Vec::new()).ok();
-    if let Some((_, text)) = limits::exposed(&snapshot, standing, settings.as_ref())? {
+    if let Some((_, text)) = limits::exposed((&snapshot, commands), standing, settings.as_ref())? {
         output::line(&text);
     }
     for text in waiting_texts(batch, standing) {

@@ -7,7 +7,7 @@ use crate::cli::arguments::StatusArguments;
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
-use crate::cli::session::{Session, batch_name};
+use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
@@ -115,6 +115,8 @@ fn waits(
         return Ok(waits);
     }
     let snapshot = reader.snapshot(batch)?;
+    let purpose = standing.purpose;
+    let commands = Commands { batch, purpose };
     let settings = known.settings.as_ref();
     let rule = settings.and_then(|settings| settings.approval().ok());
     // A signature that cannot be read is told by the status of its batch.
@@ -124,7 +126,8 @@ fn waits(
     {
         waits.push("approval");
     }
-    if !snapshot.limited()?.is_empty() || limits::exposed(&snapshot, standing, settings)?.is_some()
+    if !snapshot.limited()?.is_empty()
+        || limits::exposed((&snapshot, commands), standing, settings)?.is_some()
     {
         waits.push("a limit");
     }

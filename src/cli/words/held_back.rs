@@ -61,7 +61,7 @@ impl<'a> HeldBack<'a> {
             commands,
             standing,
             approvals: approvals.map_err(|error| error.to_string()),
-            exposed: limits::exposed(snapshot, standing, settings.as_ref())?,
+            exposed: limits::exposed((snapshot, commands), standing, settings.as_ref())?,
         })
     }
 
@@ -121,7 +121,7 @@ impl<'a> HeldBack<'a> {
             && texts.is_empty()
             && services.contains(service)
         {
-            texts.push(format!("{text}; then {}", self.commands.run()));
+            texts.push(text.clone());
         }
         Ok(texts)
     }

@@ -104,6 +104,10 @@ pub(in crate::cli) fn kept_text(
 ) -> String {
     let ceilings: Vec<Ceiling> = ceiling.into_iter().collect();
     let key = keys(reason, &ceilings);
+    let raise = match ceilings.first() {
+        Some(ceiling) => format!("raise {}", ceiling.key),
+        None => format!("raise {key}"),
+    };
     let (why, change) = match reason {
         Reason::Denied => (
             format!("the list {key} names its recipient"),
@@ -113,17 +117,11 @@ pub(in crate::cli) fn kept_text(
             format!("the list {key} does not name its recipient"),
             format!("add the recipient to the file of {key}"),
         ),
-        Reason::Batch => (
-            format!("its batch has been paid up to {key}"),
-            format!("raise {key}"),
-        ),
-        _ => (
-            format!("it is more for a single payment than {key}"),
-            format!("raise {key}"),
-        ),
+        Reason::Batch => (format!("its batch has been paid up to {key}"), raise),
+        _ => (format!("it is more for a single payment than {key}"), raise),
     };
     format!(
-        "not sent, as the last run found: {why}, and no time changes that. If it is to be paid after all: {change}, then {}, which \
+        "as the last run found, {why}, and no time changes that. If it is to be paid after all: {change}, then {}, which \
          judges it anew. If not: disburse cancel {} --id {id}",
         commands.run(),
         commands.batch
@@ -186,7 +184,7 @@ pub(in crate::cli) fn exposed_text(exposure: &Totals, settings: Option<&Settings
 /// Returns the services whose next payment would take what is under way over `limits.exposure`, and says so; `None` where a run posts, or
 /// where no configuration says what the most is.
 pub(in crate::cli) fn exposed(
-    snapshot: &Snapshot<'_>,
+    (snapshot, commands): (&Snapshot<'_>, Commands<'_>),
     standing: &Standing,
     settings: Option<&Settings>,
 ) -> Result<Option<(Vec<ServiceCode>, String)>, Error> {
@@ -217,9 +215,10 @@ pub(in crate::cli) fn exposed(
         .iter()
         .map(|(service, money)| format!("{} by {service}", amount(*money)));
     let text = format!(
-        "{}; what comes next is {}. A run posts it once some of that has ended: {EXPOSED_HINT}",
+        "{}; what comes next is {}. Once some of it has ended ({EXPOSED_HINT}): {}",
         exposed_text(&used, Some(settings)),
-        next.collect::<Vec<_>>().join(", ")
+        next.collect::<Vec<_>>().join(", "),
+        commands.run()
     );
     let services = found.into_iter().map(|(service, _)| service);
     Ok(Some((services.collect(), text)))

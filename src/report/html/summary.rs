@@ -156,6 +156,7 @@ impl Verdict {
             (0, open) if open == header.scheduled.count || open == header.waits.count => {
                 ("waiting", "they wait for their time")
             }
+            (0, _) if !header.waits.texts.is_empty() => ("waiting", "see what it waits for"),
             (0, _) => ("waiting", "run it again"),
             _ => ("waiting", "action needed"),
         };
