@@ -126,6 +126,94 @@ fn a_batch_waits_for_its_first_date_and_is_over_after_its_last() {
 }
 
 #[test]
+fn a_job_that_names_the_dates_of_its_load_goes_on_whatever_was_ordered_since() {
+    let desk = Desk::with_rows();
+    let job = [&PAY[..], &["--not-before", "2199-12-01"]].concat();
+    let load = "load ok.csv --batch b --sandbox --not-before 2199-12-01";
+    let load: Vec<&str> = load.split(' ').collect();
+    desk.run(&job).finished(4);
+    let told = desk.run(&job).finished(4);
+    assert!(!told.err.contains("got other dates"), "{}", told.err);
+    let order = |date: &str| {
+        let order = ["schedule", "b", "--not-before", date, "--reason", "x"];
+        desk.run(&order).finished(0);
+    };
+    order("2199-12-05");
+    let stand = "note: batch b got other dates since it was loaded with these (disburse schedule), and they stand: ";
+    for said in [desk.run(&job).finished(4), desk.run(&load).finished(0)] {
+        let stands = format!("{stand}posted from 2199-12-05 00:00:00 EAT on");
+        assert!(said.err.contains(&stands), "{}", said.err);
+    }
+    let said = desk.run(&job).finished(4);
+    assert!(
+        said.err
+            .contains("3 payments wait until 2199-12-05 00:00:00 EAT"),
+        "{}",
+        said.err
+    );
+    // Other dates than either are refused as before.
+    let other = [&PAY[..], &["--not-before", "2199-12-02"]].concat();
+    assert_eq!(desk.run(&other).code, 2);
+    order("none");
+    let said = desk.run(&job).finished(0);
+    let stands = format!("{stand}posted at any time");
+    assert!(said.err.contains(&stands), "{}", said.err);
+    let told = desk.run(&["verify", "b"]).finished(0);
+    assert!(told.out.contains("sound"), "{}", told.out);
+}
+
+#[test]
+fn a_job_whose_last_date_is_over_goes_on_where_the_batch_was_given_more_time() {
+    let desk = Desk::with_rows();
+    let soon = Timestamp::now().checked_add(3.seconds()).unwrap();
+    let text = soon.to_string();
+    let dates = ["--not-after", text.as_str()];
+    let load = ["load", "ok.csv", "--batch", "b", "--sandbox"];
+    desk.run(&[&load[..], &dates[..]].concat()).finished(0);
+    let order = "schedule b --not-after none --reason more";
+    desk.run(&order.split(' ').collect::<Vec<_>>()).finished(0);
+    while Timestamp::now() < soon {
+        desk.run(&["status", "b"]).finished(0);
+    }
+    let said = desk.run(&[&PAY[..], &dates[..]].concat()).finished(0);
+    let stand = "note: batch b got other dates since it was loaded with these (disburse schedule), and they stand: posted at any time";
+    assert!(said.err.contains(stand), "{}", said.err);
+    // A batch that is not there is refused with such a date.
+    let other = [
+        &["load", "ok.csv", "--batch", "c", "--sandbox"][..],
+        &dates[..],
+    ]
+    .concat();
+    let said = desk.run(&other).finished(2);
+    assert!(said.err.contains("that is over"), "{}", said.err);
+}
+
+#[test]
+fn a_check_takes_the_dates_of_the_load_and_says_what_would_not_leave_in_time() {
+    let desk = closed();
+    let tomorrow = now().date().tomorrow().unwrap().to_string();
+    let check = ["check", "ok.csv", "--sandbox"];
+    let said = desk
+        .run(&[&check[..], &["--not-after", &tomorrow]].concat())
+        .finished(0);
+    for part in [
+        "the batch is posted before ",
+        "does not open before",
+        "2 payments wait, and none of them leaves",
+    ] {
+        assert!(said.err.contains(part), "{part} {}", said.err);
+    }
+    let dates = ["--not-before", "2199-12-01"];
+    let said = desk.run(&[&check[..], &dates[..]].concat()).finished(0);
+    let waits = "3 payments wait until 2199-12-01 00:00:00 EAT, the first date of the batch";
+    assert!(said.err.contains(waits), "{}", said.err);
+    for wrong in [["--not-after", "2026-01-31"], ["--not-before", "soon"]] {
+        let said = desk.run(&[&check[..], &wrong[..]].concat());
+        assert_eq!(said.code, 2, "{said:?}");
+    }
+}
+
+#[test]
 fn a_run_waits_for_the_first_date_where_it_is_told_to() {
     let desk = Desk::with_rows();
     let soon = Timestamp::now().checked_add(3.seconds()).unwrap();

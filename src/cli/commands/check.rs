@@ -67,7 +67,7 @@ async fn examine(
         .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
     let journal = Journal::aside(&scratch.path().join("check.db"))?;
     let plan = plan(session, &arguments, &settings, expect_total)?;
-    let batch = plan.batch.clone();
+    let (batch, dates) = (plan.batch.clone(), plan.dates);
     let loaded = into_journal(session, &journal, &input, plan).await;
     *told = input.has_told_objects();
     let (mut summary, _) = loaded.map_err(|error| error.of_check())?;
@@ -105,7 +105,7 @@ async fn examine(
     tell_rules(
         session,
         &settings,
-        &summary,
+        (&summary, dates),
         (&journal, &batch),
         arguments.sandbox,
     )?;
@@ -130,17 +130,19 @@ async fn examine(
 fn tell_rules(
     session: &Session,
     settings: &Settings,
-    summary: &LoadSummary,
+    (summary, dates): (&LoadSummary, BatchDates),
     (journal, batch): (&Journal, &BatchName),
     sandbox: bool,
 ) -> Result<(), Error> {
-    let dated = (summary, BatchDates::default());
     schedule::tell_time(
         session,
         settings,
-        dated,
+        (summary, dates),
         (batch, Purpose::of_command(sandbox)),
     )?;
+    for text in limits::lists_texts(settings)? {
+        session.note(&format!("note: {text}"));
+    }
     let record = journal_there(session);
     let rows = (journal.path(), batch);
     limits::tell_ahead(session, settings, rows, record.as_deref())?;
@@ -182,7 +184,7 @@ fn plan(
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         approval: None,
-        dates: crate::ledger::calendar::BatchDates::default(),
+        dates: schedule::dates(&arguments.dates, settings, false)?,
         // What limits would keep from leaving is looked for in the scratch journal.
         dry_run: !arguments.bills && settings.limits.is_none(),
     })

@@ -51,7 +51,15 @@ pub(in crate::cli) async fn load(
     let purpose = Purpose::of_command(arguments.sandbox);
     let plan = LoadPlan {
         new_documents: arguments.new_documents,
-        ..plan(&arguments.file, &arguments.options, &settings, purpose)?
+        ..plan(
+            &arguments.file,
+            &arguments.options,
+            &settings,
+            (
+                purpose,
+                is_there(session, &batch_name(&arguments.options.batch)?),
+            ),
+        )?
     };
     let input = Input::open(&arguments.file, &settings)?
         .presuming_posted(arguments.options.presume_posted)
@@ -210,12 +218,12 @@ fn now() -> Timestamp {
     Timestamp::from_millis(Timestamp::now().as_millis() - past)
 }
 
-/// Makes the plan of a load from its options.
+/// Makes the plan of a load from its options; `is_there`: its batch was loaded before.
 pub(in crate::cli) fn plan(
     file: &FileArguments,
     options: &LoadOptions,
     settings: &Settings,
-    purpose: Purpose,
+    (purpose, is_there): (Purpose, bool),
 ) -> Result<LoadPlan, Error> {
     if options.allow_same_content && purpose != Purpose::Rehearsal {
         output::complain(
@@ -248,7 +256,7 @@ pub(in crate::cli) fn plan(
         },
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
-        dates: schedule::dates(&options.dates, settings)?,
+        dates: schedule::dates(&options.dates, settings, is_there)?,
         approval: settings.approval()?,
         dry_run: false,
     })
@@ -373,7 +381,8 @@ pub(in crate::cli) async fn into_journal(
         ..plan
     };
     let by_layout = plan.layout.clone();
-    let (name, skips) = (plan.batch.clone(), plan.skip_bad_rows);
+    let (name, skips, dates) = (plan.batch.clone(), plan.skip_bad_rows, plan.dates);
+    let amends = plan.amend;
     let batch = name.to_string();
     // What is told is typed: a mended row of a rehearsal is rehearsed.
     let sandbox = sandbox_flag(plan.purpose);
@@ -409,6 +418,10 @@ pub(in crate::cli) async fn into_journal(
         Loaded::AlreadyLoaded(_) => 0,
         Loaded::New(_) | Loaded::Refused(_) => input.explain(reading, late)?,
     };
+    let was_there = amends || matches!(loaded, Loaded::AlreadyLoaded(_));
+    if was_there && !matches!(loaded, Loaded::Refused(_)) {
+        schedule::tell_in_force(session, journal, &name, dates).await?;
+    }
     match loaded {
         Loaded::New(summary) => {
             tell_new(

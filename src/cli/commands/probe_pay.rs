@@ -74,7 +74,7 @@ pub(in crate::cli) async fn pay_and_probe(
         &file,
         &load_options,
         &settings,
-        Purpose::of_command(sandbox),
+        (Purpose::of_command(sandbox), false),
     )?;
     let batch = plan.batch.clone();
     let input = Input::open(&file, &settings)?;

@@ -121,7 +121,13 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     }
     calendar::calendar(&settings)?;
     let purpose = Purpose::of_command(options.sandbox);
-    let mut plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
+    let is_there = load::is_there(session, &batch_name(&arguments.load.batch)?);
+    let mut plan = load::plan(
+        &arguments.file,
+        &arguments.load,
+        &settings,
+        (purpose, is_there),
+    )?;
     let batch = plan.batch.clone();
     let head = head(arguments.head.as_deref(), &batch)?;
     // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
@@ -134,7 +140,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     };
     // The batch may come to more than the file by now, or a corrected row to another amount: the run compares the whole batch, before
     // anything is sent. Another file than the one that was loaded is refused whatever it comes to.
-    if !plan.amend && load::is_there(session, &batch) {
+    if !plan.amend && is_there {
         (plan.expect_count, plan.expect_total) = (None, None);
     }
     let out = arguments

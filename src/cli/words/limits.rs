@@ -15,7 +15,7 @@ use crate::domain::{
 };
 use crate::journal::{LimitedRows, Reader, Snapshot, Standing};
 use crate::ledger::limits::ahead::Ahead;
-use crate::ledger::limits::{Ceiling, Reason};
+use crate::ledger::limits::{Ceiling, Entries, Reason};
 use crate::lifecycle::State;
 
 /// Says which payments wait for a limit, and until when; `None` where none does.
@@ -226,6 +226,43 @@ pub(in crate::cli) fn exposed(
 
 /// What ends a wait for what is under way.
 pub(in crate::cli) const EXPOSED_HINT: &str = "`disburse status` shows where each batch stands; what is in doubt or in conflict for good is decided with disburse resolve";
+
+/// Says how many recipients each list names that is in force.
+pub(in crate::cli) fn lists_texts(settings: &Settings) -> Result<Vec<String>, Error> {
+    let Some(limits) = settings.payment_limits()? else {
+        return Ok(Vec::new());
+    };
+    let lists = [
+        ("limits.allow", &limits.allow),
+        ("limits.deny", &limits.deny),
+    ];
+    let texts = lists.into_iter().filter_map(|(key, list)| {
+        let entries = list.as_ref()?.entries();
+        Some(format!("{key} {}", entries_text(entries)))
+    });
+    Ok(texts.collect())
+}
+
+fn entries_text(entries: Entries) -> String {
+    let parts = [
+        (entries.phones, "phone number"),
+        (entries.accounts, "account"),
+        (entries.digests, "digest"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| output::counted(count, what))
+        .collect();
+    match entries.all() {
+        0 => "names nobody".to_owned(),
+        1 => format!("has 1 entry: {}", parts.join(", ")),
+        all => format!(
+            "has {} entries: {}",
+            output::grouped(&all.to_string()),
+            parts.join(", ")
+        ),
+    }
+}
 
 /// Says what a run that began now would let wait for a limit, and how far ceilings are used; nothing where nothing is limited.
 ///
