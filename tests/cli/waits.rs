@@ -287,3 +287,31 @@ fn a_paused_service_of_a_rehearsal_is_opened_and_run_in_the_sandbox() {
     let opened = desk.run(&["resume-lane", "a", "B2C"]).finished(0);
     says(&opened, "next: disburse run a --sandbox\n");
 }
+
+#[test]
+fn the_report_says_who_signed_and_what_is_missing() {
+    let Some(desk) = desk(2, "") else { return };
+    load(&desk, "alice");
+    approve(&desk, "bob", "600.50").finished(0);
+    let report = ["report", "b", "--out", "r"];
+    desk.run(&report).finished(0);
+    let page = desk.text("r/report.html");
+    for part in [
+        "<b>Signed to have loaded it</b> alice@example.org, handed in by ",
+        "<b>Approved by</b> bob@example.org, handed in by ",
+        "batch b waits for approval: 1 of 2 signatures (loaded by alice@example.org; approved by bob@example.org); one more, who is neither",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
+    let people = report["people"].as_array().unwrap().iter();
+    let people: Vec<_> = people
+        .map(|one| format!("{} {}", one["act"], one["about"]))
+        .collect();
+    let expected = [
+        "\"load\" \"ok.csv\"",
+        "\"sign-load\" \"alice@example.org\"",
+        "\"approve\" \"bob@example.org\"",
+    ];
+    assert_eq!(people, expected);
+}

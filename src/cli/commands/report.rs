@@ -112,7 +112,13 @@ fn tell_waits(
         // A signature that cannot be read is told by `status`.
         let found = snapshot.approvals(rule.flatten()).ok();
         let found = found.and_then(|of| approvals::next(commands, &of, standing.unpriced));
-        texts.extend(found.map(|(why, next)| format!("{why}; {next}")));
+        // The report itself says which run is next.
+        let run = format!("; then: {}", commands.run());
+        let text = |(why, next): (String, String)| {
+            let next = next.strip_suffix(&run).unwrap_or(&next);
+            format!("{why}; {next}")
+        };
+        texts.extend(found.map(text));
         let zone = settings.map_or_else(WireZone::utc, |of| of.limits.limits.zone.clone());
         texts.extend(limits::limited_text(&snapshot.limited()?, &zone));
         let exposed = limits::exposed((snapshot, commands), standing, settings)?;

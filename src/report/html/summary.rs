@@ -47,7 +47,7 @@ pub(super) fn write(
     .write_into(out)
 }
 
-/// Writes where the batch comes from: gateway, files, and who loaded, ran and decided.
+/// Writes where the batch comes from: gateway, files, and who loaded, signed, ran and decided.
 pub(super) fn write_origin(
     out: &mut impl io::Write,
     header: &BatchHeader,
