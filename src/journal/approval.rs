@@ -24,6 +24,8 @@ pub struct Approvals {
     pub approved_by: Vec<String>,
     /// Whose approval counts for a part of it: something came later.
     pub approved_before: Vec<String>,
+    /// Who signed to have loaded rows, by signatures that do not count.
+    pub unfit_loaders: Vec<String>,
     /// Signatures that do not count, each with the reason.
     pub unfit: Vec<String>,
     /// How far the batch may be posted.

@@ -125,7 +125,7 @@ fn name_of(in_force: &InForce, key: &SigningKey) -> Result<String, Error> {
             "the key {print} is not among the allowed signers; {NOTHING}"
         ))
         .hint(
-            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, it does not count",
+            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, it does not count: let somebody sign whose key was there then",
         )),
         names => Err(Error::refused(format!(
             "the key {print} is that of several names: {}",

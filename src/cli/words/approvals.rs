@@ -9,6 +9,9 @@ use crate::ledger::Purpose;
 pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
     let Commands { batch, purpose } = commands;
     let sandbox = sandbox_flag(purpose);
+    if approvals.unsigned && !approvals.unfit_loaders.is_empty() {
+        return loader_unfit(commands, approvals);
+    }
     if approvals.unsigned {
         return (
             format!(
@@ -59,6 +62,32 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
                 _ => "somebody else than the loader looks at it and signs",
             },
             commands.run()
+        ),
+    )
+}
+
+/// Says that whoever signed to have loaded a batch did so in vain: the key is no longer theirs, say. Another signer can take its place.
+fn loader_unfit(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
+    let Commands { batch, purpose } = commands;
+    let sandbox = sandbox_flag(purpose);
+    let then = match approvals.approved_by.len() >= usize::from(approvals.required) {
+        true => format!("then: {}", commands.run()),
+        false => format!(
+            "then {} approve{} it: disburse approve {batch}{sandbox} --sign-key KEY",
+            others(approvals.required),
+            if approvals.required == 1 { "s" } else { "" }
+        ),
+    };
+    (
+        format!(
+            "batch {batch} waits for signatures: that of {}, who signed to have loaded rows of it, does not count{}",
+            approvals.unfit_loaders.join(", "),
+            so_far(approvals)
+        ),
+        format!(
+            "somebody else who may sign now, and could when it was loaded, looks at it and signs in the place of the loader (and can then no longer \
+             approve it): disburse approve {batch} --as-loader{sandbox} --sign-key KEY; {then}. Where nobody is left for that: disburse cancel {batch}, \
+             then load the file under another batch name"
         ),
     )
 }
@@ -219,7 +248,10 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
         ),
         NotSigned::Unloaded => (
             format!("nobody has signed to have loaded all of batch {batch}"),
-            format!("whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY"),
+            format!(
+                "whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY. \
+                 Where that signature does not count any more, `disburse status {batch}` says who can sign instead"
+            ),
         ),
         NotSigned::Time(at) => (
             format!("the text says that it was signed at {at}, which is still to come"),

@@ -96,7 +96,9 @@ fn weigh(
         match one.claimed.role {
             Role::Loads => {
                 loaders.push(loaded_by(c, batch_id, one)?);
-                if why.is_none() {
+                if why.is_some() {
+                    found.unfit_loaders.push(one.hand.by.clone());
+                } else {
                     covered = covered.max(one.claimed.loads.1);
                     found.loaded_by.push(one.hand.by.clone());
                 }
@@ -128,6 +130,7 @@ fn weigh(
         .retain(|by| !found.approved_by.contains(by));
     for names in [
         &mut found.loaded_by,
+        &mut found.unfit_loaders,
         &mut found.approved_by,
         &mut found.approved_before,
     ] {
