@@ -214,6 +214,35 @@ fn a_check_takes_the_dates_of_the_load_and_says_what_would_not_leave_in_time() {
 }
 
 #[test]
+fn what_does_not_leave_before_a_service_closes_is_forecast_by_a_run() {
+    // It opens for a minute the day after tomorrow.
+    let desk = closed();
+    let minute = desk
+        .text("disburse.toml")
+        .replace("Mon-Sun 00:00-24:00", "Mon-Sun 00:00-00:01");
+    let rows: String = (0..200)
+        .map(|n| format!("R-{n},B2C_MPESA,254712345{n:03},100.00,KES,KE\n"))
+        .collect();
+    let desk = desk
+        .file("disburse.toml", minute)
+        .file("ok.csv", format!("{HEADER}{rows}"));
+    let load = ["load", "ok.csv", "--batch", "b", "--sandbox"];
+    desk.run(&load).finished(0);
+    let closes = now().date().checked_add(2.days()).unwrap();
+    let told = format!(
+        "note: B2C_MPESA: at 1/s about 60 of 200 payments leave before {closes} 00:01:00 EAT; then it closes, and the others wait until it opens again"
+    );
+    let said = desk
+        .run(&[&RUN[..], &["--rate", "1/s"]].concat())
+        .finished(4);
+    assert!(said.err.contains(&told), "{}", said.err);
+    let quick = desk
+        .run(&[&RUN[..], &["--rate", "4/s"]].concat())
+        .finished(4);
+    assert!(!quick.err.contains("leave before"), "{}", quick.err);
+}
+
+#[test]
 fn a_run_waits_for_the_first_date_where_it_is_told_to() {
     let desk = Desk::with_rows();
     let soon = Timestamp::now().checked_add(3.seconds()).unwrap();

@@ -1,5 +1,7 @@
 //! `schedule`: when a batch may be posted.
 
+use std::time::Duration;
+
 use jiff::civil::Date;
 
 use crate::cli::Error;
@@ -146,7 +148,7 @@ pub(in crate::cli) fn tell_time(
     }
     let unposted = Unposted::of_file((summary, dates), &calendar, &zone, Timestamp::now());
     let texts = unposted.texts(Commands { batch, purpose }).into_iter();
-    for text in texts.chain(unposted.short_of_time(settings)) {
+    for text in texts.chain(unposted.short_of_time(settings, Duration::ZERO)) {
         session.note(&format!("note: {text}"));
     }
     Ok(())

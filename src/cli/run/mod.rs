@@ -41,7 +41,7 @@ use crate::cli::files::calendar;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
-use crate::cli::terminal::progress;
+use crate::cli::terminal::progress::{self, Times};
 use crate::cli::words::approvals;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
@@ -430,6 +430,9 @@ impl Job<'_> {
             self.session.note(&first);
         }
         self.tell_limits(&shown)?;
+        if !posts_nothing {
+            self.tell_short(&shown);
+        }
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
@@ -454,7 +457,27 @@ impl Job<'_> {
         self.post(client, home, confirmation, door, pulse).await
     }
 
-    /// Says what waits for the dates of the batch or for its service to open, and what will not leave in time.
+    /// Returns by what times the run is shown.
+    async fn times(&self) -> Result<Times, Error> {
+        let zone = self.settings.profile.time_zone.clone();
+        let zone = zone.unwrap_or_else(WireZone::utc);
+        let standing = self.journal.standing(self.batch.clone()).await?;
+        let unposted = Unposted::of(&standing, &self.calendar, &zone, Timestamp::now());
+        let closes = unposted.closes();
+        Ok(Times { zone, closes })
+    }
+
+    /// Says what will not leave before its service closes: what is asked first takes its time, too.
+    fn tell_short(&self, shown: &Shown) {
+        let zone = self.session.zone(self.options.sandbox);
+        let unposted = Unposted::of(&shown.standing, &self.calendar, &zone, Timestamp::now());
+        let first = confirm::first_asked(self.settings, shown);
+        for text in unposted.short_of_time(self.settings, first) {
+            self.session.note(&format!("note: {text}"));
+        }
+    }
+
+    /// Says what waits for the dates of the batch or for its service to open.
     fn tell_hours(&self, standing: &Standing) {
         let zone = self.session.zone(self.options.sandbox);
         let waiting = Unposted::of(standing, &self.calendar, &zone, Timestamp::now());
@@ -462,8 +485,7 @@ impl Job<'_> {
             batch: self.batch,
             purpose: standing.purpose,
         };
-        let texts = waiting.texts(commands).into_iter();
-        for text in texts.chain(waiting.short_of_time(self.settings)) {
+        for text in waiting.texts(commands) {
             self.session.note(&format!("note: {text}"));
         }
     }
@@ -534,12 +556,9 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
-        let zone = self.settings.profile.time_zone.clone();
-        let screen = tokio::spawn(progress::show(
-            watcher,
-            zone.unwrap_or_else(WireZone::utc),
-            self.session.common.quiet,
-        ));
+        let times = self.times().await?;
+        let quiet = self.session.common.quiet;
+        let screen = tokio::spawn(progress::show(watcher, times, quiet));
         let plan = Plan {
             calendar: Arc::clone(&self.calendar),
             journal: self.journal.clone(),
