@@ -16,6 +16,8 @@ pub struct Approvals {
     pub needed: bool,
     /// So many people approve.
     pub required: u8,
+    /// Up to which total of the batch nobody has to.
+    pub above: Vec<Money>,
     /// Who signed to have loaded what is there, as far as that counts.
     pub loaded_by: Vec<String>,
     /// Rows that nobody signed to have loaded are there.

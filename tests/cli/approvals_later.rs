@@ -135,9 +135,15 @@ fn small_batches_need_nobody_until_rows_that_are_added_make_them_large() {
     };
     let loaded = load(&desk, "alice");
     assert!(!loaded.err.contains("waits"), "{loaded:?}");
+    let large = desk.file("large.csv", format!("{HEADER}{LATE}{}", crate::desk::ROWS));
+    says(
+        &large.run(&["check", "large.csv", "--sandbox"]).finished(0),
+        "a batch of this total (approval.above KES 600.50) waits for approval once it is loaded",
+    );
+    let desk = large;
     says(
         &desk.run(&["status", "b"]).finished(0),
-        "it comes to no more than may be paid without approval",
+        "it comes to no more than may be paid without approval (approval.above KES 600.50)",
     );
     run(&desk, 0);
     let desk = desk.file("late.csv", format!("{HEADER}{LATE}"));

@@ -149,7 +149,7 @@ fn tell_rules(
     if let Some(rule) = settings.approval()?
         && rule.needs(&summary.total().amounts, summary.unpriced)
     {
-        session.note(&approvals::needed(rule.required));
+        session.note(&approvals::needed(&rule));
     }
     Ok(())
 }

@@ -131,6 +131,9 @@ fn waits(
     {
         waits.push("a limit");
     }
+    if !standing.held.is_empty() {
+        waits.push("a paused service");
+    }
     let (zone, now) = (WireZone::utc(), Timestamp::now());
     let unposted = Unposted::of(standing, &known.calendar, &zone, now);
     if unposted.waiting_count() > 0 || snapshot.scheduled(now)?.count > 0 {

@@ -1,9 +1,11 @@
 //! Signatures, in words: who has signed, what is missing, and what to type.
 
 use crate::cli::session::{Commands, sandbox_flag};
-use crate::domain::{BatchName, WireZone};
+use crate::cli::terminal::output;
+use crate::domain::{BatchName, Money, WireZone};
 use crate::journal::{Approvals, NotSigned, OrderWaiting};
 use crate::ledger::Purpose;
+use crate::ledger::approval::rule::{InForce, Rule};
 
 /// Says what a batch waits for that needs signatures, and what to do.
 pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
@@ -139,10 +141,27 @@ fn bills_first(batch: &BatchName, purpose: Purpose) -> String {
     )
 }
 
+/// Names the threshold: ` (approval.above KES 1,000.00)`; nothing where there is none.
+fn above_text(above: &[Money]) -> String {
+    let amounts = above
+        .iter()
+        .map(|money| format!("{} {}", money.currency, output::grouped(&money.to_string())));
+    match above {
+        [] => String::new(),
+        _ => format!(
+            " (approval.above {})",
+            amounts.collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
 /// Says that a batch like this one would need signatures.
-pub(in crate::cli) fn needed(required: u8) -> String {
+pub(in crate::cli) fn needed(rule: &Rule) -> String {
+    let required = rule.required;
+    let above = InForce::of(Vec::new(), Some(rule.clone())).above();
     format!(
-        "a batch of this total waits for approval once it is loaded: {} sign{} for it (disburse approve)",
+        "a batch of this total{} waits for approval once it is loaded: {} sign{} for it (disburse approve)",
+        above_text(&above),
         others(required),
         if required == 1 { "s" } else { "" }
     )
@@ -193,7 +212,10 @@ pub(in crate::cli) fn lines(
         return Vec::new();
     }
     if !approvals.needed {
-        return vec!["it comes to no more than may be paid without approval".to_owned()];
+        return vec![format!(
+            "it comes to no more than may be paid without approval{}",
+            above_text(&approvals.above)
+        )];
     }
     let mut lines = match approvals.whole {
         true => vec![format!("signed{}", so_far(approvals))],

@@ -61,6 +61,7 @@ pub(in crate::journal::sqlite) fn approvals(
         needed: in_force.needs(&whole.totals, whole.unpriced)
             || in_force.is_about(OrderKind::AllowRepeats) && has_allowed_repeats(c, batch_id)?,
         required: in_force.required(),
+        above: in_force.above(),
         ..Approvals::default()
     };
     weigh(&figured, (&pinned, &in_force), target, end, &mut found)?;
