@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::bills;
 use super::bills::Told;
-use super::load::{into_journal, print_summary, to_json};
+use super::load::into_journal;
 use super::networks;
 use super::schedule;
 use crate::cli::Error;
@@ -19,6 +19,7 @@ use crate::cli::words::approvals;
 use crate::cli::words::limits;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
+use crate::cli::words::summary::{print_summary, to_json};
 use crate::domain::{Amount, BatchName, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::Purpose;

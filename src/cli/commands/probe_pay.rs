@@ -71,10 +71,11 @@ pub(in crate::cli) async fn pay_and_probe(
     };
     let load_options = load_options(arguments, name(&file.file, sandbox)?);
     let plan = load::plan(
+        session,
         &file,
         &load_options,
         &settings,
-        (Purpose::of_command(sandbox), false),
+        Purpose::of_command(sandbox),
     )?;
     let batch = plan.batch.clone();
     let input = Input::open(&file, &settings)?;

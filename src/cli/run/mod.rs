@@ -50,8 +50,8 @@ use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZo
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{
-    Approvals, DuplicateProbe, Home, Journal, Proof, ReadBy, Reader, RunLock, Shown, Standing,
-    Transition,
+    Approvals, DuplicateProbe, Home, Journal, LoadSummary, Proof, ReadBy, Reader, RunLock, Shown,
+    Standing, Transition,
 };
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
@@ -121,12 +121,12 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     }
     calendar::calendar(&settings)?;
     let purpose = Purpose::of_command(options.sandbox);
-    let is_there = load::is_there(session, &batch_name(&arguments.load.batch)?);
     let mut plan = load::plan(
+        session,
         &arguments.file,
         &arguments.load,
         &settings,
-        (purpose, is_there),
+        purpose,
     )?;
     let batch = plan.batch.clone();
     let head = head(arguments.head.as_deref(), &batch)?;
@@ -140,7 +140,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     };
     // The batch may come to more than the file by now, or a corrected row to another amount: the run compares the whole batch, before
     // anything is sent. Another file than the one that was loaded is refused whatever it comes to.
-    if !plan.amend && is_there {
+    if !plan.amend && load::is_there(session, &batch) {
         (plan.expect_count, plan.expect_total) = (None, None);
     }
     let out = arguments
@@ -155,25 +155,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
     let (journal, summary, fresh) = load::open_and_load(session, &input, plan).await?;
-    let what = if fresh {
-        "loaded"
-    } else {
-        "loaded before; the run goes on"
-    };
-    let total = summary.total();
-    let by_bill = match summary.unpriced {
-        0 => String::new(),
-        rows => format!(
-            " and what the bills of {} say",
-            output::counted(rows, "row")
-        ),
-    };
-    session.note(&format!(
-        "{}: {}, {}{by_bill}: {what}",
-        input.name,
-        output::counted(total.count, "payment"),
-        output::amounts(&total.amounts)
-    ));
+    tell_taken(session, &input.name, &summary, fresh);
     if !fresh {
         load::note_if_cancelled(session, &journal, &batch).await?;
     }
@@ -189,6 +171,28 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     desk.sign_load(key, sign_as).await?;
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, Some(out)).await
+}
+
+/// Notes what a file came to that is paid.
+fn tell_taken(session: &Session, name: &str, summary: &LoadSummary, fresh: bool) {
+    let what = if fresh {
+        "loaded"
+    } else {
+        "loaded before; the run goes on"
+    };
+    let total = summary.total();
+    let by_bill = match summary.unpriced {
+        0 => String::new(),
+        rows => format!(
+            " and what the bills of {} say",
+            output::counted(rows, "row")
+        ),
+    };
+    session.note(&format!(
+        "{name}: {}, {}{by_bill}: {what}",
+        output::counted(total.count, "payment"),
+        output::amounts(&total.amounts)
+    ));
 }
 
 fn head(text: Option<&str>, batch: &BatchName) -> Result<Option<[u8; 32]>, Error> {

@@ -29,14 +29,25 @@ pub(in crate::cli) fn rule_of_now(session: &Session, purpose: Purpose) -> Option
 
 /// Says what a batch waits for that is to be posted, and the one step that is next.
 pub(in crate::cli) fn next_text(session: &Session, batch: &BatchName) -> Result<String, Error> {
+    Ok(match next_step(session, batch)? {
+        (Some(why), next) => format!("{why}\nnext: {next}"),
+        (None, next) => format!("next: {next}"),
+    })
+}
+
+/// Returns what a batch waits for that needs signatures, and the one step that is next.
+pub(in crate::cli) fn next_step(
+    session: &Session,
+    batch: &BatchName,
+) -> Result<(Option<String>, String), Error> {
     let reader = Reader::open(session.journal_path())?;
     let standing = reader.snapshot(batch)?.standing()?;
     let purpose = standing.purpose;
     let found = signatures(session, &reader, (batch, purpose))?;
     let commands = Commands { batch, purpose };
     Ok(match approvals::next(commands, &found, standing.unpriced) {
-        Some((why, next)) => format!("{why}\nnext: {next}"),
-        None => format!("next: {}", run(commands, &standing)),
+        Some((why, next)) => (Some(why), next),
+        None => (None, run(commands, &standing)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::in_force::of_last_run;
+use super::recorded::of_last_run;
 use super::sums::exposure;
 use crate::domain::{Tally, Timestamp};
 use crate::journal::Error;

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use super::reader::{Reader, Snapshot};
 use crate::domain::{Money, ServiceCode, Timestamp, Totals};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, stamp};
-use crate::journal::sqlite::limits::in_force::of_last_run;
+use crate::journal::sqlite::limits::recorded::of_last_run;
 use crate::journal::sqlite::limits::sums::{exposure_at, of_batch};
 use crate::journal::sqlite::limits::waiting::limited;
 use crate::journal::{Error, Home, LimitedRows};
