@@ -123,7 +123,13 @@ fn a_ceiling_is_told_by_its_key_and_amount_wherever_it_is_told() {
     let report = ["report", "a", "--out", "r"];
     desk.run(&report).finished(0);
     let page = desk.text("r/report.html");
-    assert!(page.contains("limits.payment (KES 850.00)"), "{page}");
+    for part in [
+        "limits.payment (KES 850.00)",
+        "if they are to be paid after all, change [limits] or its lists",
+        "see what it waits for",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
 }
 
 #[test]

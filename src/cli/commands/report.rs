@@ -120,7 +120,9 @@ fn tell_waits(
         };
         texts.extend(found.map(text));
         let zone = settings.map_or_else(WireZone::utc, |of| of.limits.limits.zone.clone());
-        texts.extend(limits::limited_text(&snapshot.limited()?, &zone));
+        let limited = snapshot.limited()?;
+        let hint = limits::limited_hint(&limited, &commands.run(), commands.batch.as_str());
+        texts.extend(limits::limited_text(&limited, &zone).map(|text| format!("{text}; {hint}")));
         let exposed = limits::exposed((snapshot, commands), standing, settings)?;
         texts.extend(exposed.map(|(_, text)| text));
     }
