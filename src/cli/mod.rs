@@ -25,7 +25,7 @@ use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, backup, bill, check, dialect, explain, float, layout, listen, load, lookup,
     orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
-    show_config, status, template, token, upload, verify,
+    show_config, status_all, template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -89,7 +89,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Approve(arguments) => approve::approve(&session, arguments).await,
         Command::Run(arguments) => run::run(&session, arguments).await,
         Command::Pay(arguments) => run::pay(&session, *arguments).await,
-        Command::Status(arguments) => status::status(&session, &arguments),
+        Command::Status(arguments) => status_all::status(&session, &arguments),
         Command::Report(arguments) => report::report(&session, arguments).await,
         Command::Verify(arguments) => verify::verify(&session, &arguments),
         Command::Explain(arguments) => explain::explain(&session, arguments),

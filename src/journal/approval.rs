@@ -16,6 +16,8 @@ pub struct Approvals {
     pub needed: bool,
     /// So many people approve.
     pub required: u8,
+    /// Up to which total of the batch nobody has to.
+    pub above: Vec<Money>,
     /// Who signed to have loaded what is there, as far as that counts.
     pub loaded_by: Vec<String>,
     /// Rows that nobody signed to have loaded are there.
@@ -24,6 +26,8 @@ pub struct Approvals {
     pub approved_by: Vec<String>,
     /// Whose approval counts for a part of it: something came later.
     pub approved_before: Vec<String>,
+    /// Who signed to have loaded rows, by signatures that do not count.
+    pub unfit_loaders: Vec<String>,
     /// Signatures that do not count, each with the reason.
     pub unfit: Vec<String>,
     /// How far the batch may be posted.

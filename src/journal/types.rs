@@ -18,7 +18,7 @@ use crate::ledger::calendar::{BatchDates, Calendar};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
 use crate::ledger::generations::PaidTwice;
-use crate::ledger::limits::{Ceilings, Limits, Reason};
+use crate::ledger::limits::{Ceiling, Ceilings, Limits, Reason};
 use crate::ledger::pace::Last;
 use crate::ledger::payer::Lost;
 use crate::ledger::set_aside::Withdrawal;
@@ -462,6 +462,8 @@ pub struct LimitedRows {
     pub tally: Tally,
     /// When the first of them is looked at again.
     pub until: Timestamp,
+    /// The ceilings of that run that they are above, each once.
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// Counts and amounts of a batch per state.

@@ -171,7 +171,7 @@ fn a_load_fixes_the_amounts_and_the_run_pays_them_without_asking_again() {
     world.expect(0, &load).says("2 rows have no amount yet");
     let status = world.expect(0, &["status", "b"]);
     status.says("waits for its bill");
-    status.says("2 rows have no amount yet: disburse run b --sandbox --pay-due");
+    status.says("to go on: disburse run b --sandbox --pay-due, which asks for the bills");
     let report = world.expect(0, &["report", "b", "--out", "before"]);
     assert!(report.err.is_empty(), "{report:?}");
     let lines = payments(&world, "before");

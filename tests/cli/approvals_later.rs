@@ -135,9 +135,15 @@ fn small_batches_need_nobody_until_rows_that_are_added_make_them_large() {
     };
     let loaded = load(&desk, "alice");
     assert!(!loaded.err.contains("waits"), "{loaded:?}");
+    let large = desk.file("large.csv", format!("{HEADER}{LATE}{}", crate::desk::ROWS));
+    says(
+        &large.run(&["check", "large.csv", "--sandbox"]).finished(0),
+        "a batch of this total (approval.above KES 600.50) waits for approval once it is loaded",
+    );
+    let desk = large;
     says(
         &desk.run(&["status", "b"]).finished(0),
-        "it comes to no more than may be paid without approval",
+        "it comes to no more than may be paid without approval (approval.above KES 600.50)",
     );
     run(&desk, 0);
     let desk = desk.file("late.csv", format!("{HEADER}{LATE}"));
@@ -223,4 +229,86 @@ fn pay_loads_signs_and_ends_with_what_is_missing() {
     approve(&desk, "bob", "600.50").finished(0);
     desk.run(&pay).finished(0);
     assert_eq!(paid(&desk), 3);
+}
+
+#[test]
+fn where_the_key_of_the_loader_counts_no_more_somebody_else_signs_in_their_place() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    approve(&desk, "bob", "600.50").finished(0);
+    // Alice gets another key: that one was not there at the load.
+    signers(
+        &desk,
+        &[("alice", "eve"), ("bob", "bob"), ("carol", "carol")],
+    );
+    let why = "batch b waits for signatures: that of alice@example.org, who signed to have loaded rows of it, does not count (approved by bob@example.org)";
+    let way_out = "somebody else who may sign now, and could when it was loaded, looks at it and signs in the place of the loader (and can then no longer \
+                   approve it): disburse approve b --as-loader --sandbox --sign-key KEY; then: disburse run b --sandbox. Where nobody is left for that: \
+                   disburse cancel b, then load the file under another batch name";
+    let said = run(&desk, 4);
+    says(
+        &said,
+        &format!("warning: {why}; the signature that alice@example.org loads"),
+    );
+    says(&said, &format!("hint: {way_out}"));
+    let status = desk.run(&["status", "b"]).finished(0);
+    says(&status, why);
+    says(&status, &format!("next: {way_out}"));
+    let as_loader = |key: &str| {
+        let sign = [
+            "approve",
+            "b",
+            "--as-loader",
+            "--sandbox",
+            "--sign-key",
+            key,
+        ];
+        desk.run(&sign)
+    };
+    says(
+        &as_loader("eve").finished(2),
+        "let somebody sign whose key was there then",
+    );
+    assert_eq!(paid(&desk), 0);
+    // The way out: Carol takes the rows over, and what Bob has approved leaves.
+    says(
+        &as_loader("carol").finished(0),
+        "next: disburse run b --sandbox",
+    );
+    run(&desk, 0);
+    assert_eq!(paid(&desk), 3);
+    says(
+        &desk.run(&["verify", "b"]).finished(0),
+        "3 signatures verified again",
+    );
+}
+
+#[test]
+fn whoever_takes_the_place_of_the_loader_approves_nothing_and_without_anybody_left_the_file_is_loaded_anew()
+ {
+    let Some(desk) = desk(1, "") else { return };
+    signers(&desk, &[("alice", "alice"), ("bob", "bob")]);
+    load(&desk, "alice");
+    approve(&desk, "bob", "600.50").finished(0);
+    signers(&desk, &[("carol", "carol"), ("bob", "bob")]);
+    let sign = "approve b --as-loader --sandbox --sign-key bob";
+    let signed = desk.run(&sign.split(' ').collect::<Vec<_>>()).finished(0);
+    says(
+        &signed,
+        "batch b waits for approval: 0 of 1 signature (loaded by bob@example.org)",
+    );
+    run(&desk, 4);
+    assert_eq!(paid(&desk), 0);
+    // As it is said: cancelled, and loaded under another name, the rows are paid once.
+    desk.run(&["cancel", "b", "--yes"]).finished(0);
+    let anew = "load ok.csv --batch c --sandbox --sign-key carol";
+    desk.run(&anew.split(' ').collect::<Vec<_>>()).finished(0);
+    let approve = "approve c --sandbox --sign-key bob --yes-total 600.50";
+    desk.run(&approve.split(' ').collect::<Vec<_>>())
+        .finished(0);
+    let run = "run c --sandbox --faults none";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(0);
+    let status = desk.run(&["status", "c", "--json"]).json();
+    assert_eq!(status["states"]["paid"]["count"], 3);
+    assert_eq!(paid(&desk), 0);
 }

@@ -126,6 +126,123 @@ fn a_batch_waits_for_its_first_date_and_is_over_after_its_last() {
 }
 
 #[test]
+fn a_job_that_names_the_dates_of_its_load_goes_on_whatever_was_ordered_since() {
+    let desk = Desk::with_rows();
+    let job = [&PAY[..], &["--not-before", "2199-12-01"]].concat();
+    let load = "load ok.csv --batch b --sandbox --not-before 2199-12-01";
+    let load: Vec<&str> = load.split(' ').collect();
+    desk.run(&job).finished(4);
+    let told = desk.run(&job).finished(4);
+    assert!(!told.err.contains("got other dates"), "{}", told.err);
+    let order = |date: &str| {
+        let order = ["schedule", "b", "--not-before", date, "--reason", "x"];
+        desk.run(&order).finished(0);
+    };
+    order("2199-12-05");
+    let stand = "note: batch b got other dates since it was loaded with these (disburse schedule), and they stand: ";
+    for said in [desk.run(&job).finished(4), desk.run(&load).finished(0)] {
+        let stands = format!("{stand}posted from 2199-12-05 00:00:00 EAT on");
+        assert!(said.err.contains(&stands), "{}", said.err);
+    }
+    let said = desk.run(&job).finished(4);
+    assert!(
+        said.err
+            .contains("3 payments wait until 2199-12-05 00:00:00 EAT"),
+        "{}",
+        said.err
+    );
+    // Other dates than either are refused as before.
+    let other = [&PAY[..], &["--not-before", "2199-12-02"]].concat();
+    assert_eq!(desk.run(&other).code, 2);
+    order("none");
+    let said = desk.run(&job).finished(0);
+    let stands = format!("{stand}posted at any time");
+    assert!(said.err.contains(&stands), "{}", said.err);
+    let told = desk.run(&["verify", "b"]).finished(0);
+    assert!(told.out.contains("sound"), "{}", told.out);
+}
+
+#[test]
+fn a_job_whose_last_date_is_over_goes_on_where_the_batch_was_given_more_time() {
+    let desk = Desk::with_rows();
+    let soon = Timestamp::now().checked_add(3.seconds()).unwrap();
+    let text = soon.to_string();
+    let dates = ["--not-after", text.as_str()];
+    let load = ["load", "ok.csv", "--batch", "b", "--sandbox"];
+    desk.run(&[&load[..], &dates[..]].concat()).finished(0);
+    let order = "schedule b --not-after none --reason more";
+    desk.run(&order.split(' ').collect::<Vec<_>>()).finished(0);
+    while Timestamp::now() < soon {
+        desk.run(&["status", "b"]).finished(0);
+    }
+    let said = desk.run(&[&PAY[..], &dates[..]].concat()).finished(0);
+    let stand = "note: batch b got other dates since it was loaded with these (disburse schedule), and they stand: posted at any time";
+    assert!(said.err.contains(stand), "{}", said.err);
+    // A batch that is not there is refused with such a date.
+    let other = [
+        &["load", "ok.csv", "--batch", "c", "--sandbox"][..],
+        &dates[..],
+    ]
+    .concat();
+    let said = desk.run(&other).finished(2);
+    assert!(said.err.contains("that is over"), "{}", said.err);
+}
+
+#[test]
+fn a_check_takes_the_dates_of_the_load_and_says_what_would_not_leave_in_time() {
+    let desk = closed();
+    let tomorrow = now().date().tomorrow().unwrap().to_string();
+    let check = ["check", "ok.csv", "--sandbox"];
+    let said = desk
+        .run(&[&check[..], &["--not-after", &tomorrow]].concat())
+        .finished(0);
+    for part in [
+        "the batch is posted before ",
+        "does not open before",
+        "2 payments wait, and none of them leaves",
+    ] {
+        assert!(said.err.contains(part), "{part} {}", said.err);
+    }
+    let dates = ["--not-before", "2199-12-01"];
+    let said = desk.run(&[&check[..], &dates[..]].concat()).finished(0);
+    let waits = "3 payments wait until 2199-12-01 00:00:00 EAT, the first date of the batch";
+    assert!(said.err.contains(waits), "{}", said.err);
+    for wrong in [["--not-after", "2026-01-31"], ["--not-before", "soon"]] {
+        let said = desk.run(&[&check[..], &wrong[..]].concat());
+        assert_eq!(said.code, 2, "{said:?}");
+    }
+}
+
+#[test]
+fn what_does_not_leave_before_a_service_closes_is_forecast_by_a_run() {
+    // It opens for a minute the day after tomorrow.
+    let desk = closed();
+    let minute = desk
+        .text("disburse.toml")
+        .replace("Mon-Sun 00:00-24:00", "Mon-Sun 00:00-00:01");
+    let rows: String = (0..200)
+        .map(|n| format!("R-{n},B2C_MPESA,254712345{n:03},100.00,KES,KE\n"))
+        .collect();
+    let desk = desk
+        .file("disburse.toml", minute)
+        .file("ok.csv", format!("{HEADER}{rows}"));
+    let load = ["load", "ok.csv", "--batch", "b", "--sandbox"];
+    desk.run(&load).finished(0);
+    let closes = now().date().checked_add(2.days()).unwrap();
+    let told = format!(
+        "note: B2C_MPESA: at 1/s about 60 of 200 payments leave before {closes} 00:01:00 EAT; then it closes, and the others wait until it opens again"
+    );
+    let said = desk
+        .run(&[&RUN[..], &["--rate", "1/s"]].concat())
+        .finished(4);
+    assert!(said.err.contains(&told), "{}", said.err);
+    let quick = desk
+        .run(&[&RUN[..], &["--rate", "4/s"]].concat())
+        .finished(4);
+    assert!(!quick.err.contains("leave before"), "{}", quick.err);
+}
+
+#[test]
 fn a_run_waits_for_the_first_date_where_it_is_told_to() {
     let desk = Desk::with_rows();
     let soon = Timestamp::now().checked_add(3.seconds()).unwrap();

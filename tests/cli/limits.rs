@@ -59,6 +59,30 @@ fn a_row_that_could_never_leave_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_check_says_how_many_each_list_names() {
+    let digest = "ab".repeat(32);
+    let desk = desk("E-1,B2C,254711000001,900\n");
+    let desk = desk.file(
+        "deny.txt",
+        format!("0711000009\n0711000008\n# nobody\n12-3456\nsha256:{digest}\n"),
+    );
+    let check = ["check", "a.csv", "--sandbox"];
+    let said = desk.run(&check).finished(0);
+    let told = "note: limits.deny has 4 entries: 2 phone numbers, 1 account, 1 digest\n";
+    assert!(said.err.contains(told), "{}", said.err);
+    let desk = desk
+        .file("disburse.toml", format!("{LIMITS}allow = \"allow.txt\"\n"))
+        .file("allow.txt", "0711000001\n");
+    let said = desk.run(&check).finished(0);
+    let told = "note: limits.allow has 1 entry: 1 phone number\n";
+    assert!(said.err.contains(told), "{}", said.err);
+    let desk = desk.file("deny.txt", "# nobody yet\n");
+    let said = desk.run(&check).finished(0);
+    let told = "note: limits.deny names nobody\n";
+    assert!(said.err.contains(told), "{}", said.err);
+}
+
+#[test]
 fn what_is_over_the_ceiling_of_a_day_is_told_before_and_waits() {
     let desk =
         desk("E-1,B2C,254711000001,900\nE-2,B2C,+254 711 000001,700\nE-3,B2C,0711000001,600\n");
@@ -75,7 +99,7 @@ fn what_is_over_the_ceiling_of_a_day_is_told_before_and_waits() {
     let status = desk.run(&["status", "a"]).finished(0);
     assert!(status.out.contains(waits), "{}", status.out);
     let row = desk.run(&["explain", "a", "E-2"]).finished(0);
-    let why = "a limit kept it from leaving, as the last run found: limits.recipient_day until ";
+    let why = "a limit kept it from leaving, as the last run found: limits.recipient_day (KES 1,500.00) until ";
     assert!(row.out.contains(why), "{}", row.out);
     let status = desk.run(&["status", "a", "--json"]).json();
     assert_eq!(status["limited"][0]["limit"], "recipient_day");

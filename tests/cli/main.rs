@@ -51,3 +51,4 @@ mod statements;
 mod template;
 mod unreachable;
 mod verify;
+mod waits;

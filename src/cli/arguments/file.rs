@@ -116,6 +116,8 @@ pub(in crate::cli) struct CheckArguments {
     /// Ask for the bills of postpaid services; a row without an amount takes what is due
     #[arg(long)]
     pub bills: bool,
+    #[command(flatten)]
+    pub dates: DatesArguments,
     /// Check by the rules of the sandbox's services
     #[arg(long)]
     pub sandbox: bool,

@@ -14,9 +14,10 @@ use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::signing::{SigningKey, given};
 use crate::cli::terminal::ask::{heard, is_attended};
 use crate::cli::terminal::output;
-use crate::cli::words::approvals::{NOTHING, missing, not_signed, rehearsed};
+use crate::cli::words::approvals::{NOTHING, not_signed, rehearsed};
 use crate::cli::words::corrected::{changed_texts, masked};
 use crate::cli::words::hours::dates_text;
+use crate::cli::words::next::next_text;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Timestamp, Totals};
 use crate::journal::{Approvals, Journal, NotSigned, Reader, Signed, Standing, ToSign};
@@ -125,7 +126,7 @@ fn name_of(in_force: &InForce, key: &SigningKey) -> Result<String, Error> {
             "the key {print} is not among the allowed signers; {NOTHING}"
         ))
         .hint(
-            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, it does not count",
+            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, it does not count: let somebody sign whose key was there then",
         )),
         names => Err(Error::refused(format!(
             "the key {print} is that of several names: {}",
@@ -410,13 +411,7 @@ impl Desk<'_> {
             signed.role.name(),
             signed.fingerprint
         ));
-        self.session.note(&match approvals.waits() {
-            true => {
-                let (why, next) = missing(self.commands, &approvals);
-                format!("{why}\nnext: {next}")
-            }
-            false => format!("next: {}", self.commands.run()),
-        });
+        self.session.note(&next_text(self.session, batch)?);
         Ok(ExitStatus::Done)
     }
 
@@ -444,11 +439,6 @@ impl Desk<'_> {
                 "signed: {} loads batch {batch} ({})",
                 signed.by, signed.fingerprint
             ));
-        }
-        let approvals = self.approvals().await?;
-        if approvals.waits() {
-            let (why, next) = missing(self.commands, &approvals);
-            self.session.note(&format!("{why}\n{next}"));
         }
         Ok(())
     }

@@ -332,7 +332,11 @@ pub(in crate::cli) async fn compare_declared(
 }
 
 /// Refuses rows without an amount where their bills are not asked for.
-pub(in crate::cli) fn refuse_unpriced(batch: &BatchName, unpriced: u64) -> Result<(), Error> {
+pub(in crate::cli) fn refuse_unpriced(
+    batch: &BatchName,
+    unpriced: u64,
+    next: &str,
+) -> Result<(), Error> {
     if unpriced == 0 {
         return Ok(());
     }
@@ -340,9 +344,15 @@ pub(in crate::cli) fn refuse_unpriced(batch: &BatchName, unpriced: u64) -> Resul
     Err(Error::refused(format!(
         "{rows} of batch {batch} {have} no amount; nothing was posted"
     ))
-    .hint(
-        "--pay-due takes what their bills say is due; `disburse load FILE --batch NAME --bills` fixes the amounts without posting",
-    ))
+    .hint(next))
+}
+
+/// Says where the missing amounts are, where what to do is said beside it.
+pub(in crate::cli) fn of_bills(unpriced: u64) -> &'static str {
+    match unpriced {
+        1 => "its bill tells it",
+        _ => "their bills tell it",
+    }
 }
 
 /// Says that rows have no amount, and what to do.

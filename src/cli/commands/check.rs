@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::bills;
 use super::bills::Told;
-use super::load::{into_journal, print_summary, to_json};
+use super::load::into_journal;
 use super::networks;
 use super::schedule;
 use crate::cli::Error;
@@ -19,6 +19,7 @@ use crate::cli::words::approvals;
 use crate::cli::words::limits;
 use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
+use crate::cli::words::summary::{print_summary, to_json};
 use crate::domain::{Amount, BatchName, Currency, Originator, PayerTransactionId, Timestamp};
 use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
 use crate::ledger::Purpose;
@@ -67,7 +68,7 @@ async fn examine(
         .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
     let journal = Journal::aside(&scratch.path().join("check.db"))?;
     let plan = plan(session, &arguments, &settings, expect_total)?;
-    let batch = plan.batch.clone();
+    let (batch, dates) = (plan.batch.clone(), plan.dates);
     let loaded = into_journal(session, &journal, &input, plan).await;
     *told = input.has_told_objects();
     let (mut summary, _) = loaded.map_err(|error| error.of_check())?;
@@ -105,7 +106,7 @@ async fn examine(
     tell_rules(
         session,
         &settings,
-        &summary,
+        (&summary, dates),
         (&journal, &batch),
         arguments.sandbox,
     )?;
@@ -130,24 +131,26 @@ async fn examine(
 fn tell_rules(
     session: &Session,
     settings: &Settings,
-    summary: &LoadSummary,
+    (summary, dates): (&LoadSummary, BatchDates),
     (journal, batch): (&Journal, &BatchName),
     sandbox: bool,
 ) -> Result<(), Error> {
-    let dated = (summary, BatchDates::default());
     schedule::tell_time(
         session,
         settings,
-        dated,
+        (summary, dates),
         (batch, Purpose::of_command(sandbox)),
     )?;
+    for text in limits::lists_texts(settings)? {
+        session.note(&format!("note: {text}"));
+    }
     let record = journal_there(session);
     let rows = (journal.path(), batch);
     limits::tell_ahead(session, settings, rows, record.as_deref())?;
     if let Some(rule) = settings.approval_of_load()?
         && rule.needs(&summary.total().amounts, summary.unpriced)
     {
-        session.note(&approvals::needed(rule.required));
+        session.note(&approvals::needed(&rule));
     }
     Ok(())
 }
@@ -182,7 +185,7 @@ fn plan(
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         approval: None,
-        dates: crate::ledger::calendar::BatchDates::default(),
+        dates: schedule::dates(&arguments.dates, settings, false)?,
         // What limits would keep from leaving is looked for in the scratch journal.
         dry_run: !arguments.bills && settings.limits.is_none(),
     })

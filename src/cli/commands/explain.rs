@@ -12,6 +12,7 @@ use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::found::{self, Asked};
+use crate::cli::words::held_back::{HeldBack, Limit};
 use crate::cli::words::history::{text, visible};
 use crate::cli::words::limits;
 use crate::cli::words::people;
@@ -57,16 +58,20 @@ pub(in crate::cli) fn explain(
     let records = snapshot.find(name)?;
     let kinds = Kinds::of(session);
     let calendar = session.calendar(purpose == Purpose::Rehearsal);
+    let standing = snapshot.standing()?;
+    let commands = Commands {
+        batch: &batch,
+        purpose,
+    };
+    let held_back = HeldBack::of(session, &snapshot, commands, &standing)?;
     let shown = Shown {
         kinds: &kinds,
-        commands: Commands {
-            batch: &batch,
-            purpose,
-        },
+        commands,
         reveal,
         zone: &zone,
-        dates: snapshot.standing()?.dates,
+        dates: standing.dates,
         calendar: &calendar,
+        held_back: &held_back,
     };
     if session.common.json {
         let values: Result<Vec<_>, Error> = records
@@ -97,15 +102,20 @@ fn print_records(
         .map(|record| {
             let file = snapshot.file_of(record.seq)?;
             let taken = found::place_taken(snapshot, record.seq)?;
-            let limit = snapshot.limited_by(record.seq)?;
-            let limit = limit.map(|(reason, until)| limits::waits_text(reason, until, shown.zone));
-            Ok((file, taken, snapshot.failed_before(record.seq)?, limit))
+            let limit = shown.held_back.limit(record)?;
+            // What no time ends is said with what to do about it.
+            let limit = limit.filter(Limit::passes).map(|limit| {
+                let (limit, ceiling) = limit.waits();
+                limits::waits_text(limit, ceiling, shown.zone)
+            });
+            let beside = (taken, snapshot.failed_before(record.seq)?, limit);
+            Ok((file, next(record, shown)?, beside))
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    for ((record, (bills, trail)), (file, taken, failed, limit)) in
+    for ((record, (bills, trail)), (file, next, (taken, failed, limit))) in
         records.iter().zip(&told).zip(&beside)
     {
-        print_record(record, file, trail, shown);
+        print_record(record, file, (trail, next), shown);
         if let Some(text) = limit {
             output::line(&format!("  {text}"));
         }
@@ -165,6 +175,8 @@ struct Shown<'a> {
     /// The dates of the batch, and the hours of the services.
     dates: BatchDates,
     calendar: &'a Calendar,
+    /// What keeps payments that are ready, whatever the time.
+    held_back: &'a HeldBack<'a>,
 }
 
 impl Shown<'_> {
@@ -219,7 +231,7 @@ fn bank_account(row: &Instruction) -> String {
 fn print_record(
     record: &PaymentRecord,
     file: &SourceFile,
-    trail: &[HistoryEntry],
+    (trail, next): (&[HistoryEntry], &str),
     shown: Shown<'_>,
 ) {
     let row = &record.payment.instruction;
@@ -240,10 +252,7 @@ fn print_record(
         .code
         .map(|code| format!(" ({code})"))
         .unwrap_or_default();
-    let stands = || {
-        let next = next(record, shown);
-        format!("{}{code}; {next}", status::words(record.life.state))
-    };
+    let stands = || format!("{}{code}; {next}", status::words(record.life.state));
     let ended = match record.waits_for {
         Some(_) => None,
         None => {
@@ -322,16 +331,22 @@ fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) ->
     }
 }
 
-fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
+fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
     let (commands, zone) = (shown.commands, shown.zone);
     if let Some(held) = record.waits_for {
-        return waits(commands, record.payment.id, held);
+        return Ok(waits(commands, record.payment.id, held));
     }
     if record.life.taken && record.life.state == State::Conflict {
-        return TAKEN.to_owned();
+        return Ok(TAKEN.to_owned());
     }
-    match record.life.action() {
-        Action::Post(at) => next_post(record, at, shown),
+    Ok(match record.life.action() {
+        Action::Post(at) => {
+            let texts = shown.held_back.texts(record)?;
+            match texts.is_empty() {
+                true => next_post(record, at, shown),
+                false => texts.join(". "),
+            }
+        }
         // Due long ago: the next run asks at once.
         Action::Ask(at) if at <= Timestamp::now() => {
             format!("next: {} asks the gateway at once", commands.run())
@@ -343,7 +358,19 @@ fn next(record: &PaymentRecord, shown: Shown<'_>) -> String {
         ),
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
         Action::Nothing => "nothing is left to do".to_owned(),
+    })
+}
+
+/// Returns what a payment waits for that no time ends, for programs.
+fn waits_json(record: &PaymentRecord, shown: Shown<'_>) -> Result<Option<String>, Error> {
+    if let Some(held) = record.waits_for {
+        return Ok(Some(waits(shown.commands, record.payment.id, held)));
     }
+    let texts = match record.life.action() {
+        Action::Post(_) => shown.held_back.texts(record)?,
+        Action::Ask(_) | Action::Wait | Action::Nothing => Vec::new(),
+    };
+    Ok((!texts.is_empty()).then(|| texts.join(". ")))
 }
 
 fn linked_json(rows: &[Linked]) -> serde_json::Value {
@@ -397,7 +424,7 @@ fn to_json(
         "replaced_by": record.replaced_by.map(|id| id.to_string()),
         "loaded_anew": linked_json(&record.loaded_anew),
         "failed_before": linked_json(&snapshot.failed_before(record.seq)?),
-        "waits": record.waits_for.map(|held| waits(shown.commands, record.payment.id, held)),
+        "waits": waits_json(record, shown)?,
         "receiver_narration": narration.map(|text| self::text("receiver_narration", text, shown.reveal)),
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
 use super::approve::Desk;
 use super::bills::{self, Told};
 use super::networks;
@@ -19,15 +17,17 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::aside::{self, Aside};
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::{Input, Pending, Reading};
-use crate::cli::session::{Session, batch_name, run_command, sandbox_flag};
+use crate::cli::session::{Session, batch_name, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::corrected;
 use crate::cli::words::limits;
+use crate::cli::words::next::{next_step, next_text};
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
-use crate::domain::{BatchName, Originator, Tally, Timestamp};
+use crate::cli::words::summary::{print_summary, to_json};
+use crate::domain::{BatchName, Originator, Timestamp};
 use crate::journal::{
-    ChainHead, Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
+    ChainHead, Journal, LoadLayout, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
 };
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::recovery::Cause;
@@ -50,13 +50,18 @@ pub(in crate::cli) async fn load(
     let purpose = Purpose::of_command(arguments.sandbox);
     let plan = LoadPlan {
         new_documents: arguments.new_documents,
-        ..plan(&arguments.file, &arguments.options, &settings, purpose)?
+        ..plan(
+            session,
+            &arguments.file,
+            &arguments.options,
+            &settings,
+            purpose,
+        )?
     };
     let input = Input::open(&arguments.file, &settings)?
         .presuming_posted(arguments.options.presume_posted)
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     let (name, total_waits) = (plan.batch.clone(), plan.expect_total.is_some());
-    let batch = name.to_string();
     if arguments.options.lookup {
         networks::check_new(session, &input, &plan, arguments.sandbox).await?;
     }
@@ -84,30 +89,47 @@ pub(in crate::cli) async fn load(
         (&name, purpose),
         (&summary, standing.dates, is_over),
     )?;
-    if session.common.json {
-        let mut value = to_json(&summary, Some((&batch, fresh)));
-        if arguments.bills {
-            value["bills"] = told.to_json();
-        }
-        value["evidence"] = verify::head_json(&standing.evidence);
-        output::json(&value);
-    } else if arguments.new_documents {
-        output::line(&documents_text(&summary, &batch));
-        session.note(&format!("next: disburse run {batch}"));
-    } else {
-        let loaded = AsLoaded {
-            batch: &name,
-            purpose,
-            fresh,
-            is_over,
-            total_waits,
-        };
-        tell_loaded(session, &journal, &loaded, &summary, &standing.evidence).await?;
-    }
+    let loaded = AsLoaded {
+        batch: &name,
+        fresh,
+        total_waits,
+        bills: arguments.bills.then_some(&told),
+        new_documents: arguments.new_documents,
+    };
+    tell_loaded(session, &loaded, &summary, &standing.evidence);
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     let options = arguments.options;
     desk.sign_load(options.sign_key, options.sign_as).await?;
+    // What its signatures lack is known now.
+    tell_next(session, &journal, &name, (fresh, is_over)).await?;
     Ok(ExitStatus::Done)
+}
+
+/// Notes the one step that is next with a batch. A program reads what was loaded, and its log says what keeps it.
+async fn tell_next(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    (fresh, is_over): (bool, bool),
+) -> Result<(), Error> {
+    if session.common.json {
+        if let (Some(why), next) = next_step(session, batch)?
+            && !is_over
+        {
+            session.note(&format!("{why}\nnext: {next}"));
+        }
+        return Ok(());
+    }
+    if !fresh && note_if_cancelled(session, journal, batch).await? {
+        return Ok(());
+    }
+    session.note(&match is_over {
+        true => format!(
+            "nothing of it is left to be sent; disburse status {batch} shows what became of it"
+        ),
+        false => next_text(session, batch)?,
+    });
+    Ok(())
 }
 
 /// Notes what of a file waits for a limit, for the dates of its batch or for its service to open.
@@ -128,29 +150,43 @@ fn tell_rules(
 /// What became of a file.
 struct AsLoaded<'a> {
     batch: &'a BatchName,
-    purpose: Purpose,
     /// Its rows are new in the journal.
     fresh: bool,
-    /// Nothing of the batch is left to be sent.
-    is_over: bool,
     /// A total was declared.
     total_waits: bool,
+    /// What bills said, where they were asked for.
+    bills: Option<&'a Told>,
+    /// It was loaded for its documents.
+    new_documents: bool,
 }
 
-/// Says on a screen what was loaded, and what comes next.
-async fn tell_loaded(
+/// Says what was loaded, to a program or on a screen.
+fn tell_loaded(
     session: &Session,
-    journal: &Journal,
-    AsLoaded {
-        batch,
-        purpose,
-        fresh,
-        is_over,
-        total_waits,
-    }: &AsLoaded<'_>,
+    loaded: &AsLoaded<'_>,
     summary: &LoadSummary,
     evidence: &ChainHead,
-) -> Result<(), Error> {
+) {
+    let AsLoaded {
+        batch,
+        fresh,
+        total_waits,
+        bills,
+        new_documents,
+    } = loaded;
+    if session.common.json {
+        let mut value = to_json(summary, Some((batch.as_str(), *fresh)));
+        if let Some(bills) = bills {
+            value["bills"] = bills.to_json();
+        }
+        value["evidence"] = verify::head_json(evidence);
+        output::json(&value);
+        return;
+    }
+    if *new_documents {
+        output::line(&documents_text(summary, batch.as_str()));
+        return;
+    }
     print_summary(summary);
     let what = if *fresh {
         "loaded into"
@@ -162,30 +198,17 @@ async fn tell_loaded(
         output::counted(summary.total().count, "payment")
     ));
     output::line(&verify::head_text(evidence));
-    let pay_due = match summary.unpriced {
-        0 => "",
-        unpriced => {
-            let remedy = "`run --pay-due` takes what is due, and so does `load --bills`";
-            session.note(&bills::unpriced_text(unpriced, remedy));
-            " --pay-due"
-        }
-    };
+    if summary.unpriced > 0 {
+        session.note(&bills::unpriced_text(
+            summary.unpriced,
+            bills::of_bills(summary.unpriced),
+        ));
+    }
     if *total_waits && summary.unpriced > 0 {
         session.note(
             "the declared total is compared once they have theirs, before anything is posted",
         );
     }
-    if *fresh || !note_if_cancelled(session, journal, batch).await? {
-        // What is said next is what a person types: a rehearsal must not lead to the gateway.
-        let run = run_command(batch, *purpose);
-        session.note(&match *is_over {
-            true => format!(
-                "nothing of it is left to be sent; disburse status {batch} shows what became of it"
-            ),
-            false => format!("next: {run}{pay_due}"),
-        });
-    }
-    Ok(())
 }
 
 /// Returns whether the journal has a batch of this name.
@@ -224,6 +247,7 @@ fn now() -> Timestamp {
 
 /// Makes the plan of a load from its options.
 pub(in crate::cli) fn plan(
+    session: &Session,
     file: &FileArguments,
     options: &LoadOptions,
     settings: &Settings,
@@ -235,9 +259,11 @@ pub(in crate::cli) fn plan(
             "--allow-same-content allows nothing any more: what was loaded within repeats.window is refused unless --allow-repeats names it",
         );
     }
+    let batch = batch_name(&options.batch)?;
+    let dates = schedule::dates(&options.dates, settings, is_there(session, &batch))?;
     Ok(LoadPlan {
         purpose,
-        batch: batch_name(&options.batch)?,
+        batch,
         originator: settings.originator()?.clone(),
         form: settings.dialect.dialect.identifiers.clone(),
         source: String::new(),
@@ -260,7 +286,7 @@ pub(in crate::cli) fn plan(
         },
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
-        dates: schedule::dates(&options.dates, settings)?,
+        dates,
         approval: settings.approval_of_load()?,
         dry_run: false,
     })
@@ -385,26 +411,14 @@ pub(in crate::cli) async fn into_journal(
         ..plan
     };
     let by_layout = plan.layout.clone();
-    let (name, skips) = (plan.batch.clone(), plan.skip_bad_rows);
+    let (name, skips, dates) = (plan.batch.clone(), plan.skip_bad_rows, plan.dates);
+    let amends = plan.amend;
     let batch = name.to_string();
     // What is told is typed: a mended row of a rehearsal is rehearsed.
     let sandbox = sandbox_flag(plan.purpose);
     let presumed = plan.presume_posted.then(|| plan.batch.clone());
     let (loaded, reading) = load_or_recall(journal, input, plan).await?;
-    for note in reading.notes() {
-        session.note(&format!("{}: {note}", input.name));
-    }
-    if let Some(text) = reading.not_due_text(input) {
-        session.note(&format!("{}: {text}", input.name));
-    }
-    if let Some(layout) = &by_layout {
-        session.note(&format!(
-            "{}: read by layout {} ({})",
-            input.name,
-            layout.name,
-            &layout.digest[..layout.digest.len().min(16)]
-        ));
-    }
+    tell_reading(session, input, &reading, by_layout.as_ref());
     if !matches!(loaded, Loaded::AlreadyLoaded(_)) {
         reading.tell_skipped();
     }
@@ -421,6 +435,10 @@ pub(in crate::cli) async fn into_journal(
         Loaded::AlreadyLoaded(_) => 0,
         Loaded::New(_) | Loaded::Refused(_) => input.explain(reading, late)?,
     };
+    let was_there = amends || matches!(loaded, Loaded::AlreadyLoaded(_));
+    if was_there && !matches!(loaded, Loaded::Refused(_)) {
+        schedule::tell_in_force(session, journal, &name, dates).await?;
+    }
     match loaded {
         Loaded::New(summary) => {
             tell_new(
@@ -446,6 +464,29 @@ pub(in crate::cli) async fn into_journal(
             let back = journal.comes_back(name).await?;
             Err(refused(input, &batch, bad, &refusal, back))
         }
+    }
+}
+
+/// Notes what the reading of a file came to.
+fn tell_reading(
+    session: &Session,
+    input: &Input,
+    reading: &Reading,
+    by_layout: Option<&LoadLayout>,
+) {
+    for note in reading.notes() {
+        session.note(&format!("{}: {note}", input.name));
+    }
+    if let Some(text) = reading.not_due_text(input) {
+        session.note(&format!("{}: {text}", input.name));
+    }
+    if let Some(layout) = by_layout {
+        session.note(&format!(
+            "{}: read by layout {} ({})",
+            input.name,
+            layout.name,
+            &layout.digest[..layout.digest.len().min(16)]
+        ));
     }
 }
 
@@ -600,98 +641,4 @@ fn note_cancelled(session: &Session, batch: &str, summary: &LoadSummary) {
          references as they are, under a new batch name",
         output::counted(summary.cancelled, "row")
     ));
-}
-
-/// Prints what a file adds up to.
-pub(in crate::cli) fn print_summary(summary: &LoadSummary) {
-    let mut rows: Vec<Vec<String>> = summary
-        .accepted
-        .iter()
-        .map(|(service, currency, tally)| {
-            row(
-                service.as_str(),
-                currency.code(),
-                tally,
-                &tally.amounts.decimals()[currency.code()],
-            )
-        })
-        .collect();
-    if summary.rejected.count > 0 {
-        rows.push(row(
-            "(rejected)",
-            "",
-            &summary.rejected,
-            &output::amounts(&summary.rejected.amounts),
-        ));
-    }
-    let mut total = summary.total();
-    total.add_all(&summary.rejected);
-    rows.push(row("total", "", &total, &output::amounts(&total.amounts)));
-    if summary.skipped.count > 0 {
-        // No payments: they are in no sum.
-        let count = output::grouped(&summary.skipped.count.to_string());
-        rows.push(vec![
-            "(skipped)".to_owned(),
-            String::new(),
-            count,
-            String::new(),
-        ]);
-    }
-    output::print(&output::table(
-        &["service", "currency", "count", "amount"],
-        rows,
-        &[2, 3],
-    ));
-}
-
-fn row(service: &str, currency: &str, tally: &Tally, amount: &str) -> Vec<String> {
-    let amount = if amount.contains(' ') {
-        amount.to_owned()
-    } else {
-        output::grouped(amount)
-    };
-    vec![
-        service.to_owned(),
-        currency.to_owned(),
-        output::grouped(&tally.count.to_string()),
-        amount,
-    ]
-}
-
-/// Returns a summary for programs.
-pub(in crate::cli) fn to_json(
-    summary: &LoadSummary,
-    batch: Option<(&str, bool)>,
-) -> serde_json::Value {
-    let services: Vec<serde_json::Value> = summary
-        .accepted
-        .iter()
-        .map(|(service, currency, tally)| {
-            json!({
-                "service_code": service.as_str(),
-                "currency_code": currency.code(),
-                "count": tally.count,
-                "amount": tally.amounts.decimals()[currency.code()],
-            })
-        })
-        .collect();
-    let total = summary.total();
-    let mut value = json!({
-        "count": total.count,
-        "amounts": total.amounts.decimals(),
-        "unpriced": summary.unpriced,
-        "mended": summary.mended,
-        "replaced": summary.replaced,
-        "rejected": {"count": summary.rejected.count, "amounts": summary.rejected.amounts.decimals()},
-        "services": services,
-    });
-    if summary.skipped.count > 0 {
-        value["skipped"] =
-            json!({"count": summary.skipped.count, "amounts": summary.skipped.amounts.decimals()});
-    }
-    if let Some((name, fresh)) = batch {
-        value["batch"] = json!(name);
-        value["loaded"] = json!(fresh);
-    }
-    value
 }

@@ -33,6 +33,7 @@ mod settled;
 pub(super) mod shell;
 pub(super) mod show_config;
 pub(super) mod status;
+pub(super) mod status_all;
 pub(super) mod template;
 pub(super) mod token;
 pub(super) mod upload;

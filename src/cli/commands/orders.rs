@@ -15,6 +15,7 @@ use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, payment_name, run_command, sandbox_flag};
 use crate::cli::terminal::ask::{confirmed, is_attended};
 use crate::cli::terminal::output;
+use crate::cli::words::next::next_text;
 use crate::cli::words::repeats;
 use crate::cli::words::told::{states, tell};
 use crate::domain::{BatchName, Tally, Timestamp};
@@ -106,7 +107,7 @@ pub(in crate::cli) async fn retry(
     );
     tell_unretried(&batch, &unretried);
     if count > 0 {
-        session.note(&format!("next: {}", run_command(&batch, purpose)));
+        session.note(&next_text(session, &batch)?);
     }
     Ok(ExitStatus::Done)
 }
@@ -640,7 +641,7 @@ pub(in crate::cli) async fn resume_lane(
     );
     let standing = journal.standing(batch.clone()).await?;
     if lane.is_some() {
-        session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
+        session.note(&next_text(session, &batch)?);
     } else {
         for lane in &standing.held {
             let why = status::held_for(lane.held_for);

@@ -71,6 +71,7 @@ pub(in crate::cli) async fn pay_and_probe(
     };
     let load_options = load_options(arguments, name(&file.file, sandbox)?);
     let plan = load::plan(
+        session,
         &file,
         &load_options,
         &settings,

@@ -10,6 +10,7 @@ use crate::cli::session::{Session, batch_name, run_command};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::hints::ORDERS_LOST_HINT;
+use crate::cli::words::next::next_text;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Journal, Missed, OrderedPayment, Presumed, Reader, RunLock};
 use crate::ledger::Purpose;
@@ -91,7 +92,7 @@ async fn presume(session: &Session, batch: BatchName) -> Result<ExitStatus, Erro
     }
     match found.begins {
         true => say_begun(&batch, found.others),
-        false => session.note(&format!("next: disburse run {batch}")),
+        false => session.note(&next_text(session, &batch)?),
     }
     Ok(ExitStatus::Done)
 }

@@ -7,11 +7,14 @@ use super::report_accounting::{self, Form};
 use super::report_pain002;
 use crate::cli::Error;
 use crate::cli::arguments::ReportArguments;
+use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::approvals;
 use crate::cli::words::hours::Unposted;
+use crate::cli::words::limits;
 use crate::cli::words::rows::{scheduled_note, set_aside_name, state_name};
 use crate::cli::words::waiting;
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, Timestamp, WireZone};
@@ -95,18 +98,40 @@ pub(in crate::cli) async fn report(
     ))
 }
 
-/// Says in a report what waits for the dates of its batch, or for its service to open.
+/// Says in a report what waits for signatures, for a limit, for the dates of its batch, or for its service to open.
 fn tell_waits(
     header: &mut BatchHeader,
-    standing: &Standing,
-    calendar: &Calendar,
+    (snapshot, standing): (&Snapshot<'_>, &Standing),
+    (settings, calendar): (Option<&Settings>, &Calendar),
     commands: Commands<'_>,
-) {
+) -> Result<(), Error> {
     let unposted = Unposted::of(standing, calendar, &header.zone, Timestamp::now());
+    let mut texts = Vec::new();
+    if !standing.is_finished() {
+        let rule = settings.and_then(|settings| settings.approval().ok());
+        // A signature that cannot be read is told by `status`.
+        let found = snapshot.approvals(rule.flatten()).ok();
+        let found = found.and_then(|of| approvals::next(commands, &of, standing.unpriced));
+        // The report itself says which run is next.
+        let run = format!("; then: {}", commands.run());
+        let text = |(why, next): (String, String)| {
+            let next = next.strip_suffix(&run).unwrap_or(&next);
+            format!("{why}; {next}")
+        };
+        texts.extend(found.map(text));
+        let zone = settings.map_or_else(WireZone::utc, |of| of.limits.limits.zone.clone());
+        let limited = snapshot.limited()?;
+        let hint = limits::limited_hint(&limited, &commands.run(), commands.batch.as_str());
+        texts.extend(limits::limited_text(&limited, &zone).map(|text| format!("{text}; {hint}")));
+        let exposed = limits::exposed((snapshot, commands), standing, settings)?;
+        texts.extend(exposed.map(|(_, text)| text));
+    }
+    texts.extend(unposted.texts(commands));
     header.waits = CalendarWaits {
-        texts: unposted.texts(commands),
+        texts,
         count: unposted.waiting_count(),
     };
+    Ok(())
 }
 
 /// Writes the report of a batch as it stands now.
@@ -122,6 +147,7 @@ pub(in crate::cli) async fn write(
     let quiet = session.common.quiet;
     let zones = [false, true].map(|rehearsal| session.zone(rehearsal));
     let calendars = [false, true].map(|rehearsal| session.calendar(rehearsal));
+    let settings = [false, true].map(|rehearsal| session.settings(rehearsal, Vec::new()).ok());
     tokio::task::spawn_blocking(move || {
         let reader = Reader::open(&journal)?;
         let snapshot = reader.snapshot(&batch)?;
@@ -151,7 +177,8 @@ pub(in crate::cli) async fn write(
         header.scheduled = snapshot.scheduled(Timestamp::now())?;
         let is_rehearsal = standing.purpose == Purpose::Rehearsal;
         let calendar = &calendars[usize::from(is_rehearsal)];
-        tell_waits(&mut header, &standing, calendar, commands);
+        let known = (settings[usize::from(is_rehearsal)].as_ref(), calendar);
+        tell_waits(&mut header, (&snapshot, &standing), known, commands)?;
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(
             &out,

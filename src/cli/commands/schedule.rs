@@ -1,5 +1,7 @@
 //! `schedule`: when a batch may be posted.
 
+use std::time::Duration;
+
 use jiff::civil::Date;
 
 use crate::cli::Error;
@@ -8,12 +10,13 @@ use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
 use crate::cli::order_signing::{Given, OrderSigning};
-use crate::cli::session::{Commands, Session, batch_name, run_command};
+use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
+use crate::cli::words::next::next_text;
 use crate::cli::words::told::tell;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::intake::{expected_time, time_with_offset};
-use crate::journal::{DatesOrder, LoadSummary};
+use crate::journal::{DatesOrder, Journal, LoadSummary};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Gate};
 
@@ -88,26 +91,46 @@ pub(in crate::cli) async fn schedule(
         session.note("note: signatures cover the dates as well: whoever approved it looks at it again, and signs");
     }
     if !standing.is_finished() {
-        session.note(&format!("next: {}", run_command(&batch, standing.purpose)));
+        session.note(&next_text(session, &batch)?);
     }
     Ok(ExitStatus::Done)
 }
 
-/// Reads the dates that a load comes with.
+/// Reads the dates that a load comes with. A batch that is there already (`is_there`) has dates of its own, which say what is over.
 pub(in crate::cli) fn dates(
     asked: &DatesArguments,
     settings: &Settings,
+    is_there: bool,
 ) -> Result<BatchDates, Error> {
     let zone = settings.profile.time_zone.as_ref();
     let dates = changed(BatchDates::default(), asked, zone)?;
     match dates.gate(Timestamp::now()) {
-        Gate::Over => Err(Error::refused(format!(
+        Gate::Over if !is_there => Err(Error::refused(format!(
             "--not-after {}: that is over, and nothing of the batch could be posted; nothing was loaded",
             asked.not_after.as_deref().unwrap_or_default()
         ))
         .hint("name a later day, or leave it out")),
-        Gate::Open(_) | Gate::Shut(_) => Ok(dates),
+        Gate::Open(_) | Gate::Shut(_) | Gate::Over => Ok(dates),
     }
+}
+
+/// Says which dates are in force where a file comes with those that its batch was loaded with, and has no more.
+pub(in crate::cli) async fn tell_in_force(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    came_with: BatchDates,
+) -> Result<(), Error> {
+    let standing = journal.standing(batch.clone()).await?;
+    if came_with == BatchDates::default() || came_with == standing.dates {
+        return Ok(());
+    }
+    let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+    let text = dates_text(standing.dates, &zone).unwrap_or_else(|| "posted at any time".to_owned());
+    session.note(&format!(
+        "note: batch {batch} got other dates since it was loaded with these (disburse schedule), and they stand: {text}"
+    ));
+    Ok(())
 }
 
 /// Notes what of a file waits for the dates of its batch or for its service to open, and what will not leave in time.
@@ -125,7 +148,7 @@ pub(in crate::cli) fn tell_time(
     }
     let unposted = Unposted::of_file((summary, dates), &calendar, &zone, Timestamp::now());
     let texts = unposted.texts(Commands { batch, purpose }).into_iter();
-    for text in texts.chain(unposted.short_of_time(settings)) {
+    for text in texts.chain(unposted.short_of_time(settings, Duration::ZERO)) {
         session.note(&format!("note: {text}"));
     }
     Ok(())

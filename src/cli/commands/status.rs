@@ -2,46 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::bills::unpriced_text;
+use super::bills::{of_bills, unpriced_text};
 use super::recover;
 use super::verify::head_json;
 use crate::cli::Error;
-use crate::cli::arguments::StatusArguments;
 use crate::cli::exit::ExitStatus;
-use crate::cli::session::{Commands, Session, batch_name, run_command};
+use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::limits;
+use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
-use crate::journal::{Approvals, Reader, Standing, Waiting, WaitsFor, holder};
+use crate::journal::{self, Approvals, LimitedRows, Reader, Standing, Waiting, WaitsFor, holder};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::StateName;
-
-/// `disburse status`.
-pub(in crate::cli) fn status(
-    session: &Session,
-    arguments: &StatusArguments,
-) -> Result<ExitStatus, Error> {
-    let reader = Reader::open(session.journal_path())?;
-    if !session.common.json
-        && let Some(text) = recover::countdown(&reader)?
-    {
-        output::complain("warning", &text);
-        if let Some(text) = recover::missing_text(&reader.batches_lost()?) {
-            output::complain("warning", &text);
-        }
-    }
-    match &arguments.batch {
-        Some(name) => one(session, &reader, &batch_name(name)?),
-        None => all(session, &reader),
-    }
-}
 
 /// Says why a service is paused, behind "is paused".
 pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
@@ -62,39 +42,33 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
     format!("posted a second time on purpose at {at} (probe --pay): {came}")
 }
 
-/// Returns where a batch stands with its signatures: by the rule of its loads, and by the one of now where that can be read.
-fn signatures(
-    session: &Session,
-    reader: &Reader,
-    batch: &BatchName,
-    purpose: Purpose,
-) -> Result<Approvals, crate::journal::Error> {
-    let settings = session.settings(purpose == Purpose::Rehearsal, Vec::new());
-    let rule = settings.ok().and_then(|settings| settings.approval().ok());
-    reader.snapshot(batch)?.approvals(rule.flatten())
-}
-
 /// Says where a batch stands with its signatures.
-fn tell_signatures(session: &Session, reader: &Reader, batch: &BatchName, standing: &Standing) {
-    let (purpose, is_over) = (standing.purpose, standing.is_finished());
-    match signatures(session, reader, batch, purpose) {
-        Ok(found) => approvals::lines(Commands { batch, purpose }, &found, is_over)
-            .iter()
-            .for_each(|text| output::line(text)),
+fn tell_signatures(
+    commands: Commands<'_>,
+    standing: &Standing,
+    found: &Result<Approvals, journal::Error>,
+) {
+    match found {
+        Ok(found) => {
+            let rest = (standing.unpriced, standing.is_finished());
+            approvals::lines(commands, found, rest)
+                .iter()
+                .for_each(|text| output::line(text));
+        }
         // The rest is told all the same.
         Err(error) => output::line(&format!("its signatures cannot be read: {error}")),
     }
 }
 
 /// Returns the standing of a batch for programs, with its signatures where a rule asks for them.
-fn one_json(
+pub(super) fn one_json(
     session: &Session,
     reader: &Reader,
     batch: &BatchName,
     standing: &Standing,
 ) -> Result<Value, Error> {
     let mut value = whole(reader, batch, standing)?;
-    if let Ok(found) = signatures(session, reader, batch, standing.purpose)
+    if let Ok(found) = signatures(session, reader, (batch, standing.purpose))
         && found.in_force
     {
         value["approval"] = approvals::to_json(&found);
@@ -107,7 +81,12 @@ fn one_json(
     Ok(value)
 }
 
-fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStatus, Error> {
+/// Tells where one batch stands.
+pub(super) fn one(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+) -> Result<ExitStatus, Error> {
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
         output::json(&one_json(session, reader, batch, &standing)?);
@@ -126,10 +105,7 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         if standing.unpriced > 0 {
             output::line(&unpriced_text(
                 standing.unpriced,
-                &format!(
-                    "{} --pay-due takes what is due; load --bills fixes it without posting",
-                    run_command(batch, standing.purpose)
-                ),
+                of_bills(standing.unpriced),
             ));
         }
         if standing.named_otherwise > 0 {
@@ -145,25 +121,13 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
                 }
             ));
         }
-        if !standing.is_finished() {
-            output::line(&match holder(session.journal_path()) {
-                Some(who) => format!("at work on this journal: {who}"),
-                None => format!(
-                    "not finished, and no run is at work; to go on: {}",
-                    run_command(batch, standing.purpose)
-                ),
-            });
-        }
-        tell_time(session, reader, batch, &standing)?;
+        let found = signatures(session, reader, (batch, standing.purpose));
         let limited = reader.snapshot(batch)?.limited()?;
-        let zone = session.limits_zone(standing.purpose == Purpose::Rehearsal);
-        if let Some(text) = limits::limited_text(&limited, &zone) {
-            output::line(&text);
-        }
-        for text in waiting_texts(batch, &standing) {
-            output::line(&text);
-        }
-        tell_signatures(session, reader, batch, &standing);
+        let is_kept = is_kept(&standing, &limited);
+        tell_open(session, batch, &standing, &found, is_kept);
+        tell_waits(session, reader, batch, &standing)?;
+        let purpose = standing.purpose;
+        tell_signatures(Commands { batch, purpose }, &standing, &found);
         let zone = session.zone(standing.purpose == Purpose::Rehearsal);
         for order in reader.snapshot(batch)?.orders_waiting(Timestamp::now())? {
             output::line(&approvals::order_waiting_text(&order, &zone));
@@ -178,6 +142,65 @@ fn one(session: &Session, reader: &Reader, batch: &BatchName) -> Result<ExitStat
         }
     }
     Ok(ExitStatus::Done)
+}
+
+/// Returns whether a limit that no time lifts keeps everything that is left.
+fn is_kept(standing: &Standing, limited: &[LimitedRows]) -> bool {
+    let kept = limited.iter().filter(|rows| !rows.reason.passes());
+    let kept: u64 = kept.map(|rows| rows.tally.count).sum();
+    let open = standing.rows.iter().filter(|row| !row.state.is_finished());
+    let open: u64 = open.map(|row| row.tally.count).sum();
+    standing.unpriced == 0 && kept == open
+}
+
+/// Says that a batch is not finished, and how it goes on; where it does not by itself, what it lacks is said behind it.
+fn tell_open(
+    session: &Session,
+    batch: &BatchName,
+    standing: &Standing,
+    found: &Result<Approvals, journal::Error>,
+    is_kept: bool,
+) {
+    if standing.is_finished() {
+        return;
+    }
+    let purpose = standing.purpose;
+    let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
+    output::line(&match holder(session.journal_path()) {
+        Some(who) => format!("at work on this journal: {who}"),
+        None if stands || is_kept => "not finished, and no run is at work".to_owned(),
+        None => format!(
+            "not finished, and no run is at work; to go on: {}",
+            next::run(Commands { batch, purpose }, standing)
+        ),
+    });
+}
+
+/// Says what of a batch waits for its time, for a limit, or for an earlier payment.
+fn tell_waits(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    standing: &Standing,
+) -> Result<(), Error> {
+    tell_time(session, reader, batch, standing)?;
+    let purpose = standing.purpose;
+    let is_rehearsal = purpose == Purpose::Rehearsal;
+    let commands = Commands { batch, purpose };
+    let snapshot = reader.snapshot(batch)?;
+    let limited = snapshot.limited()?;
+    if let Some(text) = limits::limited_text(&limited, &session.limits_zone(is_rehearsal)) {
+        let hint = limits::limited_hint(&limited, &commands.run(), batch.as_str());
+        output::line(&format!("{text}; {hint}"));
+    }
+    let settings = session.settings(is_rehearsal, Vec::new()).ok();
+    if let Some((_, text)) = limits::exposed((&snapshot, commands), standing, settings.as_ref())? {
+        output::line(&text);
+    }
+    for text in waiting_texts(batch, standing) {
+        output::line(&text);
+    }
+    Ok(())
 }
 
 /// Says when a batch may be posted, and what of it waits for its time.
@@ -205,65 +228,8 @@ fn tell_time(
     Ok(())
 }
 
-fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
-    let mut standings = Vec::new();
-    for batch in reader.batches()? {
-        let standing = reader.snapshot(&batch)?.standing()?;
-        standings.push((batch, standing));
-    }
-    if session.common.json {
-        let standings = standings
-            .iter()
-            .map(|(batch, standing)| whole(reader, batch, standing));
-        output::json(&standings.collect::<Result<_, _>>()?);
-        return Ok(ExitStatus::Done);
-    }
-    if standings.is_empty() {
-        session.note("the journal holds no batch yet; `disburse load FILE --batch NAME` makes one");
-        return Ok(ExitStatus::Done);
-    }
-    let rows = standings
-        .iter()
-        .map(|(batch, standing)| {
-            let total = standing.total();
-            let finished = if standing.is_finished() {
-                "finished"
-            } else {
-                "open"
-            };
-            vec![
-                batch.to_string(),
-                finished.to_owned(),
-                output::grouped(&standing.of(State::Paid).count.to_string()),
-                output::grouped(&total.count.to_string()),
-                output::amounts(&total.amounts),
-                notes(standing),
-            ]
-        })
-        .collect();
-    output::print(&output::table(
-        &["batch", "", "paid", "count", "amount", ""],
-        rows,
-        &[2, 3, 4],
-    ));
-    Ok(ExitStatus::Done)
-}
-
 /// What is said of a rehearsal, wherever its figures look like those of a payment.
 pub(in crate::cli) const REHEARSAL: &str = "rehearsal: no money moves";
-
-/// What the list of batches says of one beside its figures.
-fn notes(standing: &Standing) -> String {
-    let mut notes = Vec::new();
-    if standing.purpose == Purpose::Rehearsal {
-        notes.push(REHEARSAL.to_owned());
-    }
-    if standing.paid_twice_count > 0 {
-        let rows = output::counted(standing.paid_twice_count, "row");
-        notes.push(format!("PAID TWICE: {rows}"));
-    }
-    notes.join("; ")
-}
 
 /// Returns whether a batch is a rehearsal, for programs; null where nobody knows yet.
 fn rehearsal_json(purpose: Purpose) -> Value {

@@ -1,5 +1,7 @@
 //! The question before money moves.
 
+use std::time::Duration;
+
 use reqwest::Url;
 
 use super::super::Error;
@@ -59,15 +61,25 @@ fn host(base_url: &Url) -> String {
 
 /// Says of how many payments the gateway is asked before any of them is posted, and how long that takes at least.
 pub(super) fn asked_first(settings: &Settings, shown: &Shown) -> Option<String> {
-    let count = shown.standing.of(State::InDoubt).count + shown.standing.of(State::Posting).count;
+    let count = unknown(shown);
     let rate = settings.profile.limits.query_rate;
     (count > 0).then(|| {
         format!(
             "asking about {} first ({} at {rate}, and again where the gateway does not know them)",
             output::counted(count, "payment"),
-            lasts(count / u64::from(rate.per_second().get()))
+            lasts(first_asked(settings, shown).as_secs())
         )
     })
+}
+
+fn unknown(shown: &Shown) -> u64 {
+    shown.standing.of(State::InDoubt).count + shown.standing.of(State::Posting).count
+}
+
+/// Returns how long it takes at least to ask about what is unknown, before anything else is posted.
+pub(super) fn first_asked(settings: &Settings, shown: &Shown) -> Duration {
+    let rate = settings.profile.limits.query_rate;
+    Duration::from_secs(unknown(shown) / u64::from(rate.per_second().get()))
 }
 
 fn lasts(seconds: u64) -> String {

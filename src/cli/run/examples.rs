@@ -67,7 +67,7 @@ impl Examples {
             Ending::Exposed => {
                 let settings = session.settings(is_rehearsal, Vec::new()).ok();
                 Some(limits::exposed_text(
-                    &snapshot.exposure()?,
+                    &snapshot.exposure(None)?,
                     settings.as_ref(),
                 ))
             }

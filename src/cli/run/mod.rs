@@ -41,7 +41,7 @@ use crate::cli::files::calendar;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
-use crate::cli::terminal::progress;
+use crate::cli::terminal::progress::{self, Times};
 use crate::cli::words::approvals;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
@@ -50,8 +50,8 @@ use crate::domain::{Amount, BatchName, Currency, Money, Pulse, Timestamp, WireZo
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{
-    Approvals, DuplicateProbe, Home, Journal, Proof, ReadBy, Reader, RunLock, Shown, Standing,
-    Transition,
+    Approvals, DuplicateProbe, Home, Journal, LoadSummary, Proof, ReadBy, Reader, RunLock, Shown,
+    Standing, Transition,
 };
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
@@ -121,7 +121,13 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     }
     calendar::calendar(&settings)?;
     let purpose = Purpose::of_command(options.sandbox);
-    let mut plan = load::plan(&arguments.file, &arguments.load, &settings, purpose)?;
+    let mut plan = load::plan(
+        session,
+        &arguments.file,
+        &arguments.load,
+        &settings,
+        purpose,
+    )?;
     let batch = plan.batch.clone();
     let head = head(arguments.head.as_deref(), &batch)?;
     // Rows that are added to a batch are a part of it; else the file is the batch, and nobody has added anything.
@@ -149,25 +155,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
     let (journal, summary, fresh) = load::open_and_load(session, &input, plan).await?;
-    let what = if fresh {
-        "loaded"
-    } else {
-        "loaded before; the run goes on"
-    };
-    let total = summary.total();
-    let by_bill = match summary.unpriced {
-        0 => String::new(),
-        rows => format!(
-            " and what the bills of {} say",
-            output::counted(rows, "row")
-        ),
-    };
-    session.note(&format!(
-        "{}: {}, {}{by_bill}: {what}",
-        input.name,
-        output::counted(total.count, "payment"),
-        output::amounts(&total.amounts)
-    ));
+    tell_taken(session, &input.name, &summary, fresh);
     if !fresh {
         load::note_if_cancelled(session, &journal, &batch).await?;
     }
@@ -183,6 +171,28 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
     desk.sign_load(key, sign_as).await?;
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, Some(out)).await
+}
+
+/// Notes what a file came to that is paid.
+fn tell_taken(session: &Session, name: &str, summary: &LoadSummary, fresh: bool) {
+    let what = if fresh {
+        "loaded"
+    } else {
+        "loaded before; the run goes on"
+    };
+    let total = summary.total();
+    let by_bill = match summary.unpriced {
+        0 => String::new(),
+        rows => format!(
+            " and what the bills of {} say",
+            output::counted(rows, "row")
+        ),
+    };
+    session.note(&format!(
+        "{name}: {}, {}{by_bill}: {what}",
+        output::counted(total.count, "payment"),
+        output::amounts(&total.amounts)
+    ));
 }
 
 fn head(text: Option<&str>, batch: &BatchName) -> Result<Option<[u8; 32]>, Error> {
@@ -424,6 +434,9 @@ impl Job<'_> {
             self.session.note(&first);
         }
         self.tell_limits(&shown)?;
+        if !posts_nothing {
+            self.tell_short(&shown);
+        }
         let confirmation = match sandbox {
             // A rehearsal moves nothing.
             Some(_) => Confirmation::of(shown.open(), shown.bound, Answer::Rehearsal),
@@ -448,7 +461,27 @@ impl Job<'_> {
         self.post(client, home, confirmation, door, pulse).await
     }
 
-    /// Says what waits for the dates of the batch or for its service to open, and what will not leave in time.
+    /// Returns by what times the run is shown.
+    async fn times(&self) -> Result<Times, Error> {
+        let zone = self.settings.profile.time_zone.clone();
+        let zone = zone.unwrap_or_else(WireZone::utc);
+        let standing = self.journal.standing(self.batch.clone()).await?;
+        let unposted = Unposted::of(&standing, &self.calendar, &zone, Timestamp::now());
+        let closes = unposted.closes();
+        Ok(Times { zone, closes })
+    }
+
+    /// Says what will not leave before its service closes: what is asked first takes its time, too.
+    fn tell_short(&self, shown: &Shown) {
+        let zone = self.session.zone(self.options.sandbox);
+        let unposted = Unposted::of(&shown.standing, &self.calendar, &zone, Timestamp::now());
+        let first = confirm::first_asked(self.settings, shown);
+        for text in unposted.short_of_time(self.settings, first) {
+            self.session.note(&format!("note: {text}"));
+        }
+    }
+
+    /// Says what waits for the dates of the batch or for its service to open.
     fn tell_hours(&self, standing: &Standing) {
         let zone = self.session.zone(self.options.sandbox);
         let waiting = Unposted::of(standing, &self.calendar, &zone, Timestamp::now());
@@ -456,8 +489,7 @@ impl Job<'_> {
             batch: self.batch,
             purpose: standing.purpose,
         };
-        let texts = waiting.texts(commands).into_iter();
-        for text in texts.chain(waiting.short_of_time(self.settings)) {
+        for text in waiting.texts(commands) {
             self.session.note(&format!("note: {text}"));
         }
     }
@@ -528,12 +560,9 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
-        let zone = self.settings.profile.time_zone.clone();
-        let screen = tokio::spawn(progress::show(
-            watcher,
-            zone.unwrap_or_else(WireZone::utc),
-            self.session.common.quiet,
-        ));
+        let times = self.times().await?;
+        let quiet = self.session.common.quiet;
+        let screen = tokio::spawn(progress::show(watcher, times, quiet));
         let plan = Plan {
             calendar: Arc::clone(&self.calendar),
             journal: self.journal.clone(),

@@ -9,6 +9,7 @@ use super::super::gateway;
 use super::job::Job;
 use crate::cli::commands::bills;
 use crate::cli::terminal::output;
+use crate::cli::words::{approvals, next};
 use crate::domain::{Currency, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};
@@ -37,7 +38,11 @@ impl Job<'_> {
         };
         if !self.options.pay_due {
             let standing = self.journal.standing(self.batch.clone()).await?;
-            bills::refuse_unpriced(self.batch, standing.unpriced)?;
+            let found = self.approvals(home).await?;
+            let asked = approvals::next(self.commands(), &found, standing.unpriced);
+            let next =
+                asked.map_or_else(|| next::run(self.commands(), &standing), |(_, next)| next);
+            bills::refuse_unpriced(self.batch, standing.unpriced, &next)?;
         }
         if inquiry.is_needed().await? {
             // What one gateway says is due must not be paid through another.

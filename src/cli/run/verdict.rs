@@ -541,8 +541,8 @@ fn exposed(run: &str, examples: &Examples) -> Open {
         ExitStatus::Unfinished,
         examples.exposed.clone().unwrap_or_default(),
         format!(
-            "once some of it has ended (`disburse status` shows where each batch stands; what is in doubt or in conflict for good is decided \
-             with disburse resolve): {run}"
+            "once some of it has ended ({}): {run}",
+            limits::EXPOSED_HINT
         ),
     )
 }

@@ -15,24 +15,32 @@ use crate::lifecycle::State;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// What times are told by.
+pub(in crate::cli) struct Times {
+    /// The zone of whoever reads them.
+    pub(in crate::cli) zone: WireZone,
+    /// When the first of the services closes that were open at the beginning: a speed says nothing of what is posted behind that.
+    pub(in crate::cli) closes: Option<Timestamp>,
+}
+
 /// Shows a run until its sender is gone.
 pub(in crate::cli) async fn show(
     mut progress: watch::Receiver<Progress>,
-    zone: WireZone,
+    times: Times,
     quiet: bool,
 ) {
     if quiet {
         return;
     }
     if std::io::stderr().is_terminal() {
-        show_bar(&mut progress, &zone).await;
+        show_bar(&mut progress, &times).await;
     } else {
-        show_lines(&mut progress, &zone).await;
+        show_lines(&mut progress, &times).await;
     }
 }
 
 // Two lines, each cut to the width of the terminal: a line that wraps would be left behind at every redraw.
-async fn show_bar(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
+async fn show_bar(progress: &mut watch::Receiver<Progress>, times: &Times) {
     let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
     let line = |template| {
         let style =
@@ -52,8 +60,8 @@ async fn show_bar(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
         let (finished, total) = now.finished_of();
         head.set_length(total);
         head.set_position(finished);
-        head.set_message(describe(&now, &mut pace));
-        detail.set_message(states(&now, zone));
+        head.set_message(describe(&now, &mut pace, times));
+        detail.set_message(states(&now, &times.zone));
     }
     if let Ok(mut shown) = SCREEN.lock() {
         shown.take();
@@ -62,7 +70,7 @@ async fn show_bar(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
     detail.finish_and_clear();
 }
 
-async fn show_lines(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
+async fn show_lines(progress: &mut watch::Receiver<Progress>, times: &Times) {
     let mut pace = Pace::default();
     let mut ticks = tokio::time::interval(LINE_EVERY);
     ticks.tick().await;
@@ -79,7 +87,7 @@ async fn show_lines(progress: &mut watch::Receiver<Progress>, zone: &WireZone) {
             }
             _ = ticks.tick() => {
                 let now = progress.borrow_and_update().clone();
-                let text = format!("{}  {}", describe(&now, &mut pace), states(&now, zone));
+                let text = format!("{}  {}", describe(&now, &mut pace, times), states(&now, &times.zone));
                 output::note(text.trim_end());
             }
         }
@@ -125,7 +133,7 @@ fn still_to_send(progress: &Progress) -> bool {
 }
 
 /// How far the run is, what has moved, how fast, and how long it will take.
-fn describe(progress: &Progress, pace: &mut Pace) -> String {
+fn describe(progress: &Progress, pace: &mut Pace, times: &Times) -> String {
     let (finished, total) = progress.finished_of();
     let (posting, ending) = pace.at(progress.posted, finished);
     let grouped = |count: u64| output::grouped(&count.to_string());
@@ -142,9 +150,26 @@ fn describe(progress: &Progress, pace: &mut Pace) -> String {
         reason = "a guess"
     )]
     if left > 0 && ending > 0.5 && still_to_send(progress) {
-        parts.push(format!("ETA {}", clock((left as f64 / ending) as u64)));
+        parts.extend(eta(progress, (left as f64 / ending) as u64, times));
     }
     parts.join("  ")
+}
+
+/// Says how long what is left takes at this speed; where a service closes before that, that it does. `None` where something waits for its
+/// time already.
+fn eta(progress: &Progress, seconds: u64, times: &Times) -> Option<String> {
+    if progress.awaited.window.is_some() {
+        return None;
+    }
+    let ends = progress.at.after(Duration::from_secs(seconds));
+    match times.closes {
+        Some(closes) if closes <= progress.at => None,
+        Some(closes) if closes < ends => Some(format!(
+            "not all before a service closes at {}",
+            times.zone.clock(closes)
+        )),
+        _ => Some(format!("ETA {}", clock(seconds))),
+    }
 }
 
 /// What holds the run up, then where the payments stand that are not paid.
@@ -337,6 +362,32 @@ mod tests {
             (112, "112th"),
         ] {
             assert_eq!(ordinal(number), told);
+        }
+    }
+
+    #[test]
+    fn no_end_is_foretold_that_lies_behind_the_closing_of_a_service() {
+        let now = Timestamp::parse("2026-11-25T16:29:00+03:00").unwrap();
+        let closes = Timestamp::parse("2026-11-25T16:30:00+03:00");
+        let told = |seconds, closes, window| {
+            let mut progress = Progress {
+                at: now,
+                ..Progress::default()
+            };
+            progress.awaited.window = window;
+            let zone = WireZone::from_name("Africa/Nairobi").unwrap();
+            eta(&progress, seconds, &Times { zone, closes })
+        };
+        let late = "not all before a service closes at 16:30:00 EAT";
+        for (seconds, closes, window, expected) in [
+            (90, None, None, Some("ETA 1:30")),
+            (60, closes, None, Some("ETA 1:00")),
+            (61, closes, None, Some(late)),
+            (90, None, closes, None),
+            (30, Some(now), None, None),
+        ] {
+            let found = told(seconds, closes, window);
+            assert_eq!(found.as_deref(), expected, "{seconds} {closes:?}");
         }
     }
 

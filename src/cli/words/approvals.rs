@@ -1,14 +1,19 @@
 //! Signatures, in words: who has signed, what is missing, and what to type.
 
 use crate::cli::session::{Commands, sandbox_flag};
-use crate::domain::WireZone;
+use crate::cli::terminal::output;
+use crate::domain::{BatchName, Money, WireZone};
 use crate::journal::{Approvals, NotSigned, OrderWaiting};
 use crate::ledger::Purpose;
+use crate::ledger::approval::rule::{InForce, Rule};
 
 /// Says what a batch waits for that needs signatures, and what to do.
 pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
     let Commands { batch, purpose } = commands;
     let sandbox = sandbox_flag(purpose);
+    if approvals.unsigned && !approvals.unfit_loaders.is_empty() {
+        return loader_unfit(commands, approvals);
+    }
     if approvals.unsigned {
         return (
             format!(
@@ -63,6 +68,32 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     )
 }
 
+/// Says that whoever signed to have loaded a batch did so in vain: the key is no longer theirs, say. Another signer can take its place.
+fn loader_unfit(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
+    let Commands { batch, purpose } = commands;
+    let sandbox = sandbox_flag(purpose);
+    let then = match approvals.approved_by.len() >= usize::from(approvals.required) {
+        true => format!("then: {}", commands.run()),
+        false => format!(
+            "then {} approve{} it: disburse approve {batch}{sandbox} --sign-key KEY",
+            others(approvals.required),
+            if approvals.required == 1 { "s" } else { "" }
+        ),
+    };
+    (
+        format!(
+            "batch {batch} waits for signatures: that of {}, who signed to have loaded rows of it, does not count{}",
+            approvals.unfit_loaders.join(", "),
+            so_far(approvals)
+        ),
+        format!(
+            "somebody else who may sign now, and could when it was loaded, looks at it and signs in the place of the loader (and can then no longer \
+             approve it): disburse approve {batch} --as-loader{sandbox} --sign-key KEY; {then}. Where nobody is left for that: disburse cancel {batch}, \
+             then load the file under another batch name"
+        ),
+    )
+}
+
 /// Says what a batch waits for, and why the first signature does not count that does not.
 pub(in crate::cli) fn missing_and_why(
     commands: Commands<'_>,
@@ -75,10 +106,62 @@ pub(in crate::cli) fn missing_and_why(
     }
 }
 
-/// Says that a batch like this one would need signatures.
-pub(in crate::cli) fn needed(required: u8) -> String {
+/// Says what a batch waits for that needs signatures, and the one step that is next: nobody signs for rows without an amount. `None`
+/// where it waits for nobody.
+pub(in crate::cli) fn next(
+    commands: Commands<'_>,
+    approvals: &Approvals,
+    unpriced: u64,
+) -> Option<(String, String)> {
+    if !approvals.waits() {
+        return None;
+    }
+    let Commands { batch, purpose } = commands;
+    Some(match unpriced {
+        0 => missing_and_why(commands, approvals),
+        rows => (
+            format!(
+                "batch {batch} waits for approval{}, and {} no amount yet: nobody can say what would be paid",
+                so_far(approvals),
+                match rows {
+                    1 => "1 row has".to_owned(),
+                    rows => format!("{rows} rows have"),
+                }
+            ),
+            bills_first(batch, purpose),
+        ),
+    })
+}
+
+/// What to do before anybody signs for rows without an amount.
+fn bills_first(batch: &BatchName, purpose: Purpose) -> String {
+    let sandbox = sandbox_flag(purpose);
     format!(
-        "a batch of this total waits for approval once it is loaded: {} sign{} for it (disburse approve)",
+        "ask for the bills first, with the file that it was loaded from: disburse load FILE --batch {batch} --bills{sandbox}"
+    )
+}
+
+/// Names the threshold: ` (approval.above KES 1,000.00)`; nothing where there is none.
+fn above_text(above: &[Money]) -> String {
+    let amounts = above
+        .iter()
+        .map(|money| format!("{} {}", money.currency, output::grouped(&money.to_string())));
+    match above {
+        [] => String::new(),
+        _ => format!(
+            " (approval.above {})",
+            amounts.collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+/// Says that a batch like this one would need signatures.
+pub(in crate::cli) fn needed(rule: &Rule) -> String {
+    let required = rule.required;
+    let above = InForce::of(Vec::new(), Some(rule.clone())).above();
+    format!(
+        "a batch of this total{} waits for approval once it is loaded: {} sign{} for it (disburse approve)",
+        above_text(&above),
         others(required),
         if required == 1 { "s" } else { "" }
     )
@@ -123,21 +206,27 @@ pub(in crate::cli) fn to_json(approvals: &Approvals) -> serde_json::Value {
 pub(in crate::cli) fn lines(
     commands: Commands<'_>,
     approvals: &Approvals,
-    is_over: bool,
+    (unpriced, is_over): (u64, bool),
 ) -> Vec<String> {
     if !approvals.in_force {
         return Vec::new();
     }
     if !approvals.needed {
-        return vec!["it comes to no more than may be paid without approval".to_owned()];
+        return vec![format!(
+            "it comes to no more than may be paid without approval{}",
+            above_text(&approvals.above)
+        )];
     }
     let mut lines = match approvals.whole {
         true => vec![format!("signed{}", so_far(approvals))],
         // What is over waits for nobody, whoever signs no longer.
         false if is_over => Vec::new(),
         false => {
-            let (why, next) = missing(commands, approvals);
-            vec![why, next]
+            let (why, next) = match unpriced {
+                0 => missing(commands, approvals),
+                _ => next(commands, approvals, unpriced).unwrap_or_default(),
+            };
+            vec![why, format!("next: {next}")]
         }
     };
     lines.extend(approvals.unfit.iter().cloned());
@@ -177,11 +266,14 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
         ),
         NotSigned::AmountsPending(rows) => (
             format!("{rows} rows of batch {batch} have no amount yet: nobody can say what would be paid"),
-            format!("ask for the bills first, with the file that it was loaded from: disburse load FILE --batch {batch} --bills{sandbox}"),
+            bills_first(batch, purpose),
         ),
         NotSigned::Unloaded => (
             format!("nobody has signed to have loaded all of batch {batch}"),
-            format!("whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY"),
+            format!(
+                "whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY. \
+                 Where that signature does not count any more, `disburse status {batch}` says who can sign instead"
+            ),
         ),
         NotSigned::Time(at) => (
             format!("the text says that it was signed at {at}, which is still to come"),

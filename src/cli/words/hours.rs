@@ -1,5 +1,7 @@
 //! What waits for the dates of its batch, or for its service to open, in words.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::cli::config::Settings;
@@ -131,23 +133,36 @@ impl<'a> Unposted<'a> {
         )
     }
 
-    /// Says what will not leave before its service closes, or before the batch is over, at the rate that is configured.
-    pub(in crate::cli) fn short_of_time(&self, settings: &Settings) -> Vec<String> {
+    /// Returns when the first of the services closes that are open now.
+    pub(in crate::cli) fn closes(&self) -> Option<Timestamp> {
+        let closes = |(service, _): &(&ServiceCode, u64)| match self.gate(service) {
+            Gate::Open(until) => until,
+            Gate::Shut(_) | Gate::Over => None,
+        };
+        self.ready.iter().filter_map(closes).min()
+    }
+
+    /// Says what will not leave before its service closes, or before the batch is over, at the rate that is configured. Posting begins after
+    /// `first`, and of a service that is closed when it opens.
+    pub(in crate::cli) fn short_of_time(
+        &self,
+        settings: &Settings,
+        first: Duration,
+    ) -> Vec<String> {
         let rate = settings.profile.limits.rate;
         let per_second = u64::from(rate.per_second().get());
-        let open = self
+        let begins = self.now.after(first);
+        let open: Vec<_> = self
             .ready
             .iter()
-            .filter_map(|(service, count)| match self.gate(service) {
-                Gate::Open(until) => Some((service, *count, until)),
-                Gate::Shut(_) | Gate::Over => None,
-            });
-        let open: Vec<_> = open.collect();
-        let lanes = open.len() as u64;
-        let late = open.into_iter().filter_map(|(service, count, until)| {
-            let until = until?;
-            // Services take turns.
-            let leaving = until.since(self.now).as_secs().saturating_mul(per_second) / lanes;
+            .filter_map(|(service, count)| Some((service, *count, self.window(service)?)))
+            .collect();
+        let late = open.iter().filter_map(|(service, count, window)| {
+            let (count, until) = (*count, window.1?);
+            // Services that are open at the same time take turns.
+            let lanes = open.iter().filter(|other| overlap(*window, other.2));
+            let lanes = lanes.count() as u64;
+            let leaving = in_time(window.0.max(begins), until, per_second, lanes);
             let then = match self.dates.not_after == Some(until) {
                 true => "the last date of the batch comes, and the others do not leave",
                 false => "it closes, and the others wait until it opens again",
@@ -162,6 +177,19 @@ impl<'a> Unposted<'a> {
             })
         });
         late.collect()
+    }
+
+    /// Returns when a service is open next, and until when; `None` where that never comes.
+    fn window(&self, service: &ServiceCode) -> Option<Window> {
+        let opens = match self.gate(service) {
+            Gate::Open(until) => return Some((self.now, until)),
+            Gate::Shut(at) => at,
+            Gate::Over => return None,
+        };
+        match self.calendar.gate(self.dates, service, opens) {
+            Gate::Open(until) => Some((opens, until)),
+            Gate::Shut(_) | Gate::Over => None,
+        }
     }
 
     /// Says how many rows wait for the time that they name, where the dates of the batch do not say it already.
@@ -207,6 +235,23 @@ pub(in crate::cli) fn scheduled_text(scheduled: Scheduled, zone: &WireZone) -> O
         "{} for the time in not_before: until {until}",
         wait(scheduled.count)
     ))
+}
+
+/// When a service opens, and when it closes.
+type Window = (Timestamp, Option<Timestamp>);
+
+fn overlap(one: Window, other: Window) -> bool {
+    let before = |opens: Timestamp, until: Option<Timestamp>| until.is_none_or(|at| opens < at);
+    before(one.0, other.1) && before(other.0, one.1)
+}
+
+/// Returns how many payments of a service leave in a window, where so many services take turns.
+fn in_time(opens: Timestamp, until: Timestamp, per_second: u64, lanes: u64) -> u64 {
+    let seconds = match until > opens {
+        true => until.since(opens).as_secs(),
+        false => 0,
+    };
+    seconds.saturating_mul(per_second) / lanes.max(1)
 }
 
 /// What a person can do about payments whose time does not come.
@@ -256,4 +301,43 @@ pub(in crate::cli) fn dates_text(dates: BatchDates, zone: &WireZone) -> Option<S
 fn wait(count: u64) -> String {
     let verb = if count == 1 { "waits" } else { "wait" };
     format!("{} {verb}", output::counted(count, "payment"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_in_time_is_the_rate_of_the_window() {
+        let at = Timestamp::from_millis;
+        for (opens, until, per_second, lanes, expected) in [
+            (0, 60_000, 10, 1, 600),
+            (0, 60_000, 10, 3, 200),
+            (59_500, 60_000, 10, 1, 0),
+            // What is asked first takes longer than the service is open.
+            (60_000, 60_000, 10, 1, 0),
+            (61_000, 60_000, 10, 1, 0),
+            (0, i64::MAX, u64::MAX, 1, u64::MAX),
+        ] {
+            let found = in_time(at(opens), at(until), per_second, lanes);
+            assert_eq!(found, expected, "{opens} {until} {per_second} {lanes}");
+        }
+    }
+
+    #[test]
+    fn services_take_turns_where_both_are_open() {
+        let window = |opens, until: Option<i64>| {
+            let until = until.map(Timestamp::from_millis);
+            (Timestamp::from_millis(opens), until)
+        };
+        for (one, other, expected) in [
+            (window(0, None), window(5, None), true),
+            (window(0, Some(5)), window(5, None), false),
+            (window(0, Some(6)), window(5, Some(9)), true),
+            (window(0, Some(3)), window(4, Some(9)), false),
+        ] {
+            assert_eq!(overlap(one, other), expected, "{one:?} {other:?}");
+            assert_eq!(overlap(other, one), expected, "{other:?} {one:?}");
+        }
+    }
 }

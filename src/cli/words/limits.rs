@@ -1,17 +1,22 @@
 //! What limits keep from leaving, in words.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::cli::Error;
 use crate::cli::config::Settings;
-use crate::cli::session::Session;
+use crate::cli::gateway;
+use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, Money, Timestamp, Totals, WireZone};
-use crate::journal::{LimitedRows, Reader};
-use crate::ledger::limits::Reason;
+use crate::domain::{
+    BatchName, Money, PayerTransactionId, ServiceCode, Timestamp, Totals, WireZone,
+};
+use crate::journal::{LimitedRows, Reader, Snapshot, Standing};
 use crate::ledger::limits::ahead::Ahead;
+use crate::ledger::limits::{Ceiling, Entries, Reason};
+use crate::lifecycle::State;
 
 /// Says which payments wait for a limit, and until when; `None` where none does.
 pub(in crate::cli) fn limited_text(rows: &[LimitedRows], zone: &WireZone) -> Option<String> {
@@ -31,14 +36,14 @@ fn part(rows: &LimitedRows, zone: &WireZone) -> String {
         output::amounts(&rows.tally.amounts)
     );
     let until = zone.format_named(rows.until);
-    let key = format!("limits.{}", rows.reason.name());
+    let key = keys(rows.reason, &rows.ceilings);
     match rows.reason {
         Reason::Denied => format!("{what} {are} not sent: the list {key} names the recipient"),
         Reason::NotAllowed => {
             format!("{what} {are} not sent: the list {key} does not name the recipient")
         }
         Reason::Batch => format!("{what} {are} not sent: the batch has been paid up to {key}"),
-        Reason::Payment => format!("{what} {are} not sent: above a ceiling for a single payment"),
+        Reason::Payment => format!("{what} {are} not sent: more for a single payment than {key}"),
         Reason::NewRecipient => {
             format!("{what} {wait} until {until}: the recipient was never paid before ({key})")
         }
@@ -51,15 +56,75 @@ fn part(rows: &LimitedRows, zone: &WireZone) -> String {
     }
 }
 
-/// Says why one payment waits.
-pub(in crate::cli) fn waits_text(reason: Reason, until: Timestamp, zone: &WireZone) -> String {
-    let until = match reason.passes() {
-        true => format!(" until {}", zone.format_named(until)),
-        false => String::new(),
+/// Names a limit as the configuration does, and how much it is: `limits.payment (KES 1,000.00)`.
+fn keys(reason: Reason, ceilings: &[Ceiling]) -> String {
+    let mut keys: Vec<(&str, Vec<String>)> = Vec::new();
+    for Ceiling { key, money } in ceilings {
+        let amount = amount(*money);
+        match keys.iter_mut().find(|(known, _)| known == key) {
+            Some((_, amounts)) => amounts.push(amount),
+            None => keys.push((key, vec![amount])),
+        }
+    }
+    let told = keys
+        .iter()
+        .map(|(key, amounts)| format!("{key} ({})", amounts.join(", ")));
+    match (keys.is_empty(), reason) {
+        (false, _) => told.collect::<Vec<_>>().join(" or "),
+        // The run that found it came with ceilings that cannot be read any more.
+        (true, Reason::Payment) => "the least ceiling of [limits]".to_owned(),
+        (true, _) => format!("limits.{}", reason.name()),
+    }
+}
+
+fn amount(money: Money) -> String {
+    format!("{} {}", money.currency, output::grouped(&money.to_string()))
+}
+
+/// Says until when one payment waits.
+pub(in crate::cli) fn waits_text(
+    (reason, until): (Reason, Timestamp),
+    ceiling: Option<Ceiling>,
+    zone: &WireZone,
+) -> String {
+    let ceilings: Vec<Ceiling> = ceiling.into_iter().collect();
+    format!(
+        "a limit kept it from leaving, as the last run found: {} until {}",
+        keys(reason, &ceilings),
+        zone.format_named(until)
+    )
+}
+
+/// Says why one payment waits that no time lets leave, and what does.
+pub(in crate::cli) fn kept_text(
+    reason: Reason,
+    ceiling: Option<Ceiling>,
+    commands: Commands<'_>,
+    id: PayerTransactionId,
+) -> String {
+    let ceilings: Vec<Ceiling> = ceiling.into_iter().collect();
+    let key = keys(reason, &ceilings);
+    let raise = match ceilings.first() {
+        Some(ceiling) => format!("raise {}", ceiling.key),
+        None => format!("raise {key}"),
+    };
+    let (why, change) = match reason {
+        Reason::Denied => (
+            format!("the list {key} names its recipient"),
+            format!("take the recipient off the file of {key}"),
+        ),
+        Reason::NotAllowed => (
+            format!("the list {key} does not name its recipient"),
+            format!("add the recipient to the file of {key}"),
+        ),
+        Reason::Batch => (format!("its batch has been paid up to {key}"), raise),
+        _ => (format!("it is more for a single payment than {key}"), raise),
     };
     format!(
-        "a limit kept it from leaving, as the last run found: limits.{}{until}",
-        reason.name()
+        "as the last run found, {why}, and no time changes that. If it is to be paid after all: {change}, then {}, which \
+         judges it anew. If not: disburse cancel {} --id {id}",
+        commands.run(),
+        commands.batch
     )
 }
 
@@ -71,9 +136,18 @@ pub(in crate::cli) fn limited_json(rows: &[LimitedRows]) -> Value {
             "count": rows.tally.count,
             "amounts": rows.tally.amounts.decimals(),
             "until": rows.reason.passes().then(|| rows.until.to_string()),
+            "ceilings": rows.ceilings.iter().map(ceiling_json).collect::<Vec<_>>(),
         })
     });
     rows.collect()
+}
+
+fn ceiling_json(ceiling: &Ceiling) -> Value {
+    json!({
+        "key": ceiling.key,
+        "amount": ceiling.money.to_string(),
+        "currency_code": ceiling.money.currency.code(),
+    })
 }
 
 /// Says what to do about them.
@@ -94,11 +168,10 @@ pub(in crate::cli) fn exposed_text(exposure: &Totals, settings: Option<&Settings
         .into_iter()
         .flatten()
         .map(|(currency, amount)| {
-            let money = Money {
+            self::amount(Money {
                 amount: *amount,
                 currency: *currency,
-            };
-            format!("{currency} {}", output::grouped(&money.to_string()))
+            })
         })
         .collect();
     format!(
@@ -106,6 +179,89 @@ pub(in crate::cli) fn exposed_text(exposure: &Totals, settings: Option<&Settings
         output::amounts(exposure),
         most.join(", ")
     )
+}
+
+/// Returns the services whose next payment would take what is under way over `limits.exposure`, and says so; `None` where a run posts, or
+/// where no configuration says what the most is.
+pub(in crate::cli) fn exposed(
+    (snapshot, commands): (&Snapshot<'_>, Commands<'_>),
+    standing: &Standing,
+    settings: Option<&Settings>,
+) -> Result<Option<(Vec<ServiceCode>, String)>, Error> {
+    let Some(settings) = settings.filter(|of| !of.limits.limits.exposure.is_empty()) else {
+        return Ok(None);
+    };
+    let is_held = |service: &ServiceCode| standing.held.iter().any(|lane| lane.service == *service);
+    let ready: BTreeSet<&ServiceCode> = standing
+        .rows
+        .iter()
+        .filter(|row| row.state == State::Ready && row.tally.count > 0 && !is_held(&row.service))
+        .map(|row| &row.service)
+        .collect();
+    if ready.is_empty() {
+        return Ok(None);
+    }
+    // Where the batch has not run yet, it would go where the configuration says.
+    let home = match settings.is_rehearsal {
+        true => None,
+        false => gateway::home(settings, None).ok(),
+    };
+    let used = snapshot.exposure(home.as_ref())?;
+    let found = snapshot.exposed(&settings.limits.limits.exposure, &used, ready.len())?;
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let next = found
+        .iter()
+        .map(|(service, money)| format!("{} by {service}", amount(*money)));
+    let text = format!(
+        "{}; what comes next is {}. Once some of it has ended ({EXPOSED_HINT}): {}",
+        exposed_text(&used, Some(settings)),
+        next.collect::<Vec<_>>().join(", "),
+        commands.run()
+    );
+    let services = found.into_iter().map(|(service, _)| service);
+    Ok(Some((services.collect(), text)))
+}
+
+/// What ends a wait for what is under way.
+pub(in crate::cli) const EXPOSED_HINT: &str = "`disburse status` shows where each batch stands; what is in doubt or in conflict for good is decided with disburse resolve";
+
+/// Says how many recipients each list names that is in force.
+pub(in crate::cli) fn lists_texts(settings: &Settings) -> Result<Vec<String>, Error> {
+    let Some(limits) = settings.payment_limits()? else {
+        return Ok(Vec::new());
+    };
+    let lists = [
+        ("limits.allow", &limits.allow),
+        ("limits.deny", &limits.deny),
+    ];
+    let texts = lists.into_iter().filter_map(|(key, list)| {
+        let entries = list.as_ref()?.entries();
+        Some(format!("{key} {}", entries_text(entries)))
+    });
+    Ok(texts.collect())
+}
+
+fn entries_text(entries: Entries) -> String {
+    let parts = [
+        (entries.phones, "phone number"),
+        (entries.accounts, "account"),
+        (entries.digests, "digest"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| output::counted(count, what))
+        .collect();
+    match entries.all() {
+        0 => "names nobody".to_owned(),
+        1 => format!("has 1 entry: {}", parts.join(", ")),
+        all => format!(
+            "has {} entries: {}",
+            output::grouped(&all.to_string()),
+            parts.join(", ")
+        ),
+    }
 }
 
 /// Says what a run that began now would let wait for a limit, and how far ceilings are used; nothing where nothing is limited.
@@ -140,6 +296,7 @@ fn ahead_texts(ahead: &Ahead, zone: &WireZone) -> Vec<String> {
             reason: *reason,
             tally: waits.tally.clone(),
             until: waits.until.unwrap_or_default(),
+            ceilings: waits.ceilings.clone(),
         };
         let lines: Vec<String> = waits.lines.iter().map(u64::to_string).collect();
         let line = if lines.len() == 1 { "line" } else { "lines" };
@@ -170,17 +327,13 @@ fn ahead_texts(ahead: &Ahead, zone: &WireZone) -> Vec<String> {
     }
     for used in ahead.used() {
         let mut before = Totals::default();
-        before.add_minor(used.currency, used.before);
-        let ceiling = Money {
-            amount: used.ceiling,
-            currency: used.currency,
-        };
+        before.add_minor(used.ceiling.money.currency, used.before);
         texts.push(format!(
             "{} of {}: {} of {} are used",
-            used.key,
+            used.ceiling.key,
             used.service,
             output::amounts(&before),
-            output::grouped(&ceiling.to_string())
+            output::grouped(&used.ceiling.money.to_string())
         ));
     }
     texts

@@ -2,10 +2,12 @@
 
 use serde_json::json;
 
+use super::approvals;
+use super::next::{self, rule_of_now};
 use super::people;
 use crate::cli::Error;
 use crate::cli::named;
-use crate::cli::session::{Session, run_command};
+use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, WireZone};
 use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
@@ -70,10 +72,7 @@ pub(in crate::cli) fn explain(
     ));
     let next = match record.withdrawn_at {
         Some(_) => "nothing is left to do".to_owned(),
-        None => format!(
-            "next: {} --pay-due, which asks what is due and pays it",
-            run_command(batch, snapshot.standing()?.purpose)
-        ),
+        None => next_unpriced(session, snapshot, batch)?,
     };
     let words = StateName::words_of(state);
     output::line(&format!("  {words}; {next}"));
@@ -82,6 +81,23 @@ pub(in crate::cli) fn explain(
     }
     people::print(&acts, &trail, false, zone);
     Ok(())
+}
+
+/// Says what is next with a row that has no amount: where signatures are asked for, nobody signs before it has one.
+fn next_unpriced(
+    session: &Session,
+    snapshot: &Snapshot<'_>,
+    batch: &BatchName,
+) -> Result<String, Error> {
+    let standing = snapshot.standing()?;
+    let purpose = standing.purpose;
+    let rule = rule_of_now(session, purpose);
+    let commands = Commands { batch, purpose };
+    let found = approvals::next(commands, &snapshot.approvals(rule)?, standing.unpriced);
+    Ok(match found {
+        Some((why, next)) => format!("{why}; {next}"),
+        None => format!("next: {}", next::run(commands, &standing)),
+    })
 }
 
 /// Returns what a bill said, as a line of the trail.

@@ -27,17 +27,15 @@ pub(super) fn check(
         return;
     }
     if let Some(Money { amount, currency }) = money
-        && let Some((most, name)) = limits.of_payment(&service.code, currency)
-        && amount > most
+        && let Some(most) = limits.ceiling(Reason::Payment, &service.code, currency)
+        && amount > most.money.amount
     {
-        let most = Money {
-            amount: most,
-            currency,
-        };
+        let key = most.key;
+        let most = most.money;
         let money = Money { amount, currency };
         found.add(
             Field::Amount,
-            format!("expected at most {most} {currency} ({name}), found {money}"),
+            format!("expected at most {most} {currency} ({key}), found {money}"),
         );
     }
     let Some(msisdn) = recipient.msisdn else {

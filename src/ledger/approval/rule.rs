@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::orders::OrderKind;
 use super::signers::{Signers, Unfit};
 use super::ssh::PublicKey;
-use crate::domain::{Currency, Timestamp, Totals};
+use crate::domain::{Amount, Currency, Money, Timestamp, Totals};
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +69,25 @@ impl InForce {
     #[must_use]
     pub fn is_about(&self, kind: OrderKind) -> bool {
         self.rules.iter().any(|rule| rule.orders.contains(&kind))
+    }
+
+    /// Returns up to which total a batch needs no approval by any of them, of each currency.
+    #[must_use]
+    pub fn above(&self) -> Vec<Money> {
+        let Some((first, others)) = self.rules.split_first() else {
+            return Vec::new();
+        };
+        let least = |(currency, minor): (&Currency, &i64)| {
+            let of = |rule: &Rule| rule.above.get(currency).copied();
+            let others = others.iter().map(of).collect::<Option<Vec<_>>>()?;
+            let least = others.into_iter().fold(*minor, i64::min);
+            let amount = Amount::from_minor(least)?;
+            Some(Money {
+                amount,
+                currency: *currency,
+            })
+        };
+        first.above.iter().filter_map(least).collect()
     }
 
     /// Returns how many people approve.
@@ -157,6 +176,27 @@ mod tests {
             total.add_minor(Currency::from_code(code).unwrap(), *minor);
         }
         total
+    }
+
+    #[test]
+    fn the_threshold_of_several_rules_is_the_least_of_them() {
+        let told = |rules: &[&[(&str, i64)]]| {
+            let rules = rules.iter().map(|above| rule(1, above, &[("a", 1)]));
+            let above = InForce::of(rules.collect(), None).above();
+            let told = above.iter().map(|of| format!("{} {of}", of.currency));
+            told.collect::<Vec<_>>().join(", ")
+        };
+        for (rules, expected) in [
+            (&[][..], ""),
+            (&[&[][..]], ""),
+            (&[&[("KES", 200), ("UGX", 5)]], "KES 2.00, UGX 5"),
+            (&[&[("KES", 200)], &[("KES", 150)]], "KES 1.50"),
+            // One of them has none of this currency: it always needs approval.
+            (&[&[("KES", 200), ("UGX", 5)], &[("KES", 300)]], "KES 2.00"),
+            (&[&[("KES", 200)], &[]], ""),
+        ] {
+            assert_eq!(told(rules), expected, "{rules:?}");
+        }
     }
 
     #[test]

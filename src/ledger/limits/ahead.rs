@@ -8,7 +8,8 @@ use super::judge::{Row, Seen, Verdict, judge};
 use super::names::recipient_of;
 use super::period::Period;
 use super::reason::Reason;
-use crate::domain::{Amount, Currency, Day, Instruction, ServiceCode, Tally, Timestamp, Totals};
+use super::told::Ceiling;
+use crate::domain::{Currency, Day, Instruction, ServiceCode, Tally, Timestamp, Totals};
 
 /// So many rows of each limit are named.
 pub const LINES_SHOWN: usize = 5;
@@ -22,21 +23,19 @@ pub struct Waits {
     pub until: Option<Timestamp>,
     /// The lines of the first.
     pub lines: Vec<u64>,
+    /// The ceilings that they are above, each once.
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// How far a service's ceiling is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// The key of the ceiling.
-    pub key: &'static str,
     /// The service.
     pub service: ServiceCode,
-    /// The currency.
-    pub currency: Currency,
     /// What was paid before, in minor units.
     pub before: i128,
     /// The ceiling.
-    pub ceiling: Amount,
+    pub ceiling: Ceiling,
 }
 
 /// Judges the rows of a batch one after the other, as a run would that lets nothing wait for what is under way.
@@ -178,6 +177,9 @@ impl Ahead {
                 if waits.lines.len() < LINES_SHOWN {
                     waits.lines.push(row.line);
                 }
+                let ceiling = self.limits.ceiling(reason, &row.service, currency);
+                let is_new = |of: &Ceiling| !waits.ceilings.contains(of);
+                waits.ceilings.extend(ceiling.filter(is_new));
             }
         }
     }
@@ -185,21 +187,20 @@ impl Ahead {
     /// Notes how far the ceilings of a service are used before its first row.
     fn note_use(&mut self, of: &(ServiceCode, Currency)) {
         let (service, currency) = of;
-        let is_noted = |used: &Used| used.service == *service && used.currency == *currency;
+        let is_noted =
+            |used: &Used| used.service == *service && used.ceiling.money.currency == *currency;
         if self.used.iter().any(is_noted) {
             return;
         }
-        let (day, month) = self.limits.of_service(service, *currency);
         let (on_day, in_month) = self.by_service.get(of).copied().unwrap_or_default();
         let told = [
-            ("limits.service_day", on_day, day),
-            ("limits.service_month", in_month, month),
+            (Reason::ServiceDay, on_day),
+            (Reason::ServiceMonth, in_month),
         ];
-        for (key, before, ceiling) in told {
+        for (reason, before) in told {
+            let ceiling = self.limits.ceiling(reason, service, *currency);
             self.used.extend(ceiling.map(|ceiling| Used {
-                key,
                 service: service.clone(),
-                currency: *currency,
                 before,
                 ceiling,
             }));

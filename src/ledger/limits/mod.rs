@@ -12,10 +12,12 @@ pub mod period;
 pub mod reason;
 #[cfg(test)]
 mod tests;
+pub mod told;
 
 pub use ceilings::{Ceilings, Limits, OfService};
 pub use failures::{Outcomes, StopRule};
 pub use judge::{Row, Seen, Verdict, judge};
-pub use names::{NameList, recipient_of};
+pub use names::{Entries, NameList, recipient_of};
 pub use period::Period;
 pub use reason::Reason;
+pub use told::Ceiling;

@@ -62,6 +62,38 @@ pub struct NameList {
     sorted: Vec<[u8; 32]>,
     /// What tells the list from another one.
     digest: [u8; 32],
+    entries: Entries,
+}
+
+/// How many lines of a list name somebody, by what they name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// Phone numbers of the country.
+    pub phones: u64,
+    /// Texts that are no phone numbers.
+    pub accounts: u64,
+    /// Digests.
+    pub digests: u64,
+}
+
+impl Entries {
+    /// Counts a line, by what [`read_line`] made of it.
+    pub fn add(&mut self, line: &str, found: &[[u8; 32]]) {
+        let kind = match found.len() {
+            0 => return,
+            _ if line.trim_start().starts_with(DIGEST) => &mut self.digests,
+            1 => &mut self.accounts,
+            // It names the number as a phone and as an account.
+            _ => &mut self.phones,
+        };
+        *kind += 1;
+    }
+
+    /// Returns how many there are.
+    #[must_use]
+    pub fn all(self) -> u64 {
+        self.phones + self.accounts + self.digests
+    }
 }
 
 impl NameList {
@@ -75,7 +107,20 @@ impl NameList {
         Self {
             sorted: digests,
             digest: all.finalize().into(),
+            entries: Entries::default(),
         }
+    }
+
+    /// Says how many entries it was read from.
+    #[must_use]
+    pub fn with(self, entries: Entries) -> Self {
+        Self { entries, ..self }
+    }
+
+    /// Returns how many entries it was read from.
+    #[must_use]
+    pub fn entries(&self) -> Entries {
+        self.entries
     }
 
     /// Returns whether somebody is on it, by the name of [`recipient_of`].
@@ -169,6 +214,31 @@ fn assert_plain(text: &str) -> Result<(), Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_are_counted_by_what_they_name() {
+        let kenya = Country::from_code("KE");
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let mut entries = Entries::default();
+        for line in [
+            "0711000009 # left in May",
+            "711000008",
+            "+254 711 000007",
+            "0012-3456-7",
+            &digest,
+            &format!("  {digest} # by finance"),
+            "",
+            "# nobody",
+        ] {
+            entries.add(line, &read_line(line, kenya).unwrap());
+        }
+        let expected = Entries {
+            phones: 3,
+            accounts: 1,
+            digests: 2,
+        };
+        assert_eq!((entries, entries.all()), (expected, 6));
+    }
 
     fn list(lines: &[&str]) -> NameList {
         let kenya = Country::from_code("KE");

@@ -47,7 +47,7 @@ pub(super) fn write(
     .write_into(out)
 }
 
-/// Writes where the batch comes from: gateway, files, and who loaded, ran and decided.
+/// Writes where the batch comes from: gateway, files, and who loaded, signed, ran and decided.
 pub(super) fn write_origin(
     out: &mut impl io::Write,
     header: &BatchHeader,
@@ -156,6 +156,7 @@ impl Verdict {
             (0, open) if open == header.scheduled.count || open == header.waits.count => {
                 ("waiting", "they wait for their time")
             }
+            (0, _) if !header.waits.texts.is_empty() => ("waiting", "see what it waits for"),
             (0, _) => ("waiting", "run it again"),
             _ => ("waiting", "action needed"),
         };

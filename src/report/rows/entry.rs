@@ -260,12 +260,12 @@ impl Load {
     }
 }
 
-/// Payments that wait for the dates of their batch, or for their service to open.
+/// What of a batch waits: for the dates of the batch, or for a service to open; and, in words alone, for signatures and limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CalendarWaits {
-    /// What waits, and until when, in words.
+    /// What waits, for what, and what to do.
     pub texts: Vec<String>,
-    /// How many payments that is.
+    /// How many payments wait for dates and hours.
     pub count: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Who loaded, ran and decided.
+//! Who loaded, signed, ran and decided.
 
 use crate::domain::{Actor, Timestamp, WireZone};
 use crate::report::words::text;
@@ -40,26 +40,41 @@ pub(in crate::report) fn reasons(deeds: &[Deed], zone: &WireZone) -> Vec<(String
 /// People of one kind that the page names; report.json has all of them.
 const NAMED_MAX: usize = 20;
 
-/// What somebody did to a batch, in three words of the page.
-const KINDS: [&str; 3] = ["Loaded by", "Run by", "Decided by"];
+/// What somebody did to a batch, in words of the page.
+const KINDS: [&str; 5] = [
+    "Loaded by",
+    "Signed to have loaded it",
+    "Approved by",
+    "Run by",
+    "Decided by",
+];
 
 fn kind(act: &str) -> &'static str {
     match act {
         "load" => KINDS[0],
-        "run" => KINDS[1],
-        _ => KINDS[2],
+        "sign-load" => KINDS[1],
+        "approve" => KINDS[2],
+        "run" => KINDS[3],
+        _ => KINDS[4],
     }
+}
+
+/// Returns who signed, where the deed is a signature: somebody else may have handed it in.
+fn signer(deed: &Deed) -> Option<&str> {
+    let is_signature = matches!(deed.act.as_str(), "sign-load" | "approve");
+    deed.about.as_deref().filter(|_| is_signature)
 }
 
 /// Returns who did what, each person once for each kind: `("Run by", "ana on desk-7, 3 times, …")`.
 pub(in crate::report) fn named(deeds: &[Deed], zone: &WireZone) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for title in KINDS {
-        let mut people: Vec<(&Actor, u64, Timestamp, Timestamp)> = Vec::new();
+        let mut people: Vec<(Who<'_>, u64, Timestamp, Timestamp)> = Vec::new();
         for deed in deeds.iter().filter(|deed| kind(&deed.act) == title) {
-            match people.iter_mut().find(|(by, ..)| **by == deed.by) {
+            let who = (signer(deed), &deed.by);
+            match people.iter_mut().find(|(known, ..)| *known == who) {
                 Some((_, times, _, last)) => (*times, *last) = (*times + 1, deed.at),
-                None => people.push((&deed.by, 1, deed.at, deed.at)),
+                None => people.push((who, 1, deed.at, deed.at)),
             }
         }
         let more = people.len().saturating_sub(NAMED_MAX);
@@ -79,7 +94,14 @@ pub(in crate::report) fn named(deeds: &[Deed], zone: &WireZone) -> Vec<(&'static
     lines
 }
 
-fn line(by: &Actor, times: u64, first: &str, last: &str) -> String {
+/// Who signed, and who handed it in or did it.
+type Who<'a> = (Option<&'a str>, &'a Actor);
+
+fn line((signer, by): Who<'_>, times: u64, first: &str, last: &str) -> String {
+    let by = match signer {
+        Some(signer) => format!("{signer}, handed in by {by}"),
+        None => by.to_string(),
+    };
     match times {
         1 => format!("{by}, {first}"),
         _ => format!("{by}, {} times, {first} to {last}", text::count(times)),
@@ -124,6 +146,32 @@ mod tests {
             ]
         );
         assert_eq!(reasons(&deeds, &zone), []);
+        let mut signed = deeds.clone();
+        for (at, act, about) in [
+            (6, "sign-load", "ana@example.org"),
+            (7, "approve", "bob@example.org"),
+            (8, "approve", "eva@example.org"),
+        ] {
+            let about = Some(about.to_owned());
+            signed.push(Deed {
+                about,
+                ..deed(at, act, "ana")
+            });
+        }
+        let lines = named(&signed, &zone);
+        let signatures: Vec<_> = lines
+            .iter()
+            .filter(|(title, _)| KINDS[1..3].contains(title))
+            .map(|(title, who)| format!("{title} {who}"))
+            .collect();
+        assert_eq!(
+            signatures,
+            [
+                "Signed to have loaded it ana@example.org, handed in by ana on desk-7, 2026-11-28 09:00:06",
+                "Approved by bob@example.org, handed in by ana on desk-7, 2026-11-28 09:00:07",
+                "Approved by eva@example.org, handed in by ana on desk-7, 2026-11-28 09:00:08",
+            ]
+        );
         deeds[5].about = Some("acme-ltd".to_owned());
         deeds[5].reason = Some("renamed by the gateway".to_owned());
         assert_eq!(

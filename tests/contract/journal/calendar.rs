@@ -190,4 +190,43 @@ async fn the_file_comes_again_with_the_dates_of_its_batch_or_with_none() {
             other => panic!("{other:?}"),
         }
     }
+    // Those that it was loaded with are taken whatever was ordered since, and change nothing.
+    for ordered in [dates(Some(60), None), BatchDates::default()] {
+        let before = world.journal.standing(batch()).await.unwrap().dates;
+        let order = order(before, ordered);
+        world.journal.schedule(batch(), order, at(5)).await.unwrap();
+        for again in [50, 60, 51] {
+            let loaded = world.load(from(again), vec![row(1)]).await;
+            let fits = again == 50 || dates(Some(again), None) == ordered;
+            assert_eq!(matches!(loaded, Loaded::AlreadyLoaded(_)), fits, "{again}");
+            let standing = world.journal.standing(batch()).await.unwrap();
+            assert_eq!(standing.dates, ordered);
+        }
+    }
+}
+
+#[tokio::test]
+async fn dates_that_were_ordered_are_not_those_of_the_load() {
+    let world = World::new();
+    world.load_new(plan(), vec![row(1)]).await;
+    let first = dates(Some(50), None);
+    for (before, after) in [
+        (BatchDates::default(), first),
+        (first, dates(Some(60), None)),
+    ] {
+        world
+            .journal
+            .schedule(batch(), order(before, after), at(5))
+            .await
+            .unwrap();
+    }
+    let again = LoadPlan {
+        dates: first,
+        ..plan()
+    };
+    let refused = world.load(again, vec![row(1)]).await;
+    assert!(
+        matches!(refused, Loaded::Refused(LoadRefusal::OtherDates(_))),
+        "{refused:?}"
+    );
 }

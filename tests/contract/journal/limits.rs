@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disburse::domain::{Amount, BatchName, Currency, Instruction, WireZone};
-use disburse::journal::{Claim, LoadRefusal, Loaded, RunTerms, RunToken};
+use disburse::journal::{Claim, Home, LoadRefusal, Loaded, RunTerms, RunToken};
 use disburse::ledger::HeldFor;
 use disburse::ledger::limits::names::digest_of;
 use disburse::ledger::limits::{Ceilings, Limits, NameList, OfService, Reason, StopRule};
@@ -282,6 +282,27 @@ async fn no_more_is_under_way_than_may_be_and_it_goes_on_when_something_ends() {
     world
         .load_new(other, vec![with_amount(row(9), 3_000)])
         .await;
+    let reader = world.reader();
+    // It has no account yet: only whoever knows the one of its first run sees what is under way there.
+    let told = |home: Option<&Home>, ceiling: i64| {
+        let snapshot = reader.snapshot(&name).unwrap();
+        let used = snapshot.exposure(home).unwrap();
+        let exposed = snapshot.exposed(&self::ceiling(ceiling), &used, 1).unwrap();
+        let exposed = exposed.iter().map(|(_, money)| money.amount.minor());
+        (used.minor(kes()), exposed.collect::<Vec<_>>())
+    };
+    let elsewhere = Home {
+        account: "another".into(),
+        ..home()
+    };
+    for (home, used, ceiling, exposed) in [
+        (None, 0, 10_000, vec![]),
+        (Some(&home()), 8_000, 10_000, vec![3_000]),
+        (Some(&home()), 8_000, 11_000, vec![]),
+        (Some(&elsewhere), 0, 10_000, vec![]),
+    ] {
+        assert_eq!(told(home, ceiling), (used, exposed), "{home:?}");
+    }
     let token = acquire(&world, &name, limits(), 8).await;
     assert_eq!(world.claim(token, 10, 9).await.len(), 0);
     assert!(world.journal.due(token, at(9)).await.unwrap().exposed);

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::custody::{self, Holds};
 use crate::cli::config::Error;
 use crate::domain::Country;
-use crate::ledger::limits::NameList;
 use crate::ledger::limits::names::read_line;
+use crate::ledger::limits::{Entries, NameList};
 
 /// Lines that name somebody, at most: each takes 32 bytes, or 64, of memory.
 const NAMES_MAX: usize = 1_000_000;
@@ -44,18 +44,21 @@ pub(in crate::cli::config) fn read(
     }
     let mut reader = BufReader::new(file.take(SIZE_MAX));
     let (mut names, mut line, mut number) = (Vec::new(), Vec::new(), 0);
+    let mut entries = Entries::default();
     loop {
         line.clear();
         let read = (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line);
         if read.map_err(failed)? == 0 {
-            return Ok(NameList::of(names));
+            return Ok(NameList::of(names).with(entries));
         }
         number += 1;
         let text = std::str::from_utf8(&line)
             .map_err(|_| refused(Some(number), "is not UTF-8".to_owned()))?;
         let text = text.trim_start_matches('\u{feff}').trim_end();
         let found = read_line(text, country);
-        names.extend(found.map_err(|error| refused(Some(number), error.to_string()))?);
+        let found = found.map_err(|error| refused(Some(number), error.to_string()))?;
+        entries.add(text, &found);
+        names.extend(found);
         if names.len() > 2 * NAMES_MAX {
             return Err(refused(
                 Some(number),

@@ -64,7 +64,7 @@ impl Journal {
     pub async fn rules_of(&self, orders: Orders) -> Result<Vec<InForce>, Error> {
         let rule = self.rule.clone();
         self.ask(CommitMode::Alone, move |c| {
-            Ok(in_force_of(c, &orders, rule.as_deref())?)
+            in_force_of(c, &orders, rule.as_deref())
         })
         .await
     }
@@ -116,6 +116,17 @@ fn batches_of(c: &Connection, orders: &Orders) -> Result<Vec<i64>, Error> {
     batches.sort_unstable();
     batches.dedup();
     Ok(batches)
+}
+
+/// Says who signed for which order.
+fn told(order: &OrderToSign, by: &str) -> String {
+    let lines = &order.orders.lines;
+    let what = lines.first().map(|line| line.sentence());
+    let what = what.unwrap_or_default();
+    match lines.len() {
+        1 => format!("{by}: {what}"),
+        lines => format!("{by}: {what}, and {} more", lines.saturating_sub(1)),
+    }
 }
 
 fn record(
@@ -189,12 +200,7 @@ fn record(
             detail: Some(&detail),
             ..Evidence::default()
         })?;
-        let of_batch = order.orders.lines.iter().map(|line| line.sentence());
-        let what = of_batch.take(1).collect::<String>();
-        let about = match order.orders.lines.len() {
-            1 => format!("{}: {what}", signed.by),
-            lines => format!("{}: {what}, and {} more", signed.by, lines - 1),
-        };
+        let about = told(order, &signed.by);
         let reason = order.reason.as_deref();
         c.act(batch_id, order.now, "sign-order", about.into(), reason)?;
     }

@@ -61,6 +61,7 @@ pub(in crate::journal::sqlite) fn approvals(
         needed: in_force.needs(&whole.totals, whole.unpriced)
             || in_force.is_about(OrderKind::AllowRepeats) && has_allowed_repeats(c, batch_id)?,
         required: in_force.required(),
+        above: in_force.above(),
         ..Approvals::default()
     };
     weigh(&figured, (&pinned, &in_force), target, end, &mut found)?;
@@ -96,7 +97,9 @@ fn weigh(
         match one.claimed.role {
             Role::Loads => {
                 loaders.push(loaded_by(c, batch_id, one)?);
-                if why.is_none() {
+                if why.is_some() {
+                    found.unfit_loaders.push(one.hand.by.clone());
+                } else {
                     covered = covered.max(one.claimed.loads.1);
                     found.loaded_by.push(one.hand.by.clone());
                 }
@@ -128,6 +131,7 @@ fn weigh(
         .retain(|by| !found.approved_by.contains(by));
     for names in [
         &mut found.loaded_by,
+        &mut found.unfit_loaders,
         &mut found.approved_by,
         &mut found.approved_before,
     ] {

@@ -62,11 +62,21 @@ pub(in crate::journal::sqlite) fn is_known(
 
 /// Returns what is under way, in doubt or in conflict, over all batches of the account of a batch.
 pub(in crate::journal::sqlite) fn exposure(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
+    exposure_at(c, batch_id, None)
+}
+
+/// Returns the same of a batch that no run has given a gateway and an account yet, at those that its first run would give it.
+pub(in crate::journal::sqlite) fn exposure_at(
+    c: &Connection,
+    batch_id: i64,
+    first: Option<(&str, &str)>,
+) -> Result<Totals, Error> {
+    let (gateway, account) = first.unzip();
     let mut statement = c.prepare_cached(
         "select t.currency, t.amount from batch own cross join batch b cross join tally t on t.batch_id = b.batch_id
-         where own.batch_id = ?1 and b.account is own.account and b.gateway is own.gateway
+         where own.batch_id = ?1 and b.account is coalesce(own.account, ?2) and b.gateway is coalesce(own.gateway, ?3)
              and coalesce(b.rehearsal, 0) = coalesce(own.rehearsal, 0)
              and t.state in (1, 2, 3, 4, 8) and t.count > 0",
     )?;
-    totals(statement.query([batch_id])?)
+    totals(statement.query(params![batch_id, account, gateway])?)
 }

@@ -2,14 +2,15 @@
 
 use rusqlite::{Connection, params};
 
+use super::recorded::of_last_run;
 use super::sums::exposure;
 use crate::domain::{Tally, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::currency_of;
+use crate::journal::sqlite::codec::values::{currency_of, service_of};
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{LimitedRows, RunToken};
-use crate::ledger::limits::Reason;
 use crate::ledger::limits::judge::is_over;
+use crate::ledger::limits::{Ceiling, Reason};
 
 /// A payment that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +88,14 @@ pub(in crate::journal::sqlite) fn limited(
     batch_id: i64,
 ) -> Result<Vec<LimitedRows>, Error> {
     let mut statement = c.prepare_cached(
-        "select w.reason, i.currency, count(*), sum(i.amount), min(w.until) from limited w
+        "select w.reason, i.currency, count(*), sum(i.amount), min(w.until), s.code from limited w
              cross join life l on l.seq = w.seq cross join instruction i on i.seq = w.seq
-         where w.batch_id = ?1 and l.state = 0 group by w.reason, i.currency order by w.reason, i.currency",
+             cross join service s on s.service_id = i.service_id
+         where w.batch_id = ?1 and l.state = 0 group by w.reason, i.currency, s.code order by w.reason, i.currency, s.code",
     )?;
     let mut rows = statement.query([batch_id])?;
     let mut found: Vec<LimitedRows> = Vec::new();
+    let limits = of_last_run(c, batch_id)?;
     while let Some(row) = rows.next()? {
         let Some(reason) = Reason::of_name(&row.get::<_, String>(0)?) else {
             continue;
@@ -102,15 +105,21 @@ pub(in crate::journal::sqlite) fn limited(
         let until = Timestamp::from_millis(row.get(4)?);
         let mut tally = Tally::default();
         tally.add_many(count.unsigned_abs(), currency, i128::from(minor));
+        let service = service_of(&row.get::<_, String>(5)?)?;
+        let limits = limits.as_ref();
+        let ceiling = limits.and_then(|limits| limits.ceiling(reason, &service, currency));
         match found.last_mut().filter(|last| last.reason == reason) {
             Some(last) => {
                 last.tally.add_all(&tally);
                 last.until = last.until.min(until);
+                let is_new = |of: &Ceiling| !last.ceilings.contains(of);
+                last.ceilings.extend(ceiling.filter(is_new));
             }
             None => found.push(LimitedRows {
                 reason,
                 tally,
                 until,
+                ceilings: ceiling.into_iter().collect(),
             }),
         }
     }

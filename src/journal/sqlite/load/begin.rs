@@ -64,7 +64,7 @@ impl Load<'_> {
             .acted(batch_id, now, "load", self.plan.source.as_str().into())?;
         match self.existed || self.plan.dates == BatchDates::default() {
             true => Ok(()),
-            false => dates::record(self.c, batch_id, self.plan.dates, now),
+            false => dates::record(self.c, batch_id, (self.plan.dates, true), now),
         }
     }
 

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use super::reader::Snapshot;
 use crate::domain::Payment;
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, state_number, stored_of};
+use crate::journal::sqlite::codec::values::{
+    PAYMENT_COLUMNS, PAYMENT_WIDTH, state_number, stored_of,
+};
 use crate::lifecycle::State;
 
 impl Snapshot<'_> {
@@ -17,8 +19,16 @@ impl Snapshot<'_> {
         &self,
         mut visit: impl FnMut(&Payment) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        self.each_ready_numbered(|_, payment| visit(payment))
+    }
+
+    /// Tells the same, each with the number of its row.
+    pub(super) fn each_ready_numbered(
+        &self,
+        mut visit: impl FnMut(i64, &Payment) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
         let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i cross join service s on s.service_id = i.service_id
+            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
              left join life l on l.seq = i.seq
              where i.batch_id = ?1 and coalesce(l.state, ?2) = ?2 order by i.seq"
         ))?;
@@ -28,7 +38,7 @@ impl Snapshot<'_> {
             let Some(payment) = stored_of(row, 0)?.payment() else {
                 continue;
             };
-            if visit(&payment).is_break() {
+            if visit(row.get(PAYMENT_WIDTH)?, &payment).is_break() {
                 break;
             }
         }

@@ -32,11 +32,35 @@ pub(in crate::journal::sqlite) fn dates_before(
         )?
         .query_row([batch_id, before], |row| row.get(0))
         .optional()?;
-    let Some(detail) = detail else {
-        return Ok(BatchDates::default());
-    };
-    let detail: Value =
-        serde_json::from_str(&detail).map_err(|_| corrupt("the dates of a batch"))?;
+    match detail {
+        None => Ok(BatchDates::default()),
+        Some(detail) => read(&parsed(&detail)?),
+    }
+}
+
+/// Returns the dates that the first load of a batch came with; `None` where it came with none, or where an earlier release recorded them,
+/// which did not say whose they were.
+fn dates_of_load(c: &Connection, batch_id: i64) -> Result<Option<BatchDates>, Error> {
+    let detail: Option<String> = c
+        .prepare_cached(
+            "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1
+             order by evidence_id limit 1",
+        )?
+        .query_row([batch_id], |row| row.get(0))
+        .optional()?;
+    let detail = detail.map(|detail| parsed(&detail)).transpose()?;
+    let of_load = detail.filter(|detail| detail[OF_LOAD] == true);
+    of_load.map(|detail| read(&detail)).transpose()
+}
+
+/// The dates are those of a load.
+const OF_LOAD: &str = "of_load";
+
+fn parsed(detail: &str) -> Result<Value, Error> {
+    serde_json::from_str(detail).map_err(|_| corrupt("the dates of a batch"))
+}
+
+fn read(detail: &Value) -> Result<BatchDates, Error> {
     let time = |name: &str| match &detail[name] {
         Value::Null => Ok(None),
         value => match value.as_i64() {
@@ -50,18 +74,21 @@ pub(in crate::journal::sqlite) fn dates_before(
     })
 }
 
-/// Records the dates that a batch has from now on.
+/// Records the dates that a batch has from now on; with `of_load`, those that it was loaded with.
 pub(in crate::journal::sqlite) fn record(
     c: &WriteSession,
     batch_id: i64,
-    dates: BatchDates,
+    (dates, of_load): (BatchDates, bool),
     now: Timestamp,
 ) -> Result<(), Error> {
     let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millis);
-    let detail = json!({
+    let mut detail = json!({
         "not_before": millis(dates.not_before),
         "not_after": millis(dates.not_after),
     });
+    if of_load {
+        detail[OF_LOAD] = true.into();
+    }
     c.append(&Evidence {
         batch_id,
         at: now,
@@ -71,7 +98,8 @@ pub(in crate::journal::sqlite) fn record(
     })
 }
 
-/// Returns why nothing is loaded, if a file comes with other dates than its batch has.
+/// Returns why nothing is loaded, if a file comes with other dates than its batch has. A job that loads it again and again names those
+/// that it was first loaded with, whatever a person has ordered since: that stands.
 pub(in crate::journal::sqlite) fn other_dates(
     c: &WriteSession,
     plan: &LoadPlan,
@@ -81,5 +109,6 @@ pub(in crate::journal::sqlite) fn other_dates(
         return Ok(None);
     };
     let on_record = dates(c, batch_id)?;
-    Ok((on_record != plan.dates).then_some(LoadRefusal::OtherDates(on_record)))
+    let fits = on_record == plan.dates || dates_of_load(c, batch_id)? == Some(plan.dates);
+    Ok((!fits).then_some(LoadRefusal::OtherDates(on_record)))
 }

@@ -54,7 +54,7 @@ impl Journal {
                     told(order.after)
                 )),
             )?;
-            record(c, batch_id, order.after, now)
+            record(c, batch_id, (order.after, false), now)
         })
         .await
     }
