@@ -256,10 +256,16 @@ fn what_is_signed_for_a_whole_batch_does_not_cover_what_was_added() {
         "1 of 2 people have signed for it (bob@example.org): batch b: cancel, 4 payments, KES 650.50",
     );
     says(&said, "note: alice@example.org signed at ");
-    says(&said, "for another order: batch b: cancel, 3 payments, KES 600.50");
+    says(
+        &said,
+        "for another order: batch b: cancel, 3 payments, KES 600.50",
+    );
     assert_eq!(cancelled(&desk), 0);
     let said = all(&desk, "carol").finished(0);
-    says(&said, "signed so far by bob@example.org; with this signature it is carried out");
+    says(
+        &said,
+        "signed so far by bob@example.org; with this signature it is carried out",
+    );
     assert_eq!(cancelled(&desk), 4);
     desk.run(&["verify", "b"]).finished(0);
 }
@@ -271,7 +277,10 @@ fn an_order_that_waits_is_told_with_its_payments_and_who_signed() {
     says(&said, "  R-3, KES 300.00, ");
     let said = desk.run(&["status", "b"]).finished(0);
     says(&said, "an order waits for signatures: batch b: cancel, ");
-    says(&said, ", 1 payment, KES 300.00; signed by alice@example.org, which counts until ");
+    says(
+        &said,
+        ", 1 payment, KES 300.00; signed by alice@example.org, which counts until ",
+    );
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(
         status["orders_waiting"][0]["signed_by"],
@@ -283,7 +292,11 @@ fn an_order_that_waits_is_told_with_its_payments_and_who_signed() {
     // Each of them, what for, and why.
     desk.run(&["report", "b", "--out", "r"]).finished(0);
     let report = desk.text("r/report.json");
-    for text in ["alice@example.org: batch b: cancel, ", "bob@example.org: batch b: cancel, ", "left"] {
+    for text in [
+        "alice@example.org: batch b: cancel, ",
+        "bob@example.org: batch b: cancel, ",
+        "left",
+    ] {
         assert!(report.contains(text), "{text}: {report}");
     }
 }

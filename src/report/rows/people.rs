@@ -41,11 +41,12 @@ pub(in crate::report) fn reasons(deeds: &[Deed], zone: &WireZone) -> Vec<(String
 const NAMED_MAX: usize = 20;
 
 /// What somebody did to a batch, in words of the page.
-const KINDS: [&str; 5] = [
+const KINDS: [&str; 6] = [
     "Loaded by",
     "Signed to have loaded it",
     "Approved by",
     "Run by",
+    "Signed for an order",
     "Decided by",
 ];
 
@@ -55,13 +56,14 @@ fn kind(act: &str) -> &'static str {
         "sign-load" => KINDS[1],
         "approve" => KINDS[2],
         "run" => KINDS[3],
-        _ => KINDS[4],
+        "sign-order" => KINDS[4],
+        _ => KINDS[5],
     }
 }
 
 /// Returns who signed, where the deed is a signature: somebody else may have handed it in.
 fn signer(deed: &Deed) -> Option<&str> {
-    let is_signature = matches!(deed.act.as_str(), "sign-load" | "approve");
+    let is_signature = matches!(deed.act.as_str(), "sign-load" | "approve" | "sign-order");
     deed.about.as_deref().filter(|_| is_signature)
 }
 
@@ -151,6 +153,11 @@ mod tests {
             (6, "sign-load", "ana@example.org"),
             (7, "approve", "bob@example.org"),
             (8, "approve", "eva@example.org"),
+            (
+                9,
+                "sign-order",
+                "bob@example.org: batch b: retry, 3 payments",
+            ),
         ] {
             let about = Some(about.to_owned());
             signed.push(Deed {
@@ -161,7 +168,7 @@ mod tests {
         let lines = named(&signed, &zone);
         let signatures: Vec<_> = lines
             .iter()
-            .filter(|(title, _)| KINDS[1..3].contains(title))
+            .filter(|(title, _)| KINDS[1..3].contains(title) || *title == KINDS[4])
             .map(|(title, who)| format!("{title} {who}"))
             .collect();
         assert_eq!(
@@ -170,6 +177,7 @@ mod tests {
                 "Signed to have loaded it ana@example.org, handed in by ana on desk-7, 2026-11-28 09:00:06",
                 "Approved by bob@example.org, handed in by ana on desk-7, 2026-11-28 09:00:07",
                 "Approved by eva@example.org, handed in by ana on desk-7, 2026-11-28 09:00:08",
+                "Signed for an order bob@example.org: batch b: retry, 3 payments, handed in by ana on desk-7, 2026-11-28 09:00:09",
             ]
         );
         deeds[5].about = Some("acme-ltd".to_owned());
