@@ -70,6 +70,11 @@ impl<'a> OrderSigning<'a> {
         }
     }
 
+    /// Whether nothing is to be ordered: only the text is wanted.
+    pub(in crate::cli) fn only_prints(&self) -> bool {
+        self.arguments.print
+    }
+
     /// The journal, held to the rule of now.
     pub(in crate::cli) fn journal(&self) -> &Journal {
         &self.journal
@@ -120,11 +125,11 @@ impl<'a> OrderSigning<'a> {
             return Err(nothing_to_sign());
         }
         let rules = self.journal.rules_of(unsigned.orders.clone()).await?;
-        if !rules.iter().all(|in_force| in_force.knows(&by)) {
+        if let Some((batch, _)) = rules.iter().find(|(_, in_force)| !in_force.knows(&by)) {
             return Err(Error::refused(format!(
-                "{by} is not among the allowed signers; nothing was ordered"
+                "{by} is not among the allowed signers of batch {batch}; nothing was ordered"
             ))
-            .hint("write the name as approval.allowed_signers has it: --as NAME"));
+            .hint(SIGNERS));
         }
         let text = self
             .journal
@@ -164,12 +169,8 @@ impl<'a> OrderSigning<'a> {
             }
         }
         if !unsigned.signed_by.is_empty() {
-            let last = match unsigned.signed_by.len() + 1 >= unsigned.required {
-                true => "; with this signature it is carried out",
-                false => "",
-            };
             let by = unsigned.signed_by.join(", ");
-            self.session.note(&format!("signed so far by {by}{last}"));
+            self.session.note(&format!("signed so far by {by}"));
         }
         let text = self
             .journal
@@ -249,7 +250,8 @@ fn nothing_to_sign() -> Error {
     )
 }
 
-fn nothing_to_order() -> Error {
+/// Refuses to print a text for nothing.
+pub(in crate::cli) fn nothing_to_order() -> Error {
     Error::refused("there is nothing that this would order, and nothing to sign").hint(
         "look where the batch stands: disburse status BATCH; it may have been carried out already",
     )
@@ -276,26 +278,33 @@ fn waits_text(unsigned: &UnsignedOrders) -> String {
     )
 }
 
+/// Who may sign, in a hint.
+const SIGNERS: &str = "approval.allowed_signers has a line for everybody who signs, and --as NAME is the name there; for a batch that was loaded before a line was \
+     added or changed, the line as it was then counts as well";
+
 /// Returns the one name that a key signs for, by all of these rules.
-fn name_of(rules: &[InForce], key: &SigningKey) -> Result<String, Error> {
+fn name_of(rules: &[(String, InForce)], key: &SigningKey) -> Result<String, Error> {
     let print = key.public.fingerprint();
-    let mut names: Vec<&str> = rules
-        .first()
-        .map(|in_force| in_force.names_of(&key.public))
-        .unwrap_or_default();
-    names.retain(|name| {
-        let may = |in_force: &InForce| in_force.names_of(&key.public).contains(name);
-        rules.iter().all(may)
-    });
-    match names.as_slice() {
+    let mut names: Option<Vec<&str>> = None;
+    for (batch, in_force) in rules {
+        let of_rule = in_force.names_of(&key.public);
+        let left = match names {
+            None => of_rule,
+            Some(names) => names
+                .into_iter()
+                .filter(|name| of_rule.contains(name))
+                .collect(),
+        };
+        if left.is_empty() {
+            return Err(Error::refused(format!(
+                "the key {print} is not among the allowed signers of batch {batch}; nothing was ordered"
+            ))
+            .hint(SIGNERS));
+        }
+        names = Some(left);
+    }
+    match names.unwrap_or_default().as_slice() {
         [name] => Ok((*name).to_owned()),
-        [] => Err(Error::refused(format!(
-            "the key {print} is not among the allowed signers; nothing was ordered"
-        ))
-        .hint(
-            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, or changed, it does \
-             not count",
-        )),
         names => Err(Error::refused(format!(
             "the key {print} is that of several names: {}",
             names.join(", ")

@@ -98,6 +98,8 @@ pub struct OrderWaiting {
     pub what: String,
     /// Whose signatures count by now.
     pub signed_by: Vec<String>,
+    /// There are as many as there must be: whoever gives it again carries it out.
+    pub is_enough: bool,
     /// When the first of them counts no more.
     pub until: Timestamp,
 }

@@ -1,9 +1,10 @@
 //! Orders that more than one person signs for: each gives the same order, with a key of their own, and the last one carries it out.
 
 use std::fs;
+use std::process::Command;
 
 use crate::approvals::{approve, configure, desk, load, paid, run, says, signers};
-use crate::desk::{CONFIGURATION, Desk, HEADER, Said};
+use crate::desk::{CONFIGURATION, Desk, HEADER, ROWS, Said};
 
 const ALL: &str =
     r#"orders = ["resolve", "retry", "cancel", "recover", "schedule", "resume-lane"]"#;
@@ -262,10 +263,7 @@ fn what_is_signed_for_a_whole_batch_does_not_cover_what_was_added() {
     );
     assert_eq!(cancelled(&desk), 0);
     let said = all(&desk, "carol").finished(0);
-    says(
-        &said,
-        "signed so far by bob@example.org; with this signature it is carried out",
-    );
+    says(&said, "signed so far by bob@example.org");
     assert_eq!(cancelled(&desk), 4);
     desk.run(&["verify", "b"]).finished(0);
 }
@@ -368,4 +366,60 @@ fn an_order_that_nobody_signed_for_is_found_in_the_evidence() {
     cancel(&desk, "R-2", &["--sign-key", "bob"]).finished(0);
     let proof = desk.run(&["verify", "b"]).finished(0);
     says(&proof, "4 signatures");
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "what was not checked is told")]
+fn a_clock_that_is_set_back_makes_no_signature_young_again() {
+    let Some(desk) = ordering(1) else { return };
+    if Command::new("faketime").arg("--version").output().is_err() {
+        println!("NOT CHECKED: faketime is not installed (apt-get install faketime)");
+        return;
+    }
+    let at = |when: &str, by: &str| {
+        let order = format!(
+            "faketime -f {when} {} --journal disburse.db cancel b R-3 --reason x --yes --sign-key {by}",
+            env!("CARGO_BIN_EXE_disburse")
+        );
+        desk.shell(&order)
+    };
+    at("+1h", "alice").finished(4);
+    says(
+        &at("+26h", "bob").finished(4),
+        "note: alice@example.org signed at ",
+    );
+    says(
+        &at("+24h", "carol").finished(0),
+        "signed so far by bob@example.org",
+    );
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn rows_that_were_set_aside_are_named_to_whoever_signs_that_they_are_not_paid() {
+    let Some(desk) = desk(1, ALL) else { return };
+    let bad = "R-9,B2C_MPESA,254712345671,ten,KES,KE\n";
+    let desk = desk.file("bad.csv", format!("{HEADER}{bad}{ROWS}"));
+    let load = [
+        "load",
+        "bad.csv",
+        "--batch",
+        "b",
+        "--sandbox",
+        "--on-error",
+        "skip",
+        "--sign-key",
+        "alice",
+    ];
+    desk.run(&load).finished(0);
+    let withdraw = |by: &[&str]| {
+        let order = ["cancel", "b", "--rejected", "R-9", "--reason", "x", "--yes"];
+        desk.run(&[&order, by].concat())
+    };
+    let said = withdraw(&["--sign-key", "alice"]).finished(4);
+    says(&said, "  line 2 of bad.csv, R-9, ten");
+    withdraw(&["--sign-key", "bob"]).finished(0);
+    let print = ["--as", "bob@example.org", "--print"];
+    withdraw(&print).finished(2);
+    desk.run(&["verify", "b"]).finished(0);
 }

@@ -90,6 +90,12 @@ pub(in crate::cli) async fn approve(
     let target = desk.target(role)?;
     let statement = desk.statement((role, by), target).await?;
     if arguments.print {
+        if role == Role::Approves {
+            // Beside the text: whoever sends it on says what is worth a second look.
+            for text in desk.second_looks().await? {
+                session.note(&format!("note: {text}"));
+            }
+        }
         output::print(&statement.to_text());
         return Ok(ExitStatus::Done);
     }
@@ -317,14 +323,21 @@ impl Desk<'_> {
         if let Some(dates) = dates_text(standing.dates, &zone) {
             output::line(&format!("the batch is {dates}"));
         }
-        let changed = self.journal.changed(batch.clone()).await?;
-        for text in changed_texts(&changed) {
+        for text in self.second_looks().await? {
             output::line(&format!("note: {text}"));
         }
-        for alike in self.journal.alike(batch.clone()).await? {
-            output::line(&format!("note: {}", repeats::alike_text(&alike)));
-        }
         Ok(())
+    }
+
+    /// Returns what is worth a second look: rows that were changed, and rows that repeat others.
+    async fn second_looks(&self) -> Result<Vec<String>, Error> {
+        let batch = self.commands.batch;
+        let changed = self.journal.changed(batch.clone()).await?;
+        let mut texts = changed_texts(&changed);
+        for alike in self.journal.alike(batch.clone()).await? {
+            texts.push(repeats::alike_text(&alike));
+        }
+        Ok(texts)
     }
 
     /// Lets a person type the total, of every currency; without anybody there, the flag has to name it.

@@ -1,6 +1,6 @@
 //! What an operator orders: `retry`, `cancel`, `resume-lane`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
@@ -617,7 +617,22 @@ pub(in crate::cli) async fn resume_lane(
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
-    let purpose = journal.standing(batch.clone()).await?.purpose;
+    let standing = journal.standing(batch.clone()).await?;
+    let has = |row: &crate::journal::StandingRow| row.service.as_str() == arguments.service;
+    if !standing.rows.iter().any(has) {
+        let services: BTreeSet<&str> = standing
+            .rows
+            .iter()
+            .map(|row| row.service.as_str())
+            .collect();
+        let services: Vec<&str> = services.into_iter().collect();
+        return Err(Error::refused(format!(
+            "batch {batch} pays nothing through {}; nothing was ordered",
+            output::name(&arguments.service)
+        ))
+        .hint(format!("its services: {}", services.join(", "))));
+    }
+    let purpose = standing.purpose;
     let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
     let given = signing.give(async |journal| {
         let (batch, service) = (batch.clone(), arguments.service.clone());

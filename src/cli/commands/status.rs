@@ -15,7 +15,9 @@ use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
-use crate::journal::{self, Approvals, LimitedRows, Reader, Standing, Waiting, WaitsFor, holder};
+use crate::journal::{
+    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, Waiting, WaitsFor, holder,
+};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::schedule::Scheduled;
@@ -60,6 +62,18 @@ fn tell_signatures(
     }
 }
 
+/// Returns the orders about a batch that wait for signatures.
+fn orders_waiting(
+    session: &Session,
+    reader: &Reader,
+    (batch, purpose): (&BatchName, Purpose),
+) -> Result<Vec<OrderWaiting>, Error> {
+    let settings = session.settings(purpose == Purpose::Rehearsal, Vec::new());
+    let rule = settings.ok().and_then(|settings| settings.approval().ok());
+    let snapshot = reader.snapshot(batch)?;
+    Ok(snapshot.orders_waiting(rule.flatten(), Timestamp::now())?)
+}
+
 /// Returns the standing of a batch for programs, with its signatures where a rule asks for them.
 pub(super) fn one_json(
     session: &Session,
@@ -73,7 +87,7 @@ pub(super) fn one_json(
     {
         value["approval"] = approvals::to_json(&found);
     }
-    let orders = reader.snapshot(batch)?.orders_waiting(Timestamp::now())?;
+    let orders = orders_waiting(session, reader, (batch, standing.purpose))?;
     if !orders.is_empty() {
         let orders = orders.iter().map(approvals::order_waiting_json);
         value["orders_waiting"] = orders.collect();
@@ -129,7 +143,7 @@ pub(super) fn one(
         let purpose = standing.purpose;
         tell_signatures(Commands { batch, purpose }, &standing, &found);
         let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-        for order in reader.snapshot(batch)?.orders_waiting(Timestamp::now())? {
+        for order in orders_waiting(session, reader, (batch, purpose))? {
             output::line(&approvals::order_waiting_text(&order, &zone));
         }
         for lane in &standing.held {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::cli::Error;
 use crate::cli::exit::ExitStatus;
-use crate::cli::order_signing::{Given, OrderSigning};
+use crate::cli::order_signing::{Given, OrderSigning, nothing_to_order};
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
@@ -42,6 +42,9 @@ pub(in crate::cli) async fn rejected(
     let Order { names, reason, yes } = order;
     let reason = reason_of(Some(reason))?.unwrap_or_default();
     let shown = journal.to_withdraw(batch.clone(), names.clone()).await?;
+    if shown.tally.count == 0 && signing.only_prints() {
+        return Err(nothing_to_order());
+    }
     if shown.tally.count == 0 {
         let standing = journal.standing(batch.clone()).await?;
         tell(

@@ -292,8 +292,12 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
 
 /// Says that an order waits for signatures.
 pub(in crate::cli) fn order_waiting_text(order: &OrderWaiting, zone: &WireZone) -> String {
+    let next = match order.is_enough {
+        true => "which is enough: the same command carries it out",
+        false => "others give the same order with --sign-key KEY",
+    };
     format!(
-        "an order waits for signatures: {}; signed by {}, which counts until {}: others give the same order with --sign-key KEY",
+        "an order waits for signatures: {}; signed by {}, which counts until {}; {next}",
         order.what,
         order.signed_by.join(", "),
         zone.format_named(order.until)
@@ -306,6 +310,7 @@ pub(in crate::cli) fn order_waiting_json(order: &OrderWaiting) -> serde_json::Va
         "order": order.what,
         "signed_by": order.signed_by,
         "until": order.until.to_string(),
+        "enough": order.is_enough,
     })
 }
 

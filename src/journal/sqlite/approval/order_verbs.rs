@@ -57,11 +57,11 @@ impl Journal {
         .await
     }
 
-    /// Returns the rules that hold for all batches of some orders.
+    /// Returns the rules that hold for some orders, each with the name of its batch.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
-    pub async fn rules_of(&self, orders: Orders) -> Result<Vec<InForce>, Error> {
+    pub async fn rules_of(&self, orders: Orders) -> Result<Vec<(String, InForce)>, Error> {
         let rule = self.rule.clone();
         self.ask(CommitMode::Alone, move |c| {
             in_force_of(c, &orders, rule.as_deref())
@@ -91,7 +91,7 @@ fn in_force_of(
     c: &Connection,
     orders: &Orders,
     configured: Option<&Rule>,
-) -> Result<Vec<InForce>, Error> {
+) -> Result<Vec<(String, InForce)>, Error> {
     let kind = orders
         .lines
         .first()
@@ -101,7 +101,10 @@ fn in_force_of(
     for batch_id in batches_of(c, orders)? {
         let in_force = pinned_of(c, batch_id, kind)?.in_force(configured.cloned())?;
         if !in_force.is_none() {
-            rules.push(in_force);
+            let name = c
+                .prepare_cached("select name from batch where batch_id = ?1")?
+                .query_row([batch_id], |row| row.get(0))?;
+            rules.push((name, in_force));
         }
     }
     Ok(rules)
@@ -154,10 +157,10 @@ fn record(
     if rules.is_empty() {
         return Ok(Err(NotSigned::NoRule));
     }
-    for in_force in rules {
+    for (batch, in_force) in rules {
         let times = [claimed.signed, order.now];
         if let Err(why) = in_force.may_sign(&claimed.by, signature.key(), &times) {
-            return Ok(Err(NotSigned::Unfit(why)));
+            return Ok(Err(NotSigned::Unfit(format!("batch {batch}: {why}"))));
         }
     }
     let batches = batches_of(c, &order.orders)?;

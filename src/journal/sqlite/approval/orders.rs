@@ -58,7 +58,9 @@ pub(in crate::journal::sqlite) fn assert_signed(c: &WriteSession) -> Result<(), 
     let required = in_force.iter().map(|rule| rule.required()).max();
     let required = needed(required.unwrap_or(2));
     let now = at.max(last_time(c)?);
-    let (signed_by, others) = signed_by(c, &batches, &wanted, (&in_force, now))?;
+    let sentence = orders.lines.first().map(OrderLine::sentence);
+    let sentence = sentence.unwrap_or_default();
+    let (signed_by, others) = signed_by(c, &batches, (&wanted, &sentence), (&in_force, now))?;
     if ordered.is_proposed || signed_by.len() < required {
         return Err(Error::Unsigned(Box::new(UnsignedOrders {
             orders,
@@ -173,7 +175,12 @@ fn orders_of(
     let mut names = c.prepare_cached("select name from batch where batch_id = ?1")?;
     let line = |order: &&GivenOrder| {
         let content = &order.content;
-        let parts = [order.about.as_str(), content.told.as_str()];
+        // By which failures a retry was asked for makes it no other retry: its payments are in the digest.
+        let about = match order.kind {
+            OrderKind::Retry => "",
+            _ => order.about.as_str(),
+        };
+        let parts = [about, content.told.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let listed = content.first.iter().map(|id| listed(c, id));
         Ok(OrderLine {
@@ -187,7 +194,12 @@ fn orders_of(
             rule: rules.get(&order.batch_id).and_then(|rules| rules.pinned),
         })
     };
-    let lines = given.iter().map(line).collect::<Result<_, Error>>()?;
+    let mut lines = given.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
+    // The lines of a file of decisions may come in any order.
+    lines.sort_by(|one, other| {
+        let key = |line: &OrderLine| (line.batch.clone(), line.act.clone(), line.about.clone());
+        key(one).cmp(&key(other))
+    });
     let recovery: Option<(i64, i64)> = c
         .prepare_cached(
             "select recovery_id, begun_at from recovery order by recovery_id desc limit 1",
@@ -271,7 +283,7 @@ const OTHERS_TOLD: usize = 5;
 fn signed_by(
     c: &Connection,
     batches: &[i64],
-    wanted: &str,
+    (wanted, sentence): (&str, &str),
     (rules, now): (&[&InForce], Timestamp),
 ) -> Result<(Vec<String>, Vec<String>), Error> {
     let (mut valid, mut others) = (Vec::new(), Vec::new());
@@ -279,15 +291,25 @@ fn signed_by(
         return Ok((Vec::new(), others));
     };
     let carried = carried_out(c, *first, wanted)?;
-    for one in order_signatures(c, *first)? {
+    let signatures = order_signatures(c, *first)?;
+    // Nor does a clock that was set back among them make one young again.
+    let now = signatures
+        .iter()
+        .map(|one| one.at)
+        .fold(now, Timestamp::max);
+    for one in signatures {
         let fit = may_count(rules, &one);
         let is_young = one.claimed.signed.after(ORDER_LASTS) >= now;
         if one.claimed.digest != wanted {
             let is_open = carried_out(c, *first, &one.claimed.digest)? < one.evidence_id;
             if is_young && is_open && one.claimed.signed <= now {
                 let what = value_of(&one.text, "order").unwrap_or("several orders");
+                let why = match what == sentence {
+                    true => "for this order before something that it rests on changed",
+                    false => "for another order",
+                };
                 others.push(format!(
-                    "{} signed at {} for another order: {what}",
+                    "{} signed at {} {why}: {what}",
                     one.hand.by, one.claimed.signed
                 ));
             }
@@ -316,7 +338,7 @@ fn signed_by(
 }
 
 /// Returns why a signature does not count by these rules.
-fn may_count(rules: &[&InForce], one: &OrderOnRecord) -> Result<(), String> {
+pub(super) fn may_count(rules: &[&InForce], one: &OrderOnRecord) -> Result<(), String> {
     let times = [one.claimed.signed, one.at];
     for in_force in rules {
         in_force.may_sign(&one.hand.by, &one.hand.key, &times)?;

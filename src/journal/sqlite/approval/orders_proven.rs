@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::on_record::{Pinned, Recorded, recorded};
 use super::orders::{OrderOnRecord, order_signatures};
-use crate::domain::Totals;
+use crate::domain::{Timestamp, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT};
 use crate::journal::sqlite::codec::values::corrupt;
@@ -78,7 +78,11 @@ fn unsigned(
             evidence: one.evidence_id,
         })
         .collect();
-    let (found, wanted) = (people(&valid, before, *at).len(), needed(then.required()));
+    let earlier = signatures
+        .iter()
+        .filter(|one| one.evidence_id < *evidence_id);
+    let now = earlier.map(|one| one.at).fold(*at, Timestamp::max);
+    let (found, wanted) = (people(&valid, before, now).len(), needed(then.required()));
     Ok((!then.is_none() && found < wanted).then(|| {
         format!(
             "evidence {evidence_id}, an order that was carried out: {found} of {wanted} people had signed for it"

@@ -2,21 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use super::orders::{carried_out, order_signatures};
+use super::on_record::Pinned;
+use super::orders::{carried_out, may_count, order_signatures};
 use crate::domain::Timestamp;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, OrderWaiting};
-use crate::ledger::approval::orders::{ORDER_LASTS, OrderSigned, people};
+use crate::ledger::approval::orders::{ORDER_LASTS, OrderSigned, needed, people};
+use crate::ledger::approval::rule::Rule;
 use crate::ledger::approval::text::value_of;
 
 impl Snapshot<'_> {
-    /// Returns the orders about the batch that somebody has signed for within a day, and that were not carried out since.
+    /// Returns the orders about the batch that somebody has signed for within a day, by the rules of its loads and the one of now, and
+    /// that were not carried out since. Whether they would still do the same, nobody knows before they are given.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn orders_waiting(&self, now: Timestamp) -> Result<Vec<OrderWaiting>, Error> {
+    pub fn orders_waiting(
+        &self,
+        rule: Option<Rule>,
+        now: Timestamp,
+    ) -> Result<Vec<OrderWaiting>, Error> {
+        let in_force = Pinned::read(self.c, self.batch_id)?.in_force(rule)?;
         let mut by_digest: BTreeMap<String, (String, Vec<OrderSigned>)> = BTreeMap::new();
         for one in order_signatures(self.c, self.batch_id)? {
+            if may_count(&[&in_force], &one).is_err() {
+                continue;
+            }
             let what = value_of(&one.text, "order").map_or_else(
                 || {
                     format!(
@@ -44,6 +55,7 @@ impl Snapshot<'_> {
             if let Some(until) = until.filter(|_| !signed_by.is_empty()) {
                 waiting.push(OrderWaiting {
                     what,
+                    is_enough: signed_by.len() >= needed(in_force.required()),
                     signed_by,
                     until,
                 });

@@ -172,10 +172,17 @@ fn worth(c: &Connection, seq: i64, signed: &mut SignedContent) -> Result<(), Err
     Ok(())
 }
 
-/// Says as what a payment stood that is decided: once it stands otherwise, or was posted again, it is another decision.
+/// Says as what a payment stood that is decided: once the gateway has accepted it, or it was posted again, it is another decision.
 pub(in crate::journal::sqlite) fn stood(moved: &Transition) -> String {
-    let posts = moved.life.attempts;
-    format!("{}, posted {posts} times", moved.from.in_words())
+    let stood = match moved.from {
+        // Asking moves it to and fro.
+        State::Ready | State::Posting | State::InDoubt => "outcome unknown",
+        other => other.in_words(),
+    };
+    match moved.life.attempts {
+        1 => format!("{stood}, posted once"),
+        posts => format!("{stood}, posted {posts} times"),
+    }
 }
 
 /// Records who gave an order about one payment, and why, where the order says it.

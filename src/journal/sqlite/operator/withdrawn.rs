@@ -122,6 +122,7 @@ impl Which {
             for place in &places {
                 withdraw(c, self.batch_id, *place, (SaidBy::Person, reason), now)?;
                 touched.add(&content_of(c, *place)?);
+                touched.signed().name_last(row_text(c, *place)?);
                 count += 1;
             }
         }
@@ -135,6 +136,23 @@ impl Which {
         }
         Ok(count)
     }
+}
+
+/// Names a rejected row for whoever signs that it is withdrawn.
+fn row_text(c: &Connection, (load, line, nth): Place) -> Result<String, Error> {
+    let (source, reference, amount): (String, Option<String>, Option<String>) = c
+        .prepare_cached(
+            "select l.source, r.reference, r.amount_text from rejected r join load l using (load_id)
+             where r.load_id = ?1 and r.line = ?2 and r.nth = ?3",
+        )?
+        .query_row([load, line, nth], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let parts = [Some(format!("line {line} of {source}")), reference, amount];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
+    Ok(parts.join(", "))
 }
 
 /// Returns what tells a rejected row from others in every journal that has loaded its file.

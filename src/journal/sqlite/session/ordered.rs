@@ -52,6 +52,15 @@ impl SignedContent {
         }
     }
 
+    /// Takes a row in that is no payment, and says which.
+    pub(in crate::journal::sqlite) fn name_last(&mut self, text: String) {
+        if self.payments == self.first.len() as u64
+            && let Some(last) = self.first.last_mut()
+        {
+            *last = text;
+        }
+    }
+
     /// Takes in what a payment comes to.
     pub(in crate::journal::sqlite) fn worth(&mut self, currency: Currency, minor: i64) {
         self.bind(currency.code());
