@@ -16,7 +16,7 @@ use super::rest::{self, Departures};
 use super::senders::{Line, WorkerPool};
 use super::standstill::{self, Standstill};
 use super::{Core, Effect, Ending, EngineInput, Pacer, Plan, Progress, Run, Summary};
-use crate::domain::{ResponseDetails, ServiceCode, Timestamp};
+use crate::domain::{LaneId, ResponseDetails, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{
     Acquired, Clearance, Error, Finding, Halt, Question, RunTerms, RunToken, Transition,
@@ -427,7 +427,7 @@ impl<G: Gateway> Driver<G> {
     }
 
     // Not among the tasks that the end waits for: it touches no payment.
-    fn ask_balance(&self, lane: i64, service: ServiceCode) {
+    fn ask_balance(&self, lane: LaneId, service: ServiceCode) {
         let (gateway, messages) = (Arc::clone(&self.plan.gateway), self.messages.clone());
         tokio::spawn(async move {
             let news = match gateway.balance(&service).await {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Country, Currency, IdentifierForm, IdentifierScheme, Instruction, Money,
-    Originator, PayerTransactionId, Payment, ResponseDetails, ServiceCode, Tally, Timestamp,
+    Amount, BatchName, Country, Currency, IdentifierForm, IdentifierScheme, Instruction, LaneId,
+    Money, Originator, PayerTransactionId, Payment, ResponseDetails, ServiceCode, Tally, Timestamp,
     Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
@@ -299,7 +299,7 @@ pub struct Acquired {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lane {
     /// The journal's number.
-    pub id: i64,
+    pub id: LaneId,
     /// The service.
     pub service: ServiceCode,
     /// Why it is held, or was.
@@ -312,7 +312,7 @@ pub struct Claim {
     /// The journal's number of the payment.
     pub seq: i64,
     /// Its lane.
-    pub lane: i64,
+    pub lane: LaneId,
     /// The instruction.
     pub payment: Arc<Payment>,
     /// The document that the file service has of it; every post of the payment names the same.
@@ -365,7 +365,7 @@ pub struct Transition {
     /// The journal's number of the payment.
     pub seq: i64,
     /// Its lane.
-    pub lane: i64,
+    pub lane: LaneId,
     /// Where it stood.
     pub from: State,
     /// What is known now.

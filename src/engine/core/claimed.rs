@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::domain::Timestamp;
+use crate::domain::{LaneId, Timestamp};
 use crate::journal::Claim;
 
 /// Claims in the order in which they leave.
@@ -45,7 +45,7 @@ impl Claimed {
     }
 
     /// Takes those of a lane.
-    pub(super) fn take_lane(&mut self, lane: i64) -> Vec<Claim> {
+    pub(super) fn take_lane(&mut self, lane: LaneId) -> Vec<Claim> {
         let (taken, kept) = self
             .take_all()
             .into_iter()

@@ -8,7 +8,7 @@ use super::ending::Ending;
 use super::input::Effect;
 use super::rounds::Rounds;
 use super::words::Words;
-use crate::domain::{ServiceCode, Tally, Timestamp, Totals};
+use crate::domain::{LaneId, ServiceCode, Tally, Timestamp, Totals};
 use crate::engine::breaker::Breaker;
 use crate::engine::pacer::Rate;
 use crate::journal::{Claim, Due, Question};
@@ -81,7 +81,7 @@ pub struct Core {
     pub(super) due: Due,
     pub(super) rounds: Rounds,
     /// Held lanes, and when they open by themselves.
-    pub(super) held: BTreeMap<i64, Held>,
+    pub(super) held: BTreeMap<LaneId, Held>,
     pub(super) states: BTreeMap<State, Tally>,
     /// What each service has yet to post, as the journal last showed it.
     pub(super) waiting: BTreeMap<ServiceCode, Totals>,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, ServiceCode,
+    Amount, Country, Currency, Instruction, LaneId, Money, Msisdn, PayerTransactionId, Payment,
+    ServiceCode,
 };
 use crate::engine::Rate;
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
@@ -46,6 +47,9 @@ fn money() -> Money {
     }
 }
 
+/// The lane of most claims here.
+const LANE: LaneId = LaneId::new(1);
+
 fn service(lane: i64) -> ServiceCode {
     ServiceCode::parse(&format!("LANE-{lane}")).unwrap()
 }
@@ -61,7 +65,7 @@ fn claim(seq: i64, lane: i64) -> Claim {
         leave_by: None,
         support_document: None,
         seq,
-        lane,
+        lane: LaneId::new(lane),
         payment: Arc::new(Payment {
             id: id(seq),
             generation: 0,
@@ -103,7 +107,7 @@ fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
 fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Transition {
     Transition {
         seq,
-        lane: 1,
+        lane: LANE,
         from,
         life: PaymentState {
             state: to,
@@ -151,7 +155,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         held: held
             .iter()
             .map(|lane| Lane {
-                id: *lane,
+                id: LaneId::new(*lane),
                 service: service(*lane),
                 held_for: HeldFor::Float,
             })

@@ -41,7 +41,7 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Amount, Currency, Money};
+    use crate::domain::{Amount, Currency, LaneId, Money};
     use crate::lifecycle::PaymentState;
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
     fn moved(seq: i64, heard: Heard) -> Transition {
         Transition {
             seq,
-            lane: 1,
+            lane: LaneId::new(1),
             from: State::Posting,
             life: PaymentState::NEW,
             money: Money {

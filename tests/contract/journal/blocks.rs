@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 
-use disburse::domain::{BatchName, Instruction, Originator, Payment};
+use disburse::domain::{BatchName, Instruction, LaneId, Originator, Payment};
 use disburse::journal::{LoadPlan, LoadRefusal, LoadRow, Loaded};
 use disburse::lifecycle::State;
 
@@ -161,7 +161,7 @@ fn of_blocks(numbers: std::ops::RangeInclusive<u64>) -> Vec<LoadRow> {
 async fn claim_all(world: &World, secs: i64, share: usize) -> BTreeMap<i64, Payment> {
     let token = world.acquire(secs).await.token;
     let mut claimed = BTreeMap::new();
-    let mut last: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut last: BTreeMap<LaneId, i64> = BTreeMap::new();
     for turn in 0.. {
         // Somebody else writes now and then: what was compared is compared again.
         if turn % 3 == 2 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use disburse::domain::LaneId;
 use disburse::journal::{DatesOrder, Error, Journal, Kind};
 use disburse::ledger::calendar::BatchDates;
 use disburse::lifecycle::{Class, Event, State};
@@ -57,10 +58,15 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
         "acquire",
     );
     is_latched(
-        journal.hold_lane(token, 1, String::new(), at(4)).await,
+        journal
+            .hold_lane(token, LaneId::new(1), String::new(), at(4))
+            .await,
         "hold_lane",
     );
-    is_latched(journal.reopen_lane(token, 1).await, "reopen_lane");
+    is_latched(
+        journal.reopen_lane(token, LaneId::new(1)).await,
+        "reopen_lane",
+    );
     is_latched(
         journal.resume_lane(batch(), "B2C".into(), at(4)).await,
         "resume_lane",

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::{
-    Amount, AmountField, Country, Currency, DocumentPath, Instruction, Money, Msisdn,
+    Amount, AmountField, Country, Currency, DocumentPath, Instruction, LaneId, Money, Msisdn,
     PayerTransactionId, Payment, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
@@ -142,7 +142,7 @@ pub(in crate::journal::sqlite) fn assert_changed(seq: i64, changed: usize) -> Re
 pub(in crate::journal::sqlite) fn add_to_tally(
     c: &Connection,
     batch_id: i64,
-    service_id: i64,
+    service_id: LaneId,
     currency: &str,
     state: State,
     count: i64,
@@ -354,7 +354,7 @@ pub(in crate::journal::sqlite) fn services(c: &Connection) -> Result<Vec<Service
 pub(in crate::journal::sqlite) fn service_id(
     c: &Connection,
     service: &ServiceCode,
-) -> Result<i64, Error> {
+) -> Result<LaneId, Error> {
     let mut find = c.prepare_cached("select service_id from service where code = ?1")?;
     if let Some(id) = find
         .query_row([service.as_str()], |row| row.get(0))
@@ -364,7 +364,7 @@ pub(in crate::journal::sqlite) fn service_id(
     }
     c.prepare_cached("insert into service (code) values (?1)")?
         .execute([service.as_str()])?;
-    Ok(c.last_insert_rowid())
+    Ok(LaneId::new(c.last_insert_rowid()))
 }
 
 /// Returns number and originator of a batch.

@@ -10,7 +10,9 @@ use serde_json::json;
 
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
-use crate::domain::{AmountField, Instruction, PayerTransactionId, Payment, Reference, Timestamp};
+use crate::domain::{
+    AmountField, Instruction, LaneId, PayerTransactionId, Payment, Reference, Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
 use crate::journal::sqlite::codec::insert::{Texts, line_number};
@@ -35,7 +37,7 @@ const PAYMENT_AT: usize = 2;
 // A join would look the code up for every row of a load.
 struct Instructions<'a> {
     c: &'a Connection,
-    services: Vec<(i64, String)>,
+    services: Vec<(LaneId, String)>,
 }
 
 impl<'a> Instructions<'a> {
@@ -47,7 +49,7 @@ impl<'a> Instructions<'a> {
     }
 
     fn take_in(&mut self, canon: &mut CanonicalHasher, row: &Row<'_>) -> Result<&str, Error> {
-        let id: i64 = row.get(0)?;
+        let id: LaneId = row.get(0)?;
         let at = match self.services.iter().position(|(known, _)| *known == id) {
             Some(at) => at,
             None => {
@@ -129,7 +131,7 @@ pub(in crate::journal::sqlite) fn with_payments(
 }
 
 /// A payment of a block: its number, its lane and itself.
-pub(in crate::journal::sqlite) type BlockPayment = (i64, i64, Arc<Payment>);
+pub(in crate::journal::sqlite) type BlockPayment = (i64, LaneId, Arc<Payment>);
 
 fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
     let stored = row_of(row, PAYMENT_AT, service_of(code).ok()?).ok()?;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Day, Instruction, Timestamp, WireZone};
+use crate::domain::{Day, Instruction, LaneId, Timestamp, WireZone};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{CLAIMED_TOGETHER, event_numbers};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
@@ -153,7 +153,7 @@ fn read(
 /// What a payment counted for until now.
 struct Before {
     realm: i64,
-    service_id: i64,
+    service_id: LaneId,
     recipient: String,
     currency: String,
     amount: i64,
@@ -219,7 +219,7 @@ fn begin(c: &Connection, seq: i64, day: Day, counts: i64, moved: &mut Moved) -> 
         "select {PAYMENT_COLUMNS}, i.service_id, coalesce(b.rehearsal, 0)
          from instruction i cross join service s using (service_id) cross join batch b using (batch_id) where i.seq = ?1"
     ))?;
-    let (payment, service_id, realm): (_, i64, i64) = statement.query_row([seq], |row| {
+    let (payment, service_id, realm): (_, LaneId, i64) = statement.query_row([seq], |row| {
         Ok((
             payment_of(row, 0),
             row.get(PAYMENT_WIDTH)?,
@@ -249,7 +249,7 @@ fn begin(c: &Connection, seq: i64, day: Day, counts: i64, moved: &mut Moved) -> 
 }
 
 /// Returns the names under which the sums of a recipient and of a service are kept.
-pub(in crate::journal::sqlite) fn names_of(recipient: &str, service_id: i64) -> [String; 2] {
+pub(in crate::journal::sqlite) fn names_of(recipient: &str, service_id: LaneId) -> [String; 2] {
     [format!("r{recipient}"), format!("s{service_id}")]
 }
 
@@ -261,7 +261,7 @@ impl Moved {
     fn add(
         &mut self,
         realm: i64,
-        (recipient, service_id): (&str, i64),
+        (recipient, service_id): (&str, LaneId),
         currency: &str,
         day: Day,
         amount: i128,

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::count::{count, names_of};
 use super::sums::{exposure, is_known, of_batch, used};
 use super::waiting::Limited;
-use crate::domain::{Currency, Day, Payment, Timestamp, Totals};
+use crate::domain::{Currency, Day, LaneId, Payment, Timestamp, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::session::limiter::Limiter;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -39,7 +39,7 @@ pub(in crate::journal::sqlite) fn begin_claim(
 /// Parts the rows of a lane, in their order, by what the limits of the run say. `of` tells number and payment of a row.
 pub(in crate::journal::sqlite) fn sift<T>(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     rows: Vec<T>,
     of: impl Fn(&T) -> (i64, &Payment),
     now: Timestamp,
@@ -74,7 +74,7 @@ pub(in crate::journal::sqlite) fn sift<T>(
 fn sift_by<T>(
     c: &Connection,
     limiter: &mut Limiter,
-    lane: i64,
+    lane: LaneId,
     rows: Vec<T>,
     of: impl Fn(&T) -> (i64, &Payment),
     period: &Period,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::recorded::of_last_run;
 use super::sums::exposure;
-use crate::domain::{Tally, Timestamp};
+use crate::domain::{LaneId, Tally, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{currency_of, service_of};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -30,7 +30,7 @@ pub(in crate::journal::sqlite) fn forget(c: &Connection, batch_id: i64) -> Resul
 /// Notes that payments wait.
 pub(in crate::journal::sqlite) fn note(
     c: &Connection,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     rows: &[Limited],
 ) -> Result<(), Error> {
     if rows.is_empty() {
@@ -67,7 +67,7 @@ pub(in crate::journal::sqlite) fn leaves(
 pub(in crate::journal::sqlite) fn is_full(
     c: &WriteSession,
     token: RunToken,
-    lane: i64,
+    lane: LaneId,
 ) -> Result<bool, Error> {
     let waits = c.limiter(token.batch_id, |limiter| {
         let money = limiter.waits(lane)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::corrections::late;
 use super::job::Load;
-use crate::domain::{Instruction, Reference};
+use crate::domain::{Instruction, LaneId, Reference};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
 use crate::journal::sqlite::repeats::on_record::other;
 use crate::journal::sqlite::repeats::vouched::Vouched;
@@ -21,7 +21,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn equal_replacements(
         &self,
     ) -> Result<Vec<CrossRowError>, Error> {
-        let mut by_amount: BTreeMap<(i64, i64), Vec<New>> = BTreeMap::new();
+        let mut by_amount: BTreeMap<(LaneId, i64), Vec<New>> = BTreeMap::new();
         for (place, link) in self.corrections.placed_links() {
             let key = (link.lane, link.minors.1);
             by_amount.entry(key).or_default().push((place, link.new));

@@ -1,7 +1,7 @@
 //! A load under way.
 
 use super::corrections::Corrections;
-use crate::domain::{ContentDigest, Currency, IdentifierScheme, ServiceCode, Tally};
+use crate::domain::{ContentDigest, Currency, IdentifierScheme, LaneId, ServiceCode, Tally};
 use crate::journal::sqlite::evidence::instruction_blocks::Block;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -45,7 +45,7 @@ pub(in crate::journal::sqlite) struct Load<'a> {
 /// What the rows of one service and one currency come to.
 pub(in crate::journal::sqlite) struct Lane {
     pub(in crate::journal::sqlite) service: ServiceCode,
-    pub(in crate::journal::sqlite) service_id: i64,
+    pub(in crate::journal::sqlite) service_id: LaneId,
     pub(in crate::journal::sqlite) currency: Currency,
     /// Its first row has this number, or a greater one.
     pub(in crate::journal::sqlite) first: i64,

@@ -14,7 +14,7 @@ use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::set_aside;
 use super::sorted::Sorted;
-use crate::domain::{AmountField, Instruction, PayerTransactionId, ServiceCode, Tally};
+use crate::domain::{AmountField, Instruction, LaneId, PayerTransactionId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -428,7 +428,7 @@ impl<'a> Load<'a> {
         &mut self,
         row: &Instruction<M>,
         amount: Option<i64>,
-    ) -> Result<i64, Error> {
+    ) -> Result<LaneId, Error> {
         let (service, currency) = (&row.service, row.money.currency());
         // A file names a handful of services.
         let known = |lane: &Lane| lane.currency == currency && lane.service == *service;

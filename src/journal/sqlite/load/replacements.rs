@@ -8,7 +8,7 @@ use super::corrections::late;
 use super::job::Load;
 use super::link::Link;
 use super::sorted::Sorted;
-use crate::domain::{BatchName, Instruction, PayerTransactionId, RowKey};
+use crate::domain::{BatchName, Instruction, LaneId, PayerTransactionId, RowKey};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -28,7 +28,7 @@ struct Named {
     seq: i64,
     id: PayerTransactionId,
     batch_id: i64,
-    lane: i64,
+    lane: LaneId,
     generation: u32,
     minor: i64,
     predecessor: Predecessor,

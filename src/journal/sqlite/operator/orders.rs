@@ -9,7 +9,7 @@ use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::unretried;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchName, Currency, IdentifierScheme, Timestamp};
+use crate::domain::{BatchName, Currency, IdentifierScheme, LaneId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{
@@ -259,7 +259,7 @@ pub(in crate::journal::sqlite) fn hold(
 }
 
 /// Refuses a row whose generations are not as the evidence has them: an order would put its seal on an edit.
-fn assert_as_recorded(c: &WriteSession, of_lane: (i64, i64), seq: i64) -> Result<(), Error> {
+fn assert_as_recorded(c: &WriteSession, of_lane: (i64, LaneId), seq: i64) -> Result<(), Error> {
     match check_generations(c, of_lane, seq)? {
         None => Ok(()),
         Some(what) => {
@@ -364,7 +364,7 @@ fn close(
     seq: i64,
     moment: StepContext,
 ) -> Result<bool, Error> {
-    let (batch_id, lane): (i64, i64) = c
+    let (batch_id, lane): (i64, LaneId) = c
         .prepare_cached("select batch_id, service_id from life where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     assert_as_recorded(c, (batch_id, lane), seq)?;
@@ -496,7 +496,7 @@ fn replace(
             .ok_or_else(|| corrupt("a payment without its instruction"))?;
         (
             payment_of(row, 0)?,
-            row.get::<_, i64>(PAYMENT_WIDTH)?,
+            row.get::<_, LaneId>(PAYMENT_WIDTH)?,
             row.get::<_, i64>(PAYMENT_WIDTH + 1)?,
         )
     };
@@ -638,7 +638,7 @@ pub(in crate::journal::sqlite) fn resume_lane(
             name: batch.to_string(),
         });
     };
-    let held: Option<(i64, String, i64)> = c
+    let held: Option<(LaneId, String, i64)> = c
         .query_row(
             "select service_id, reason, held_at from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
             params![batch_number, service],

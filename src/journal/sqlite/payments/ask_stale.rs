@@ -3,7 +3,7 @@
 use super::apply::apply;
 use super::generations;
 use super::stale::rests_on_stale;
-use crate::domain::{ResponseDetails, Timestamp};
+use crate::domain::{LaneId, ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -50,7 +50,7 @@ pub(in crate::journal::sqlite) fn ask_all_again(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let exposed: Vec<(i64, i64)> = c
+    let exposed: Vec<(i64, LaneId)> = c
         .prepare_cached(EXPOSED)?
         .query_map(params![batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::domain::LaneId;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{NEVER, millis, state_number};
 use crate::lifecycle::PaymentState;
@@ -43,13 +44,13 @@ pub(in crate::journal::sqlite) fn begun_between(
 pub(in crate::journal::sqlite) fn begin_lane(
     c: &Connection,
     batch_id: i64,
-    lane: i64,
+    lane: LaneId,
     from: i64,
 ) -> Result<(), Error> {
     c.prepare_cached(
         "insert into lane (batch_id, service_id, fresh_from) values (?1, ?2, ?3) on conflict do nothing",
     )?
-    .execute([batch_id, lane, from])?;
+    .execute((batch_id, lane, from))?;
     Ok(())
 }
 
@@ -57,11 +58,11 @@ pub(in crate::journal::sqlite) fn begin_lane(
 pub(in crate::journal::sqlite) fn fresh_from(
     c: &Connection,
     batch_id: i64,
-    lane: i64,
+    lane: LaneId,
 ) -> Result<Option<i64>, Error> {
     Ok(
         c.prepare_cached("select fresh_from from lane where batch_id = ?1 and service_id = ?2")?
-            .query_row([batch_id, lane], |row| row.get(0))
+            .query_row((batch_id, lane), |row| row.get(0))
             .optional()?,
     )
 }
@@ -70,7 +71,7 @@ pub(in crate::journal::sqlite) fn fresh_from(
 pub(in crate::journal::sqlite) fn has_fresh(
     c: &Connection,
     batch_id: i64,
-    lane: i64,
+    lane: LaneId,
     up_to: i64,
 ) -> Result<bool, Error> {
     static SQL: LazyLock<String> = LazyLock::new(|| fresh_in_lane("1"));
@@ -78,14 +79,14 @@ pub(in crate::journal::sqlite) fn has_fresh(
         return Ok(false);
     };
     Ok(c.prepare_cached(&SQL)?
-        .exists([from, batch_id, lane, 1, up_to])?)
+        .exists((from, batch_id, lane, 1, up_to))?)
 }
 
 /// Begins the life of a fresh payment that something is learned of before it was claimed.
 pub(in crate::journal::sqlite) fn begin_life(
     c: &Connection,
     batch_id: i64,
-    lane: i64,
+    lane: LaneId,
     seq: i64,
 ) -> Result<(), Error> {
     begin_lives(c, (batch_id, lane), &[seq], &PaymentState::NEW)
@@ -111,7 +112,7 @@ pub(in crate::journal::sqlite) fn begin_all(c: &Connection, batch_id: i64) -> Re
 /// Begins the lives of payments of one lane, all alike.
 pub(in crate::journal::sqlite) fn begin_lives(
     c: &Connection,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     seqs: &[i64],
     life: &PaymentState,
 ) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::rivals::name_rivals;
 use super::unpriced::add_unpriced;
-use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{Amount, BatchName, LaneId, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
@@ -112,7 +112,8 @@ fn to_ask(
     // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
     // before is left alone; it was checked before its first post, or belongs to the question after its status.
     let mut statement = c.prepare_cached(&to_be_compared())?;
-    let list = serde_json::to_string(&services).expect("numbers are JSON");
+    let numbers: Vec<i64> = services.iter().map(|lane| lane.get()).collect();
+    let list = serde_json::to_string(&numbers).expect("numbers are JSON");
     take(
         &mut rows,
         statement.query(params![batch_id, after, count(wanted), list])?,
@@ -162,11 +163,11 @@ fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
     })
 }
 
-fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<i64>, Error> {
+fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<LaneId>, Error> {
     let mut statement = c.prepare_cached("select service_id from service where code = ?1")?;
     let mut services = Vec::with_capacity(checked.len());
     for service in checked {
-        let id: Option<i64> = statement
+        let id: Option<LaneId> = statement
             .query_row([service.as_str()], |row| row.get(0))
             .optional()?;
         services.extend(id);
@@ -174,7 +175,7 @@ fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<i64>, Erro
     Ok(services)
 }
 
-fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option<i64>, Error> {
+fn first_ready(c: &Connection, batch_id: i64, services: &[LaneId]) -> Result<Option<i64>, Error> {
     let mut statement = c.prepare_cached(
         "select min(seq) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
     )?;
@@ -194,7 +195,7 @@ fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option
 /// A row as its bill finds it.
 struct Subject {
     batch_id: i64,
-    service_id: i64,
+    service_id: LaneId,
     currency: String,
     identifier: String,
     priced: bool,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Amount, BatchName, Money, Totals};
+use crate::domain::{Amount, BatchName, LaneId, Money, Totals};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
@@ -33,7 +33,7 @@ impl Journal {
 pub(in crate::journal::sqlite) fn add_unpriced(
     c: &Connection,
     batch_id: i64,
-    service_id: i64,
+    service_id: LaneId,
     currency: &str,
     count: i64,
 ) -> Result<(), Error> {
@@ -70,7 +70,7 @@ pub(in crate::journal::sqlite) fn withdraw(
     seq: i64,
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch, service, currency): (i64, i64, String) = c
+    let (batch, service, currency): (i64, LaneId, String) = c
         .prepare_cached("select batch_id, service_id, currency from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     c.prepare_cached(

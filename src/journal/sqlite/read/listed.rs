@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::reader::Snapshot;
 use crate::domain::{
-    Amount, BankAccount, Currency, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
+    Amount, BankAccount, Currency, LaneId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
 };
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, stamp, state_of};
@@ -64,7 +64,7 @@ impl Snapshot<'_> {
 /// What most rows have in common, looked up once.
 struct Known {
     /// Codes of services by their number.
-    services: Vec<(i64, String)>,
+    services: Vec<(LaneId, String)>,
     /// The service of the row before, as its place among them.
     service: usize,
     currency: Option<Currency>,
@@ -138,7 +138,7 @@ impl Known {
             own => own,
         };
         let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
-        self.find_service(integer(row, 5)?)?;
+        self.find_service(LaneId::new(integer(row, 5)?))?;
         let phrase = number(row, 20)?;
         if let Some(phrase) = phrase {
             self.find_phrase(c, phrase)?;
@@ -176,7 +176,7 @@ impl Known {
         }))
     }
 
-    fn find_service(&mut self, number: i64) -> Result<(), Error> {
+    fn find_service(&mut self, number: LaneId) -> Result<(), Error> {
         if self
             .services
             .get(self.service)

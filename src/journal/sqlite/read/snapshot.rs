@@ -9,7 +9,7 @@ use super::reader::{RECORD_TABLES, record_columns};
 use super::reader::{Reader, Snapshot};
 use super::rows::Rows;
 use crate::domain::{
-    BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Timestamp,
+    BatchName, ControlTotals, Currency, LaneId, Originator, PayerTransactionId, Timestamp,
 };
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::{known_batch, name};
@@ -168,16 +168,16 @@ impl Snapshot<'_> {
             "select service_id, currency, amount from instruction where batch_id = ?1 and generation = 0",
         )?;
         let mut rows = statement.query([self.batch_id])?;
-        let mut lanes: Vec<(i64, Currency, u64, i128)> = Vec::new();
+        let mut lanes: Vec<(LaneId, Currency, u64, i128)> = Vec::new();
         let mut last = 0;
         while let Some(row) = rows.next()? {
-            let service: i64 = row.get(0)?;
+            let service: LaneId = row.get(0)?;
             let code = row
                 .get_ref(1)?
                 .as_str()
                 .map_err(|_| corrupt("a currency"))?;
             let is_lane =
-                |lane: &(i64, Currency, u64, i128)| lane.0 == service && lane.1.code() == code;
+                |lane: &(LaneId, Currency, u64, i128)| lane.0 == service && lane.1.code() == code;
             if !lanes.get(last).is_some_and(is_lane) {
                 last = lanes.iter().position(is_lane).unwrap_or(lanes.len());
             }
@@ -190,7 +190,7 @@ impl Snapshot<'_> {
         drop(rows);
         for (service, currency, more) in corrected(self.c, self.batch_id)? {
             let is_lane =
-                |lane: &&mut (i64, Currency, u64, i128)| lane.0 == service && lane.1 == currency;
+                |lane: &&mut (LaneId, Currency, u64, i128)| lane.0 == service && lane.1 == currency;
             if let Some(lane) = lanes.iter_mut().find(is_lane) {
                 lane.3 += more;
             }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fingerprints::chunks_of;
 use super::fingerprints::{Key, entry_of};
 use super::joins::join;
-use crate::domain::Timestamp;
+use crate::domain::{LaneId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{FILE_LOADED, REPLACED};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -167,7 +167,7 @@ impl Vouched {
         c: &Connection,
         seq: i64,
     ) -> Result<bool, Error> {
-        let (batch_id, lane): (i64, i64) = c
+        let (batch_id, lane): (i64, LaneId) = c
             .prepare_cached("select batch_id, service_id from instruction where seq = ?1")?
             .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut known = self.known.borrow_mut();

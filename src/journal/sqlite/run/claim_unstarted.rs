@@ -1,6 +1,6 @@
 //! Payments of which nothing is known yet, claimed together.
 
-use crate::domain::{Payment, Timestamp};
+use crate::domain::{LaneId, Payment, Timestamp};
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
@@ -32,7 +32,7 @@ const ROUNDS: usize = 64;
 /// queue of what is due later.
 pub(in crate::journal::sqlite) fn claim_fresh(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (i64, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -55,7 +55,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
 /// Looks at up to `share` fresh payments of a lane; returns how many of them wait for their time.
 fn claim_some(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -92,7 +92,7 @@ fn claim_some(
         c.prepare_cached(
             "update lane set fresh_from = ?3 where batch_id = ?1 and service_id = ?2",
         )?
-        .execute([batch_id, lane, next])?;
+        .execute((batch_id, lane, next))?;
     }
     for (at, rows) in waiting {
         let later = PaymentState {
@@ -117,7 +117,7 @@ fn claim_some(
 /// Begins the lives of payments that a limit keeps from leaving.
 fn wait_for_limits(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (i64, LaneId),
     limited: &[Limited],
 ) -> Result<(), Error> {
     for row in limited {
@@ -133,7 +133,7 @@ fn wait_for_limits(
 /// Records the intent to post fresh payments of a lane.
 fn begin(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     found: Numbered,
     held: &Watched,
     now: Timestamp,
@@ -184,7 +184,7 @@ fn begin(
 /// at once more before they leave, or why nothing may leave.
 fn may_leave(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     found: &[(i64, Arc<Payment>)],
     seqs: &[i64],
 ) -> Result<Result<Watched, Halt>, Error> {
@@ -210,7 +210,7 @@ fn may_leave(
 /// Keeps in memory where a payment stands that was claimed for the first time.
 fn remember_claimed(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     seq: i64,
     payment: &Payment,
     life: PaymentState,
@@ -240,7 +240,7 @@ type Numbered = Vec<(i64, Arc<Payment>)>;
 /// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
 fn read(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (i64, LaneId),
     (mut from, up_to): (i64, i64),
     share: usize,
 ) -> Result<Result<Numbered, String>, Error> {
@@ -262,7 +262,7 @@ fn read(
 /// number behind the block, or `None` where that yields nothing.
 fn take_compared(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,
@@ -295,7 +295,7 @@ fn take_compared(
 /// Reads on where no block helps.
 fn read_rest(
     c: &Connection,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,
@@ -304,7 +304,7 @@ fn read_rest(
         LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
     let limit = i64::try_from(share - found.len()).unwrap_or(i64::MAX);
     let mut statement = c.prepare_cached(&SQL)?;
-    let mut rows = statement.query([from, batch_id, lane, limit, up_to])?;
+    let mut rows = statement.query((from, batch_id, lane, limit, up_to))?;
     while let Some(row) = rows.next()? {
         found.push((row.get(PAYMENT_WIDTH)?, Arc::new(payment_of(row, 0)?)));
     }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::Timestamp;
+use crate::domain::{LaneId, Timestamp};
 use crate::journal::sqlite::codec::values::service_of;
 use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -33,7 +33,7 @@ pub(in crate::journal::sqlite) fn held_lanes(
 pub(in crate::journal::sqlite) fn hold_lane(
     c: &Connection,
     token: RunToken,
-    lane: i64,
+    lane: LaneId,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -106,7 +106,7 @@ pub(in crate::journal::sqlite) fn open_all(
 pub(in crate::journal::sqlite) fn reopen_lane(
     c: &Connection,
     token: RunToken,
-    lane: i64,
+    lane: LaneId,
 ) -> Result<(), Error> {
     assert_current(c, token)?;
     c.execute(

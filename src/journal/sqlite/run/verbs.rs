@@ -12,7 +12,7 @@ use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use crate::domain::{BatchName, ResponseDetails, ServiceCode, Timestamp};
+use crate::domain::{BatchName, LaneId, ResponseDetails, ServiceCode, Timestamp};
 use crate::journal::sqlite::approval::standing::approvals;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -177,7 +177,7 @@ pub(in crate::journal::sqlite) fn abandon(
 
 /// A lane of a batch that is not held and has something ready.
 struct OpenLane {
-    id: i64,
+    id: LaneId,
     service: ServiceCode,
     /// The dates of its batch.
     dates: BatchDates,
@@ -411,13 +411,13 @@ struct NextPost {
 /// Returns when the next payments of a lane may be posted.
 fn next_post(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     confirmed: Bound,
     now: Timestamp,
 ) -> Result<NextPost, Error> {
     let Bound { instruction, bill } = confirmed;
     let mut statement = c.prepare_cached(&next_in_lane())?;
-    let mut rows = statement.query([batch_id, lane, NEVER, NEXT_MAX, instruction, bill])?;
+    let mut rows = statement.query((batch_id, lane, NEVER, NEXT_MAX, instruction, bill))?;
     let mut next = NextPost::default();
     while let Some(row) = rows.next()? {
         let (due_at, not_before): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
@@ -486,7 +486,7 @@ fn due_in_lane(
     if next.at.is_some() {
         return Ok(());
     }
-    let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+    let wanted = (token.batch_id, lane, NEVER, 1, instruction, bill);
     let (for_document, for_word): (bool, bool) = c
         .prepare_cached(&waiting_in_lane())?
         .query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -522,12 +522,12 @@ fn is_signed(token: RunToken, dates: BatchDates) -> bool {
 }
 
 /// Returns whether a payment of a lane, of which nothing may be posted, is beyond what was signed for.
-fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: i64) -> Result<bool, Error> {
+fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: LaneId) -> Result<bool, Error> {
     let Bound { instruction, bill } = token.approved;
     if token.approved == Bound::EVERYTHING {
         return Ok(false);
     }
-    let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+    let wanted = (token.batch_id, lane, NEVER, 1, instruction, bill);
     let begun: bool = c
         .prepare_cached(&waiting_in_lane())?
         .query_row(wanted, |row| row.get(1))?;

@@ -6,7 +6,9 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::subject::Subject;
-use crate::domain::{Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Timestamp};
+use crate::domain::{
+    Amount, Country, Currency, LaneId, Money, Msisdn, PayerTransactionId, Timestamp,
+};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::millis;
 use crate::journal::{Error, Heard, Transition};
@@ -151,7 +153,7 @@ fn short(id: PayerTransactionId) -> u64 {
 #[derive(Clone, Copy, PartialEq)]
 struct Place {
     batch_id: i64,
-    lane: i64,
+    lane: LaneId,
     currency: Currency,
 }
 
@@ -269,7 +271,7 @@ mod tests {
             callbacks: Some(0),
             moved: Transition {
                 seq,
-                lane: 2,
+                lane: LaneId::new(2),
                 from: State::Posting,
                 life: PaymentState {
                     state: State::Posting,
@@ -311,7 +313,7 @@ mod tests {
         let mut recent = PaymentCache::default();
         let of_new_life = changed(2, |s| s.moved.life = PaymentState::NEW);
         let elsewhere = changed(3, |s| {
-            (s.batch_id, s.moved.lane, s.has_generations) = (9, 9, true);
+            (s.batch_id, s.moved.lane, s.has_generations) = (9, LaneId::new(9), true);
             s.moved.money.currency = Currency::from_code("UGX").unwrap();
             s.callbacks = None;
         });

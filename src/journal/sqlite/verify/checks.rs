@@ -6,7 +6,7 @@ use super::intact::{
     Evidence, check_bill, check_instruction, find_misfits, first_with_evidence, misfit, replay,
     told, told_of,
 };
-use crate::domain::Payment;
+use crate::domain::{LaneId, Payment};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
 use crate::journal::sqlite::evidence::digests::upload_digest;
 use crate::journal::sqlite::session::subject::Subject;
@@ -19,7 +19,7 @@ use crate::lifecycle::PaymentState;
 /// them. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_fresh(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     seqs: &[i64],
 ) -> Result<Option<String>, Error> {
     c.intact(batch_id, |intact| {
@@ -51,7 +51,7 @@ pub(in crate::journal::sqlite) fn check_fresh(
 /// is replayed. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_touched(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     seq: i64,
     payment: &Payment,
     life: &PaymentState,
@@ -82,7 +82,7 @@ pub(in crate::journal::sqlite) fn check_touched(
 /// not fit, in words.
 pub(in crate::journal::sqlite) fn check_generations(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     seq: i64,
 ) -> Result<Option<String>, Error> {
     c.flush()?;
@@ -113,7 +113,7 @@ pub(in crate::journal::sqlite) fn is_as_recorded(
 /// heard of. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_unheard(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (i64, LaneId),
     seq: i64,
 ) -> Result<Option<String>, Error> {
     let payment = c

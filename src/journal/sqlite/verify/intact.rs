@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Payment, Timestamp};
+use crate::domain::{LaneId, Payment, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
@@ -31,7 +31,7 @@ pub(in crate::journal::sqlite) struct Intact {
     /// Blocks of instructions, in order.
     blocks: Vec<Block>,
     /// First claims that share a row of evidence, by their lanes, in order.
-    pub(in crate::journal::sqlite) claims: BTreeMap<i64, Vec<Claims>>,
+    pub(in crate::journal::sqlite) claims: BTreeMap<LaneId, Vec<Claims>>,
     policies: BTreeMap<i64, Policy>,
     /// The payments of the block that was compared last for a claim.
     compared: Option<Compared>,
@@ -95,7 +95,7 @@ impl Intact {
                     (Some((first, _)), Some((_, last))) => (*first, *last),
                     _ => continue,
                 };
-                let claims = self.claims.entry(together.service_id).or_default();
+                let claims = self.claims.entry(together.lane()).or_default();
                 claims.push(Claims {
                     evidence_id,
                     at: row.get(2)?,
@@ -182,7 +182,12 @@ impl Intact {
     }
 
     /// Returns the evidence of the first claim of a payment, where it shared one.
-    fn first_claim(&self, c: &Connection, lane: i64, seq: i64) -> Result<Option<&Claims>, Error> {
+    fn first_claim(
+        &self,
+        c: &Connection,
+        lane: LaneId,
+        seq: i64,
+    ) -> Result<Option<&Claims>, Error> {
         let Some(lane) = self.claims.get(&lane) else {
             return Ok(None);
         };
@@ -229,7 +234,7 @@ pub(in crate::journal::sqlite) fn first_with_evidence(
 pub(in crate::journal::sqlite) fn misfit(
     intact: &mut Intact,
     c: &Connection,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (i64, LaneId),
     seq: i64,
 ) -> Result<Option<(i64, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
@@ -268,7 +273,7 @@ pub(in crate::journal::sqlite) fn find_misfits(
     while found.len() < limit
         && let Some(row) = rows.next()?
     {
-        let (seq, lane): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (seq, lane): (i64, LaneId) = (row.get(0)?, row.get(1)?);
         let begun = intact.first_claim(c, lane, seq)?.is_some()
             || heard_of.query_row(params![seq, BILLED, WATCHED], |row| row.get(0))?;
         if begun {
@@ -320,7 +325,7 @@ pub(in crate::journal::sqlite) struct Evidence {
 pub(in crate::journal::sqlite) fn replay(
     intact: &mut Intact,
     c: &Connection,
-    lane: i64,
+    lane: LaneId,
     seq: i64,
     seen: &mut Evidence,
 ) -> Result<PaymentState, Error> {

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::learn::{said_in, word};
 use super::prover::{Above, Verifier};
-use crate::domain::{IdentifierScheme, PayerTransactionId, RowKey, Timestamp};
+use crate::domain::{IdentifierScheme, LaneId, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -32,7 +32,7 @@ const CONTENTS_MAX: usize = 4096;
 struct Subject {
     seq: i64,
     row: StoredRow,
-    service_id: i64,
+    service_id: LaneId,
     standing: Option<Standing>,
     life_belongs: bool,
     replaced_by: Option<i64>,
@@ -87,7 +87,7 @@ impl Verifier<'_> {
         ))?;
         let mut rows = statement.query([self.batch_id])?;
         let mut counted = Counted::default();
-        let mut lanes: BTreeMap<i64, Lane> = BTreeMap::new();
+        let mut lanes: BTreeMap<LaneId, Lane> = BTreeMap::new();
         let mut named_otherwise = all_named_otherwise(self.c, self.batch_id)?;
         let latest = self.latest()?;
         while let Some(row) = rows.next()? {
@@ -167,7 +167,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn lane(&self, service_id: i64) -> Result<Lane, Error> {
+    fn lane(&self, service_id: LaneId) -> Result<Lane, Error> {
         Ok(Lane {
             fresh_from: fresh_from(self.c, self.batch_id, service_id)?.unwrap_or(i64::MAX),
             claims: FirstClaims::of(service_id),

@@ -1,0 +1,46 @@
+//! The numbers by which the journal names its rows, each a type of its own: a payment handed over where a lane is asked for does not
+//! compile.
+
+use std::fmt;
+
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(i64);
+
+        impl $name {
+            /// Wraps the number as it is stored.
+            #[must_use]
+            pub const fn new(number: i64) -> Self {
+                Self(number)
+            }
+
+            /// Returns the number as it is stored.
+            #[must_use]
+            pub const fn get(self) -> i64 {
+                self.0
+            }
+        }
+
+        // A trace of values names a row by its number alone, as every list of the journal does.
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+    };
+}
+
+number! {
+    /// Names a lane: a service code, by the number that the journal gave it.
+    ///
+    /// Unique in a journal. All batches of the journal share the numbers, so a lane of one batch is named by the batch and this.
+    LaneId
+}
