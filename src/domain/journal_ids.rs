@@ -44,3 +44,15 @@ number! {
     /// Unique in a journal. All batches of the journal share the numbers, so a lane of one batch is named by the batch and this.
     LaneId
 }
+
+number! {
+    /// Names a run by its number: the first is 1, and each that begins, of whichever batch, has the next one.
+    ///
+    /// Unique in a journal. A run whose number is not the last one has been taken over, and may do nothing more.
+    Epoch
+}
+
+impl Epoch {
+    /// No run has begun.
+    pub const NONE: Self = Self::new(0);
+}

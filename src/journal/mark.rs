@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Error;
 use super::lock::Lookout;
+use crate::domain::Epoch;
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
     Mark, Marked, Order, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
@@ -450,7 +451,7 @@ fn parse(page: &[u8]) -> Option<Page> {
     let marked = Marked {
         journal: journal?,
         born,
-        epoch: epoch?,
+        epoch: Epoch::new(epoch?),
         orders,
         given,
         positions,

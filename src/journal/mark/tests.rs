@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::Epoch;
 use crate::ledger::payer::{PAST_MAX, PAYERS_MAX, Payer};
 use crate::ledger::recovery::POSITIONS_MAX;
 
@@ -6,7 +7,7 @@ fn marked(epoch: i64) -> Marked {
     Marked {
         journal: [7; 16],
         born: Some(u64::MAX),
-        epoch,
+        epoch: Epoch::new(epoch),
         orders: u64::MAX,
         given: Vec::new(),
         positions: vec![

@@ -3,7 +3,9 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::values::{batch_id, corrupt, identifier_of};
-use crate::domain::{BatchName, IdentifierForm, IdentifierScheme, Originator, PayerTransactionId};
+use crate::domain::{
+    BatchName, Epoch, IdentifierForm, IdentifierScheme, Originator, PayerTransactionId,
+};
 use crate::journal::Error;
 use crate::ledger::Purpose;
 use crate::ledger::recovery::JournalId;
@@ -172,13 +174,13 @@ pub(in crate::journal::sqlite) fn name(c: &Connection) -> Result<JournalId, Erro
 }
 
 /// Returns the epoch of the last run; 0: there was none.
-pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<i64, Error> {
-    let found: Option<i64> = c
+pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<Epoch, Error> {
+    let found: Option<Epoch> = c
         .query_row("select value from meta where key = 'epoch'", [], |row| {
             row.get(0)
         })
         .optional()?;
-    Ok(found.unwrap_or(0))
+    Ok(found.unwrap_or(Epoch::NONE))
 }
 
 pub(in crate::journal::sqlite) fn has(c: &Connection, key: &str) -> Result<bool, Error> {

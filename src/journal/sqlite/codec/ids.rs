@@ -2,7 +2,7 @@
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::domain::LaneId;
+use crate::domain::{Epoch, LaneId};
 
 macro_rules! column {
     ($($name:ident),+ $(,)?) => {$(
@@ -20,4 +20,4 @@ macro_rules! column {
     )+};
 }
 
-column!(LaneId);
+column!(Epoch, LaneId);

@@ -15,7 +15,7 @@ use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
 use crate::domain::{
-    Actor, Country, Money, Msisdn, PayerTransactionId, Payment, ServiceCode, Timestamp,
+    Actor, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::mark::Place;
@@ -48,7 +48,7 @@ pub(in crate::journal::sqlite) struct WriteSession {
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
     /// A run began in this transaction.
-    new_epoch: Cell<Option<i64>>,
+    new_epoch: Cell<Option<Epoch>>,
     /// A person gave an order in this transaction: so many are on record now.
     new_orders: Cell<Option<u64>>,
     /// And these were given.
@@ -64,7 +64,7 @@ pub(in crate::journal::sqlite) struct Beside {
     pub(in crate::journal::sqlite) place: Place,
     pub(in crate::journal::sqlite) journal: JournalId,
     pub(in crate::journal::sqlite) born: Option<u64>,
-    pub(in crate::journal::sqlite) epoch: i64,
+    pub(in crate::journal::sqlite) epoch: Epoch,
     pub(in crate::journal::sqlite) orders: u64,
 }
 
@@ -104,7 +104,7 @@ impl WriteSession {
     }
 
     /// Lets the mark follow a run that begins.
-    pub(in crate::journal::sqlite) fn mark_epoch(&self, epoch: i64) {
+    pub(in crate::journal::sqlite) fn mark_epoch(&self, epoch: Epoch) {
         self.new_epoch.set(Some(epoch));
     }
 
