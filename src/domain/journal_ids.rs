@@ -56,3 +56,10 @@ impl Epoch {
     /// No run has begun.
     pub const NONE: Self = Self::new(0);
 }
+
+number! {
+    /// Names a batch, beside its name: by the number that the journal gave it when its first file was loaded.
+    ///
+    /// Unique in a journal; another journal has another batch by the same number.
+    BatchId
+}

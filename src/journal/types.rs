@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Country, Currency, Epoch, IdentifierForm, IdentifierScheme, Instruction,
-    LaneId, Money, Originator, PayerTransactionId, Payment, ResponseDetails, ServiceCode, Tally,
-    Timestamp, Unpriced,
+    Amount, BatchId, BatchName, Country, Currency, Epoch, IdentifierForm, IdentifierScheme,
+    Instruction, LaneId, Money, Originator, PayerTransactionId, Payment, ResponseDetails,
+    ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
@@ -268,7 +268,7 @@ pub struct RunTerms {
 /// A batch taken by a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunToken {
-    pub(super) batch_id: i64,
+    pub(super) batch_id: BatchId,
     pub(super) epoch: Epoch,
     /// By the confirmation of the run, and by the signatures.
     pub(super) confirmed: Bound,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::payer::{AsLoaded, Payer, Payers, Posted};
-use crate::domain::Epoch;
+use crate::domain::{BatchId, Epoch};
 
 mod on_chain;
 mod ordered;
@@ -44,7 +44,7 @@ const LOST_WITH_POWER: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The journal's number of the batch.
-    pub batch_id: i64,
+    pub batch_id: BatchId,
     /// Rows of its evidence.
     pub length: u64,
     /// The number of the last of them.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::Epoch;
+use crate::domain::{BatchId, Epoch};
 use crate::ledger::payer::{PAST_MAX, PAYERS_MAX, Payer};
 use crate::ledger::recovery::POSITIONS_MAX;
 
@@ -12,7 +12,7 @@ fn marked(epoch: i64) -> Marked {
         given: Vec::new(),
         positions: vec![
             Position {
-                batch_id: i64::MAX,
+                batch_id: BatchId::new(i64::MAX),
                 length: u64::MAX,
                 evidence_id: i64::MAX,
                 head: [255; 32],

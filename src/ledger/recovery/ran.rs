@@ -1,7 +1,7 @@
 //! What mark and lock file say was done in the place of a journal that knows nothing of it: against that nobody's word counts.
 
 use super::{Found, Mark, Traces};
-use crate::domain::Epoch;
+use crate::domain::{BatchId, Epoch};
 
 /// Something that was done since a copy was made, or by another journal in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Ran {
     /// The evidence of a batch went on to this length.
     Evidence {
         /// The journal's number of the batch.
-        batch_id: i64,
+        batch_id: BatchId,
         /// Rows of its evidence.
         length: u64,
     },

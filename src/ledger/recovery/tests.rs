@@ -3,7 +3,7 @@ mod ordered;
 mod traces;
 
 use super::*;
-use crate::domain::{Epoch, Timestamp};
+use crate::domain::{BatchId, Epoch, Timestamp};
 use crate::ledger::confirmation::Bound;
 use crate::lifecycle::{PaymentState, Policy, RecordedEvent, State, fold};
 
@@ -12,7 +12,7 @@ const OTHER: JournalId = [2; 16];
 
 fn position(batch_id: i64, evidence_id: i64, head: u8) -> Position {
     Position {
-        batch_id,
+        batch_id: BatchId::new(batch_id),
         length: evidence_id.unsigned_abs(),
         evidence_id,
         head: [head; 32],

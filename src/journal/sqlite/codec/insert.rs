@@ -3,12 +3,12 @@
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::domain::{AmountField, Instruction, LaneId, PayerTransactionId, Timestamp};
+use crate::domain::{AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 
 /// Where an instruction belongs.
 pub(in crate::journal::sqlite) struct Placed {
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     pub(in crate::journal::sqlite) load_id: i64,
     pub(in crate::journal::sqlite) service_id: LaneId,
 }
@@ -167,7 +167,7 @@ impl<'c> Insert<'c> {
     ) -> Result<(), Error> {
         let texts = Texts::of(row);
         let to = &mut self.0;
-        to.number(Some(placed.batch_id))?;
+        to.number(Some(placed.batch_id.get()))?;
         to.number(Some(placed.load_id))?;
         to.number(Some(line_number(row.line)))?;
         to.text(Some(id.as_str()))?;

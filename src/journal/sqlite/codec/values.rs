@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::{
-    Amount, AmountField, Country, Currency, DocumentPath, Instruction, LaneId, Money, Msisdn,
-    PayerTransactionId, Payment, Reference, ServiceCode, Timestamp,
+    Amount, AmountField, BatchId, Country, Currency, DocumentPath, Instruction, LaneId, Money,
+    Msisdn, PayerTransactionId, Payment, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::lifecycle::{PaymentState, State};
@@ -141,7 +141,7 @@ pub(in crate::journal::sqlite) fn assert_changed(seq: i64, changed: usize) -> Re
 /// Adds to (or takes from) the tally of one lane, currency and state.
 pub(in crate::journal::sqlite) fn add_to_tally(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     service_id: LaneId,
     currency: &str,
     state: State,
@@ -371,7 +371,7 @@ pub(in crate::journal::sqlite) fn service_id(
 pub(in crate::journal::sqlite) fn batch_id(
     c: &Connection,
     name: &str,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<BatchId>, Error> {
     Ok(
         c.prepare_cached("select batch_id from batch where name = ?1")?
             .query_row([name], |row| row.get(0))

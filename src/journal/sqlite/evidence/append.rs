@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rusqlite::{Connection, Statement, ToSql};
 
 use super::encoding::Digest;
+use crate::domain::BatchId;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 
@@ -20,7 +21,7 @@ pub(in crate::journal::sqlite) struct Waiting {
     pub(in crate::journal::sqlite) anomaly: Option<String>,
     pub(in crate::journal::sqlite) digest: Option<Digest>,
     pub(in crate::journal::sqlite) detail: Option<String>,
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     pub(in crate::journal::sqlite) policy_id: Option<i64>,
     pub(in crate::journal::sqlite) hash: Option<Digest>,
     pub(in crate::journal::sqlite) phrase_id: Option<i64>,

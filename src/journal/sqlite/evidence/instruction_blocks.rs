@@ -11,7 +11,7 @@ use serde_json::json;
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use crate::domain::{
-    AmountField, Instruction, LaneId, PayerTransactionId, Payment, Reference, Timestamp,
+    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Payment, Reference, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
@@ -98,7 +98,7 @@ pub(in crate::journal::sqlite) struct Block {
 /// Goes through the instructions of a batch from `first` to `last`, and hands over every block.
 pub(in crate::journal::sqlite) fn stored(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     (first, last): (i64, i64),
     at_most: usize,
     take: impl FnMut(Block) -> Result<(), Error>,
@@ -110,7 +110,7 @@ pub(in crate::journal::sqlite) fn stored(
 /// `None` in place of the payments: one has no amount of its own, or cannot be read.
 pub(in crate::journal::sqlite) fn with_payments(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     span: (i64, i64),
 ) -> Result<(Option<Block>, Option<Vec<BlockPayment>>), Error> {
     let mut found = None;
@@ -142,7 +142,7 @@ fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
 
 fn read(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     (first, last): (i64, i64),
     at_most: usize,
     mut see: impl FnMut(&Row<'_>, &str),
@@ -182,7 +182,7 @@ fn read(
 pub(in crate::journal::sqlite) fn seal(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     (first, last): (i64, i64),
     at: Timestamp,
 ) -> Result<(), Error> {
@@ -195,7 +195,7 @@ pub(in crate::journal::sqlite) fn seal(
 pub(in crate::journal::sqlite) fn append(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     block: &Block,
     at: Timestamp,
 ) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use crate::domain::{LaneId, Timestamp};
+use crate::domain::{BatchId, LaneId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::LANE_STOPPED;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -14,7 +14,7 @@ use crate::ledger::limits::Outcomes;
 /// Holds a lane whose payments fail too often; returns whether it does.
 pub(in crate::journal::sqlite) fn stops(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     now: Timestamp,
 ) -> Result<bool, Error> {
     let rule = c.limiter(batch_id, |limiter| limiter.limits.stop).flatten();
@@ -46,7 +46,7 @@ pub(in crate::journal::sqlite) fn stops(
 }
 
 /// Returns what has ended in a lane. The tally is written before.
-fn outcomes(c: &Connection, batch_id: i64, lane: LaneId) -> Result<Outcomes, Error> {
+fn outcomes(c: &Connection, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
     let (paid, failed): (i64, i64) = c
         .prepare_cached(
             "select coalesce(sum(count) filter (where state = 5), 0), coalesce(sum(count) filter (where state = 6), 0)
@@ -59,7 +59,7 @@ fn outcomes(c: &Connection, batch_id: i64, lane: LaneId) -> Result<Outcomes, Err
     })
 }
 
-fn when_opened(c: &Connection, batch_id: i64, lane: LaneId) -> Result<Outcomes, Error> {
+fn when_opened(c: &Connection, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
     let found: Option<(i64, i64)> = c
         .prepare_cached(
             "select paid, failed from opened_lane where batch_id = ?1 and service_id = ?2",
@@ -77,7 +77,7 @@ fn when_opened(c: &Connection, batch_id: i64, lane: LaneId) -> Result<Outcomes, 
 /// Notes that a person has opened a lane: what has ended until now does not stop it again.
 pub(in crate::journal::sqlite) fn opened(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
 ) -> Result<(), Error> {
     c.write_tallies()?;

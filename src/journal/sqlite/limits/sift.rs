@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::count::{count, names_of};
 use super::sums::{exposure, is_known, of_batch, used};
 use super::waiting::Limited;
-use crate::domain::{Currency, Day, LaneId, Payment, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, Day, LaneId, Payment, Timestamp, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::session::limiter::Limiter;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -24,7 +24,7 @@ pub(in crate::journal::sqlite) struct Sifted<T> {
 /// Begins a claim: counts what was recorded since the last one. `false`: there is more to count, and nothing leaves until then.
 pub(in crate::journal::sqlite) fn begin_claim(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<bool, Error> {
     let counted = c.limiter(batch_id, |limiter| {
         limiter.begin_claim();
@@ -39,7 +39,7 @@ pub(in crate::journal::sqlite) fn begin_claim(
 /// Parts the rows of a lane, in their order, by what the limits of the run say. `of` tells number and payment of a row.
 pub(in crate::journal::sqlite) fn sift<T>(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     rows: Vec<T>,
     of: impl Fn(&T) -> (i64, &Payment),
     now: Timestamp,

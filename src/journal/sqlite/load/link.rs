@@ -1,10 +1,10 @@
 //! A row that takes the place of another one.
 
-use crate::domain::{Currency, LaneId, PayerTransactionId};
+use crate::domain::{BatchId, Currency, LaneId, PayerTransactionId};
 
 /// A payment that failed, and the one that is paid instead.
 pub(in crate::journal::sqlite) struct Link {
-    pub(in crate::journal::sqlite) batch_number: i64,
+    pub(in crate::journal::sqlite) batch_number: BatchId,
     pub(in crate::journal::sqlite) lane: LaneId,
     pub(in crate::journal::sqlite) seq: i64,
     pub(in crate::journal::sqlite) new: i64,

@@ -14,7 +14,9 @@ use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::set_aside;
 use super::sorted::Sorted;
-use crate::domain::{AmountField, Instruction, LaneId, PayerTransactionId, ServiceCode, Tally};
+use crate::domain::{
+    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, ServiceCode, Tally,
+};
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -480,7 +482,7 @@ const _: () = assert!(NEVER == 9_223_372_036_854_775_807);
 fn refuse_another(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<LoadRefusal>, Error> {
     let originator: String = c.query_row(
         "select originator from batch where batch_id = ?1",
@@ -499,7 +501,7 @@ fn refuse_another(
 fn layout_changed(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     let Some(layout) = &plan.layout else {
         return Ok(None);
@@ -529,7 +531,7 @@ fn layout_changed(
 fn layout_missing(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     if plan.layout.is_some() || plan.is_ours {
         return Ok(None);
@@ -552,7 +554,7 @@ fn layout_missing(
 fn read_before(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     let Some(layout) = &plan.layout else {
         return Ok(None);
@@ -597,7 +599,7 @@ fn on_record(c: &WriteSession, plan: &LoadPlan) -> Result<(Key, Vec<ServiceCode>
     Ok((Key::made(c)?, services_on_record))
 }
 
-fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<i64, Error> {
+fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<BatchId, Error> {
     c.execute(
         "insert into batch (name, originator, created_at, identifier_form) values (?1, ?2, ?3, ?4)",
         params![
@@ -607,7 +609,7 @@ fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<i64, Error> {
             form_text(&plan.form)
         ],
     )?;
-    let batch_id = c.last_insert_rowid();
+    let batch_id = BatchId::new(c.last_insert_rowid());
     Chain::begin(c, batch_id)?;
     Ok(batch_id)
 }

@@ -43,7 +43,7 @@ impl Load<'_> {
         let mut statement = self.c.prepare(
             "select seq from instruction where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended) order by seq",
         )?;
-        let mut rows = statement.query([self.batch_id, self.base])?;
+        let mut rows = statement.query((self.batch_id, self.base))?;
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(0)?;
             let row = self.instruction(seq)?;
@@ -135,7 +135,7 @@ impl Load<'_> {
             .prepare_cached(
                 "select exists (select 1 from rejected where batch_id = ?1 and replaced_by = ?2)",
             )?
-            .query_row([self.batch_id, earlier], |row| row.get(0))?;
+            .query_row((self.batch_id, earlier), |row| row.get(0))?;
         if is_mended {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use super::corrections::late;
 use super::job::Load;
 use super::link::Link;
 use super::sorted::Sorted;
-use crate::domain::{BatchName, Instruction, LaneId, PayerTransactionId, RowKey};
+use crate::domain::{BatchId, BatchName, Instruction, LaneId, PayerTransactionId, RowKey};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -27,7 +27,7 @@ use crate::lifecycle::State;
 struct Named {
     seq: i64,
     id: PayerTransactionId,
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
     generation: u32,
     minor: i64,

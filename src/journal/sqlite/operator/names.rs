@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchId, BatchName, PayerTransactionId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Reader;
@@ -11,7 +11,7 @@ use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
 /// Returns the name of a batch, where there is such a batch.
 pub(in crate::journal::sqlite) fn of(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
     Ok(
         c.prepare_cached("select name from batch where batch_id = ?1")?
@@ -23,10 +23,10 @@ pub(in crate::journal::sqlite) fn of(
 /// Finds the rows that are meant: all generations of one row, the newest first, or the one that has the identifier.
 pub(in crate::journal::sqlite) fn rows_named(
     c: &Connection,
-    (batch, batch_id): (&BatchName, i64),
+    (batch, batch_id): (&BatchName, BatchId),
     name: &PaymentName,
 ) -> Result<Vec<i64>, Error> {
-    let owner: Option<(i64, i64)> = c
+    let owner: Option<(i64, BatchId)> = c
         .prepare_cached(
             "select i.seq, i.batch_id from identifier d cross join instruction i using (seq) where d.identifier = ?1",
         )?

@@ -9,7 +9,7 @@ use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::unretried;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchName, Currency, IdentifierScheme, LaneId, Timestamp};
+use crate::domain::{BatchId, BatchName, Currency, IdentifierScheme, LaneId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{
@@ -186,7 +186,7 @@ pub(in crate::journal::sqlite) fn acted_on(
     (reason, told): (Option<&str>, String),
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch_id, id): (i64, String) = c
+    let (batch_id, id): (BatchId, String) = c
         .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut touched = Touched::one(&id, what);
@@ -259,7 +259,7 @@ pub(in crate::journal::sqlite) fn hold(
 }
 
 /// Refuses a row whose generations are not as the evidence has them: an order would put its seal on an edit.
-fn assert_as_recorded(c: &WriteSession, of_lane: (i64, LaneId), seq: i64) -> Result<(), Error> {
+fn assert_as_recorded(c: &WriteSession, of_lane: (BatchId, LaneId), seq: i64) -> Result<(), Error> {
     match check_generations(c, of_lane, seq)? {
         None => Ok(()),
         Some(what) => {
@@ -364,7 +364,7 @@ fn close(
     seq: i64,
     moment: StepContext,
 ) -> Result<bool, Error> {
-    let (batch_id, lane): (i64, LaneId) = c
+    let (batch_id, lane): (BatchId, LaneId) = c
         .prepare_cached("select batch_id, service_id from life where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     assert_as_recorded(c, (batch_id, lane), seq)?;
@@ -482,7 +482,7 @@ pub(in crate::journal::sqlite) fn retry(
 fn replace(
     c: &WriteSession,
     scheme: &IdentifierScheme,
-    batch_number: i64,
+    batch_number: BatchId,
     seq: i64,
     now: Timestamp,
 ) -> Result<i64, Error> {

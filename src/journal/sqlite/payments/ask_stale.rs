@@ -3,7 +3,7 @@
 use super::apply::apply;
 use super::generations;
 use super::stale::rests_on_stale;
-use crate::domain::{LaneId, ResponseDetails, Timestamp};
+use crate::domain::{BatchId, LaneId, ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -46,7 +46,7 @@ pub(in crate::journal::sqlite) const EXPOSED: &str = "select seq, service_id fro
 /// Puts all ready payments of a batch back to asking that are not to be posted unasked: a run begins, maybe a day later.
 pub(in crate::journal::sqlite) fn ask_all_again(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {

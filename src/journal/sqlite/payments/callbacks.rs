@@ -7,7 +7,7 @@ use super::apply::apply;
 use super::generations;
 use super::inquiries::is_taken_back;
 use super::taken::recognise;
-use crate::domain::ResponseDetails;
+use crate::domain::{BatchId, ResponseDetails};
 use crate::journal::sqlite::codec::catalog::{batch_of, find};
 use crate::journal::sqlite::codec::detail::detail_with;
 use crate::journal::sqlite::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
@@ -301,7 +301,7 @@ fn note_early(
 
 fn append(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     seq: i64,
     note: &IncomingCallback,
     kind: crate::journal::sqlite::evidence::append::Kind,

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::LaneId;
+use crate::domain::{BatchId, LaneId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -78,11 +78,11 @@ pub(in crate::journal::sqlite) const BLOCKS: &str =
 /// Finds the first claim of a payment among those that share a row of evidence.
 pub(in crate::journal::sqlite) fn first_claim(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     seq: i64,
 ) -> Result<Option<FirstClaim>, Error> {
     let mut statement = c.prepare_cached(BLOCKS)?;
-    let mut rows = statement.query([batch_id, 0, CLAIMED_TOGETHER])?;
+    let mut rows = statement.query((batch_id, 0, CLAIMED_TOGETHER))?;
     while let Some(row) = rows.next()? {
         let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
         let runs = together.runs()?;
@@ -125,7 +125,7 @@ impl FirstClaims {
     pub(in crate::journal::sqlite) fn find(
         &mut self,
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         seq: i64,
     ) -> Result<Option<FirstClaim>, Error> {
         loop {
@@ -140,9 +140,9 @@ impl FirstClaims {
         }
     }
 
-    fn next_block(&mut self, c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    fn next_block(&mut self, c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
         let mut statement = c.prepare_cached(BLOCKS)?;
-        let mut rows = statement.query([batch_id, self.claim.evidence_id, CLAIMED_TOGETHER])?;
+        let mut rows = statement.query((batch_id, self.claim.evidence_id, CLAIMED_TOGETHER))?;
         while let Some(row) = rows.next()? {
             let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
             if together.lane() == self.lane {

@@ -8,7 +8,7 @@ use super::apply::apply;
 use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
 use super::watched::watched;
-use crate::domain::{ResponseDetails, Timestamp};
+use crate::domain::{BatchId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
 use crate::journal::sqlite::operator::withdrawal;
@@ -26,7 +26,7 @@ use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
 /// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(in crate::journal::sqlite) fn paid_twice(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<(Vec<PaidTwice>, u64), Error> {
     // One that was replaced, and is paid or in conflict; the row may have another one.
     let mut statement = c.prepare_cached(
@@ -199,7 +199,7 @@ fn supersede(
 /// Holds every row of a batch to the rule whose newest generation is open: an earlier release may have left it half way.
 pub(in crate::journal::sqlite) fn settle_all(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, Timestamp};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
@@ -242,7 +242,7 @@ pub(in crate::journal::sqlite) fn doubt_of(c: &Connection, seq: i64) -> Result<D
 /// Returns every such payment of a batch.
 pub(in crate::journal::sqlite) fn all_doubted(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<BTreeSet<i64>, Error> {
     let mut statement = c.prepare("select seq from inquiry where batch_id = ?1 and alone = 1")?;
     let found = statement.query_map([batch_id], |row| row.get(0))?;
@@ -250,7 +250,7 @@ pub(in crate::journal::sqlite) fn all_doubted(
 }
 
 /// Returns the ended payments of a batch that are asked about again, the first of them and how many they are.
-fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
+fn doubtful(c: &Connection, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Error> {
     const LISTED: &str =
         "from inquiry q indexed by inquiry_queue where q.batch_id = ?1 and q.alone = 1";
     let count: i64 = c
@@ -263,7 +263,7 @@ fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error>
     let shown = i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX);
     let first: Vec<i64> = c
         .prepare_cached(&format!("select q.seq {LISTED} order by q.seq limit ?2"))?
-        .query_map([batch_id, shown], |row| row.get(0))?
+        .query_map((batch_id, shown), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for seq in first {
         let row = of_row(c, seq)?;
@@ -280,7 +280,7 @@ fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error>
 /// Tells what of a batch is held back, or asked about again.
 pub(in crate::journal::sqlite) fn tell_waiting(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     standing: &mut Standing,
 ) -> Result<(), Error> {
     let held = waiting(c, batch_id)?;
@@ -305,12 +305,12 @@ struct HeldBack {
 }
 
 /// Returns the payments of a batch that are held back.
-fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
+fn waiting(c: &Connection, batch_id: BatchId) -> Result<HeldBack, Error> {
     const HELD: &str = "from life indexed by post_queue
          where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at = ?2";
     let count: i64 = c
         .prepare_cached(&format!("select count(*) {HELD}"))?
-        .query_row([batch_id, NEVER], |row| row.get(0))?;
+        .query_row((batch_id, NEVER), |row| row.get(0))?;
     let mut held = HeldBack {
         count: count.unsigned_abs(),
         ..HeldBack::default()
@@ -325,7 +325,7 @@ fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
     };
     let seqs: Vec<i64> = c
         .prepare_cached(&format!("select seq {HELD} order by seq limit ?3"))?
-        .query_map([batch_id, NEVER, shown], |row| row.get(0))?
+        .query_map((batch_id, NEVER, shown), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for seq in seqs {
         let Some(waits_for) = waits_for(c, &of_row(c, seq)?)? else {
@@ -373,7 +373,7 @@ pub(in crate::journal::sqlite) fn is_open_to_decision(
 /// Puts every earlier generation on the list that the gateway is to be asked about.
 pub(in crate::journal::sqlite) fn ask(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     row: &[Member],
     moment: StepContext,
     policy: &Policy,
@@ -395,7 +395,7 @@ pub(in crate::journal::sqlite) fn ask(
 /// Puts those of ended payments on the list that may be paid all the same, and takes the others off it. Nothing waits for them.
 pub(in crate::journal::sqlite) fn doubt(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     members: &[Member],
     moment: StepContext,
     policy: Option<&Policy>,

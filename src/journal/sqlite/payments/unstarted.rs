@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::domain::LaneId;
+use crate::domain::{BatchId, LaneId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{NEVER, millis, state_number};
 use crate::lifecycle::PaymentState;
@@ -43,7 +43,7 @@ pub(in crate::journal::sqlite) fn begun_between(
 /// Begins a lane, where it has not begun: its fresh payments have this number or a greater one.
 pub(in crate::journal::sqlite) fn begin_lane(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
     from: i64,
 ) -> Result<(), Error> {
@@ -57,7 +57,7 @@ pub(in crate::journal::sqlite) fn begin_lane(
 /// Returns from where on a lane has fresh payments; `None` when it has none.
 pub(in crate::journal::sqlite) fn fresh_from(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
 ) -> Result<Option<i64>, Error> {
     Ok(
@@ -70,7 +70,7 @@ pub(in crate::journal::sqlite) fn fresh_from(
 /// Returns whether a lane has a fresh payment with this number or a lesser one.
 pub(in crate::journal::sqlite) fn has_fresh(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
     up_to: i64,
 ) -> Result<bool, Error> {
@@ -85,7 +85,7 @@ pub(in crate::journal::sqlite) fn has_fresh(
 /// Begins the life of a fresh payment that something is learned of before it was claimed.
 pub(in crate::journal::sqlite) fn begin_life(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
     seq: i64,
 ) -> Result<(), Error> {
@@ -93,7 +93,10 @@ pub(in crate::journal::sqlite) fn begin_life(
 }
 
 /// Begins the lives of all fresh payments of a batch.
-pub(in crate::journal::sqlite) fn begin_all(c: &Connection, batch_id: i64) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn begin_all(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<(), Error> {
     c.execute(
         &format!(
             "insert into life (seq, batch_id, service_id, state, due_at)
@@ -112,7 +115,7 @@ pub(in crate::journal::sqlite) fn begin_all(c: &Connection, batch_id: i64) -> Re
 /// Begins the lives of payments of one lane, all alike.
 pub(in crate::journal::sqlite) fn begin_lives(
     c: &Connection,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     seqs: &[i64],
     life: &PaymentState,
 ) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::rivals::name_rivals;
 use super::unpriced::add_unpriced;
-use crate::domain::{Amount, BatchName, LaneId, Money, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
@@ -175,7 +175,11 @@ fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<LaneId>, E
     Ok(services)
 }
 
-fn first_ready(c: &Connection, batch_id: i64, services: &[LaneId]) -> Result<Option<i64>, Error> {
+fn first_ready(
+    c: &Connection,
+    batch_id: BatchId,
+    services: &[LaneId],
+) -> Result<Option<i64>, Error> {
     let mut statement = c.prepare_cached(
         "select min(seq) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
     )?;
@@ -194,7 +198,7 @@ fn first_ready(c: &Connection, batch_id: i64, services: &[LaneId]) -> Result<Opt
 
 /// A row as its bill finds it.
 struct Subject {
-    batch_id: i64,
+    batch_id: BatchId,
     service_id: LaneId,
     currency: String,
     identifier: String,
@@ -331,7 +335,7 @@ fn price(
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
 fn append(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     finding: &BillFinding,
     now: Timestamp,
 ) -> Result<(), Error> {

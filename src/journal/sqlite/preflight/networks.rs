@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchName, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{BatchId, BatchName, Msisdn, ServiceCode, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, country_of, service_of};
@@ -118,7 +118,7 @@ fn note_numbers(
 /// Reads a page of rows, without what is known of their numbers.
 fn rows(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     to_account: &BTreeSet<ServiceCode>,
     after: i64,
     limit: usize,

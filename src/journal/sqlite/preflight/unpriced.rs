@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Amount, BatchName, LaneId, Money, Totals};
+use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, Totals};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
@@ -32,7 +32,7 @@ impl Journal {
 /// Adds to (or takes from) the count of rows without an amount.
 pub(in crate::journal::sqlite) fn add_unpriced(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     service_id: LaneId,
     currency: &str,
     count: i64,
@@ -70,7 +70,7 @@ pub(in crate::journal::sqlite) fn withdraw(
     seq: i64,
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch, service, currency): (i64, LaneId, String) = c
+    let (batch, service, currency): (BatchId, LaneId, String) = c
         .prepare_cached("select batch_id, service_id, currency from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     c.prepare_cached(
@@ -98,7 +98,7 @@ pub(in crate::journal::sqlite) fn withdraw(
 /// Withdraws every row of a batch that has no amount; returns how many.
 pub(in crate::journal::sqlite) fn withdraw_all(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     moment: StepContext,
     signed: &mut SignedContent,
 ) -> Result<u64, Error> {
@@ -124,7 +124,10 @@ pub(in crate::journal::sqlite) fn withdraw_all(
 }
 
 /// Returns how many rows of a batch have no amount yet.
-pub(in crate::journal::sqlite) fn unpriced(c: &Connection, batch_id: i64) -> Result<u64, Error> {
+pub(in crate::journal::sqlite) fn unpriced(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<u64, Error> {
     Ok(c.prepare_cached(
         "select coalesce(sum(count), 0) from tally where batch_id = ?1 and state = ?2",
     )?
@@ -169,7 +172,7 @@ fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDiffere
 }
 
 /// What the rows of one load add up to, those set aside included.
-fn total_of(c: &Connection, batch_id: i64, load_id: i64) -> Result<Totals, Error> {
+fn total_of(c: &Connection, batch_id: BatchId, load_id: i64) -> Result<Totals, Error> {
     let mut total = Totals::default();
     for sql in [
         "select currency, sum(amount) from instruction

@@ -35,7 +35,7 @@ impl Snapshot<'_> {
             .c
             .query_row(
                 "select w.reason, w.until from limited w join life l using (seq) where w.batch_id = ?1 and w.seq = ?2 and l.state = 0",
-                [self.batch_id, seq],
+                (self.batch_id, seq),
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .optional()?;
@@ -99,7 +99,7 @@ impl Snapshot<'_> {
             if seen.contains(&row.service) {
                 return ControlFlow::Continue(());
             }
-            match is_limited.query_row([self.batch_id, seq], |row| row.get(0)) {
+            match is_limited.query_row((self.batch_id, seq), |row| row.get(0)) {
                 Ok(true) => return ControlFlow::Continue(()),
                 Ok(false) => {}
                 Err(error) => {

@@ -9,7 +9,7 @@ use super::reader::{RECORD_TABLES, record_columns};
 use super::reader::{Reader, Snapshot};
 use super::rows::Rows;
 use crate::domain::{
-    BatchName, ControlTotals, Currency, LaneId, Originator, PayerTransactionId, Timestamp,
+    BatchId, BatchName, ControlTotals, Currency, LaneId, Originator, PayerTransactionId, Timestamp,
 };
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::{known_batch, name};
@@ -298,7 +298,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn trail(&self, seq: i64) -> Result<Vec<HistoryEntry>, Error> {
-        let batch_id: i64 = self.batch_id;
+        let batch_id: BatchId = self.batch_id;
         let mut first = first_claim(self.c, batch_id, seq)?;
         let intent = |claim: FirstClaim| HistoryEntry {
             at: Timestamp::from_millis(claim.at),

@@ -11,7 +11,7 @@ use super::namesakes::Namesakes;
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::vouched::{Vouched, check_loads};
-use crate::domain::{AmountField, Instruction, Timestamp};
+use crate::domain::{AmountField, BatchId, Instruction, Timestamp};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of,
 };
@@ -31,7 +31,7 @@ pub(in crate::journal::sqlite) struct Anew<'a> {
     has_open: bool,
     vouched: Vouched,
     now: Timestamp,
-    batch_id: i64,
+    batch_id: BatchId,
     namesakes: OnceCell<Namesakes>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Anew<'a> {
     /// Begins with the failures of a batch; `None` where nothing is to be compared: a rehearsal repeats nothing.
     pub(in crate::journal::sqlite) fn begin(
         c: &'a Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         judged: Option<(&'a RepeatPlan, Timestamp)>,
     ) -> Result<Option<Self>, Error> {
         let Some((plan, now)) = judged else {

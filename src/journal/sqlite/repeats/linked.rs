@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::domain::BatchId;
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::session::members::{Member, named, of_row, states};
 use crate::journal::{Error, Linked, PAID_TWICE_SHOWN};
@@ -83,7 +84,7 @@ fn batch_of(c: &Connection, seq: i64) -> Result<String, Error> {
 /// Returns by batch how many failures of a batch have a row there that was loaded since.
 pub(in crate::journal::sqlite) fn loaded_anew(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<(String, u64)>, Error> {
     const _: () = assert!(State::Failed as i64 == 6);
     let mut statement = c.prepare_cached(
@@ -101,7 +102,7 @@ pub(in crate::journal::sqlite) fn loaded_anew(
 /// are named first, up to `room`, and how many they are.
 pub(in crate::journal::sqlite) fn paid_beside(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     rows: &mut Vec<PaidTwice>,
 ) -> Result<u64, Error> {
     // Only what has begun, and may be paid in one of its generations, is read in full.

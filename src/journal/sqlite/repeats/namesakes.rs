@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 use rustc_hash::FxHashMap;
 
 use super::on_record::OnRecord;
-use crate::domain::{AmountField, Instruction};
+use crate::domain::{AmountField, BatchId, Instruction};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::ledger::repeats::{named, names};
@@ -23,7 +23,7 @@ impl Namesakes {
     /// Reads the later loads once: memory grows with the failures alone.
     pub(in crate::journal::sqlite) fn read(
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         loads: &[OnRecord],
     ) -> Result<Self, Error> {
         let mut found: FxHashMap<Key, Vec<(usize, i64)>> = FxHashMap::default();
@@ -31,7 +31,7 @@ impl Namesakes {
             "select i.customer_names, i.extra, i.currency, i.amount, min(i.seq) over () from life l join instruction i using (seq)
              where l.batch_id = ?1 and l.state = ?2 and (i.customer_names is not null or i.extra is not null) and i.amount is not null",
         )?;
-        let mut rows = failures.query([batch_id, state_number(State::Failed)])?;
+        let mut rows = failures.query((batch_id, state_number(State::Failed)))?;
         let mut first = i64::MAX;
         while let Some(row) = rows.next()? {
             first = row.get(4)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
-use crate::domain::{LaneId, Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, Timestamp};
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, life_of, payment_of,
 };
@@ -50,7 +50,7 @@ pub(in crate::journal::sqlite) fn due_in_lane() -> String {
 /// Records the intent to post up to `share` payments of a lane whose life has begun.
 pub(in crate::journal::sqlite) fn claim_lane(
     c: &WriteSession,
-    of_lane: (i64, LaneId),
+    of_lane: (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -83,7 +83,7 @@ struct DuePayment {
 /// Reads up to `share` payments of a lane that are due, and confirmed.
 fn read_due(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -166,7 +166,7 @@ struct Leaving {
 /// halt: nothing of the batch may leave.
 fn judge_due(
     c: &WriteSession,
-    of_lane: (i64, LaneId),
+    of_lane: (BatchId, LaneId),
     DuePayment {
         seq,
         payment,

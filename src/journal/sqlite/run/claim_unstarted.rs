@@ -1,6 +1,6 @@
 //! Payments of which nothing is known yet, claimed together.
 
-use crate::domain::{LaneId, Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, Timestamp};
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
@@ -32,7 +32,7 @@ const ROUNDS: usize = 64;
 /// queue of what is due later.
 pub(in crate::journal::sqlite) fn claim_fresh(
     c: &WriteSession,
-    of_lane: (i64, LaneId),
+    of_lane: (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -55,7 +55,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
 /// Looks at up to `share` fresh payments of a lane; returns how many of them wait for their time.
 fn claim_some(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -117,7 +117,7 @@ fn claim_some(
 /// Begins the lives of payments that a limit keeps from leaving.
 fn wait_for_limits(
     c: &WriteSession,
-    of_lane: (i64, LaneId),
+    of_lane: (BatchId, LaneId),
     limited: &[Limited],
 ) -> Result<(), Error> {
     for row in limited {
@@ -133,7 +133,7 @@ fn wait_for_limits(
 /// Records the intent to post fresh payments of a lane.
 fn begin(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     found: Numbered,
     held: &Watched,
     now: Timestamp,
@@ -184,7 +184,7 @@ fn begin(
 /// at once more before they leave, or why nothing may leave.
 fn may_leave(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     found: &[(i64, Arc<Payment>)],
     seqs: &[i64],
 ) -> Result<Result<Watched, Halt>, Error> {
@@ -210,7 +210,7 @@ fn may_leave(
 /// Keeps in memory where a payment stands that was claimed for the first time.
 fn remember_claimed(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     seq: i64,
     payment: &Payment,
     life: PaymentState,
@@ -240,7 +240,7 @@ type Numbered = Vec<(i64, Arc<Payment>)>;
 /// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
 fn read(
     c: &WriteSession,
-    of_lane: (i64, LaneId),
+    of_lane: (BatchId, LaneId),
     (mut from, up_to): (i64, i64),
     share: usize,
 ) -> Result<Result<Numbered, String>, Error> {
@@ -262,7 +262,7 @@ fn read(
 /// number behind the block, or `None` where that yields nothing.
 fn take_compared(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,
@@ -295,7 +295,7 @@ fn take_compared(
 /// Reads on where no block helps.
 fn read_rest(
     c: &Connection,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::tallies::Counted;
-use crate::domain::{Currency, LaneId};
+use crate::domain::{BatchId, Currency, LaneId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, currency_of, life_of, payment_of,
@@ -88,7 +88,7 @@ pub(in crate::journal::sqlite) fn counted(
 /// currency: a row counts with the amount of the generation that stands for it.
 pub(in crate::journal::sqlite) fn corrected(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<(LaneId, Currency, i128)>, Error> {
     let mut statement = c.prepare_cached(
         "select l.seq, o.service_id, o.currency from life l indexed by replaced
@@ -125,7 +125,7 @@ pub(in crate::journal::sqlite) fn recount(c: &Connection) -> Result<(), Error> {
         "select l.seq, l.batch_id, l.service_id, i.currency, i.amount from life l join instruction i using (seq)
          where l.replaced_by is not null and i.generation = 0 order by l.seq",
     )?;
-    let rows: Vec<(i64, i64, LaneId, String, i64)> = rows
+    let rows: Vec<(i64, BatchId, LaneId, String, i64)> = rows
         .query_map(params![], |row| {
             Ok((
                 row.get(0)?,

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::subject::Subject;
 use crate::domain::{
-    Amount, Country, Currency, LaneId, Money, Msisdn, PayerTransactionId, Timestamp,
+    Amount, BatchId, Country, Currency, LaneId, Money, Msisdn, PayerTransactionId, Timestamp,
 };
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::millis;
@@ -152,7 +152,7 @@ fn short(id: PayerTransactionId) -> u64 {
 /// Where many payments belong.
 #[derive(Clone, Copy, PartialEq)]
 struct Place {
-    batch_id: i64,
+    batch_id: BatchId,
     lane: LaneId,
     currency: Currency,
 }
@@ -266,7 +266,7 @@ mod tests {
 
     fn payment(seq: i64) -> Subject {
         Subject {
-            batch_id: 1,
+            batch_id: BatchId::new(1),
             has_generations: false,
             callbacks: Some(0),
             moved: Transition {
@@ -313,7 +313,7 @@ mod tests {
         let mut recent = PaymentCache::default();
         let of_new_life = changed(2, |s| s.moved.life = PaymentState::NEW);
         let elsewhere = changed(3, |s| {
-            (s.batch_id, s.moved.lane, s.has_generations) = (9, LaneId::new(9), true);
+            (s.batch_id, s.moved.lane, s.has_generations) = (BatchId::new(9), LaneId::new(9), true);
             s.moved.money.currency = Currency::from_code("UGX").unwrap();
             s.callbacks = None;
         });

@@ -6,7 +6,7 @@ use super::intact::{
     Evidence, check_bill, check_instruction, find_misfits, first_with_evidence, misfit, replay,
     told, told_of,
 };
-use crate::domain::{LaneId, Payment};
+use crate::domain::{BatchId, LaneId, Payment};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
 use crate::journal::sqlite::evidence::digests::upload_digest;
 use crate::journal::sqlite::session::subject::Subject;
@@ -19,7 +19,7 @@ use crate::lifecycle::PaymentState;
 /// them. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_fresh(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     seqs: &[i64],
 ) -> Result<Option<String>, Error> {
     c.intact(batch_id, |intact| {
@@ -51,7 +51,7 @@ pub(in crate::journal::sqlite) fn check_fresh(
 /// is replayed. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_touched(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     seq: i64,
     payment: &Payment,
     life: &PaymentState,
@@ -82,7 +82,7 @@ pub(in crate::journal::sqlite) fn check_touched(
 /// not fit, in words.
 pub(in crate::journal::sqlite) fn check_generations(
     c: &WriteSession,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     seq: i64,
 ) -> Result<Option<String>, Error> {
     c.flush()?;
@@ -113,7 +113,7 @@ pub(in crate::journal::sqlite) fn is_as_recorded(
 /// heard of. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_unheard(
     c: &WriteSession,
-    of_lane: (i64, LaneId),
+    of_lane: (BatchId, LaneId),
     seq: i64,
 ) -> Result<Option<String>, Error> {
     let payment = c
@@ -138,7 +138,7 @@ pub(in crate::journal::sqlite) fn check_unheard(
 /// Reads the whole batch: for what is rare, and rests on nothing having been sent.
 pub(in crate::journal::sqlite) fn check_batch(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
     match misfits(c, batch_id, 1)?.pop() {
         Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
@@ -149,7 +149,7 @@ pub(in crate::journal::sqlite) fn check_batch(
 /// Returns the payments of a batch that somebody has edited in the file, among those that there is evidence about.
 pub(in crate::journal::sqlite) fn edited(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<BTreeSet<i64>, Error> {
     let found = misfits(c, batch_id, usize::MAX)?;
     Ok(found.into_iter().map(|(seq, _)| seq).collect())
@@ -158,7 +158,7 @@ pub(in crate::journal::sqlite) fn edited(
 /// Returns up to `limit` payments of a batch that do not fit the chain, among those that there is evidence about.
 pub(in crate::journal::sqlite) fn misfits(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     limit: usize,
 ) -> Result<Vec<(i64, Mismatch)>, Error> {
     c.flush()?;

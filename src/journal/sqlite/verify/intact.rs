@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{LaneId, Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
@@ -75,10 +75,10 @@ impl Intact {
     pub(in crate::journal::sqlite) fn refresh(
         &mut self,
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
     ) -> Result<(), Error> {
         let mut statement = c.prepare_cached(ABOUT_ROWS)?;
-        let mut rows = statement.query([batch_id, self.read_to])?;
+        let mut rows = statement.query((batch_id, self.read_to))?;
         while let Some(row) = rows.next()? {
             let (evidence_id, event): (i64, i64) = (row.get(0)?, row.get(1)?);
             let detail = row.get_ref(5)?.as_str_or_null().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Intact {
     pub(in crate::journal::sqlite) fn check_block(
         &mut self,
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         seq: i64,
     ) -> Result<Result<Span, (Span, Mismatch)>, Error> {
         let Ok(at) = self.blocks.binary_search_by(|block| place(block.span, seq)) else {
@@ -139,7 +139,7 @@ impl Intact {
     pub(in crate::journal::sqlite) fn compare(
         &mut self,
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         seq: i64,
     ) -> Result<Result<Option<&Compared>, (Span, Mismatch)>, Error> {
         let Ok(at) = self.blocks.binary_search_by(|block| place(block.span, seq)) else {
@@ -234,7 +234,7 @@ pub(in crate::journal::sqlite) fn first_with_evidence(
 pub(in crate::journal::sqlite) fn misfit(
     intact: &mut Intact,
     c: &Connection,
-    (batch_id, lane): (i64, LaneId),
+    (batch_id, lane): (BatchId, LaneId),
     seq: i64,
 ) -> Result<Option<(i64, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
@@ -255,7 +255,7 @@ pub(in crate::journal::sqlite) fn misfit(
 pub(in crate::journal::sqlite) fn find_misfits(
     intact: &mut Intact,
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     limit: usize,
 ) -> Result<Vec<(i64, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
@@ -287,7 +287,7 @@ pub(in crate::journal::sqlite) fn find_misfits(
 pub(in crate::journal::sqlite) fn check_instruction(
     intact: &mut Intact,
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     seq: i64,
     payment: &Payment,
 ) -> Result<Option<String>, Error> {

@@ -1,7 +1,7 @@
 //! Recoveries that a person orders, what speaks against a person's word, and edits of what is on record.
 
 use super::*;
-use crate::domain::Epoch;
+use crate::domain::{BatchId, Epoch};
 
 #[test]
 fn an_order_begins_a_recovery_unless_it_only_says_again_what_was_done() {
@@ -69,7 +69,7 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
             with(|marked| marked.positions[1] = position(2, 30, 9)),
             same,
             vec![Ran::Evidence {
-                batch_id: 2,
+                batch_id: BatchId::new(2),
                 length: 30,
             }],
         ),

@@ -67,7 +67,7 @@ impl Verifier<'_> {
         // Claims that share a row are not found by their payments.
         let mut later = Vec::new();
         let mut blocks = self.c.prepare(BLOCKS)?;
-        let mut rows = blocks.query([self.batch_id, up_to, CLAIMED_TOGETHER])?;
+        let mut rows = blocks.query((self.batch_id, up_to, CLAIMED_TOGETHER))?;
         while let Some(row) = rows.next()? {
             let detail = row.get_ref(3)?.as_str_or_null().unwrap_or_default();
             later.extend(ClaimRange::parse(detail)?.runs()?);

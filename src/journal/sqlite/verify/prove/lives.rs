@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::learn::{said_in, word};
 use super::prover::{Above, Verifier};
-use crate::domain::{IdentifierScheme, LaneId, PayerTransactionId, RowKey, Timestamp};
+use crate::domain::{BatchId, IdentifierScheme, LaneId, PayerTransactionId, RowKey, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -234,7 +234,7 @@ impl Verifier<'_> {
             if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
                 self.claim(&mut folded, claim, counted)?;
             }
-            if row.get::<_, Option<i64>>(6)? != Some(self.batch_id) {
+            if row.get::<_, Option<BatchId>>(6)? != Some(self.batch_id) {
                 self.find(format!(
                     "payment {seq} has evidence that is not on the chain of its batch"
                 ));

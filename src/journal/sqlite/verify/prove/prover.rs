@@ -1,6 +1,6 @@
 //! What goes through a batch to prove it.
 
-use crate::domain::{BatchName, IdentifierScheme, LaneId};
+use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId};
 use crate::journal::proof::FINDINGS_SHOWN;
 use crate::journal::sqlite::approval::orders_proven::verify_orders;
 use crate::journal::sqlite::approval::proven::verify_signatures;
@@ -26,7 +26,7 @@ pub(super) const FINDING_CHARACTERS_MAX: usize = 500;
 pub(super) struct Verifier<'a> {
     pub(super) c: &'a Connection,
     pub(super) batch: BatchName,
-    pub(super) batch_id: i64,
+    pub(super) batch_id: BatchId,
     pub(super) policies: BTreeMap<i64, (Terms, Policy)>,
     /// Rows of evidence on the chain that are about one payment.
     pub(super) about_payments: u64,
