@@ -63,3 +63,16 @@ number! {
     /// Unique in a journal; another journal has another batch by the same number.
     BatchId
 }
+
+number! {
+    /// Names a payment: one generation of a row, by the number that the journal gave it. What was loaded later has a greater number.
+    ///
+    /// Unique in a journal, over all of its batches. A gateway never hears it: to the gateway a payment is its
+    /// [`PayerTransactionId`](super::PayerTransactionId).
+    PaymentId
+}
+
+impl PaymentId {
+    /// No payment: the number in evidence that is about a batch as a whole.
+    pub const NONE: Self = Self::new(0);
+}

@@ -36,7 +36,7 @@ pub use identifier_form::{
 };
 pub use identifier_scheme::{IdentifierScheme, RowKey};
 pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
-pub use journal_ids::{BatchId, Epoch, LaneId};
+pub use journal_ids::{BatchId, Epoch, LaneId, PaymentId};
 pub use msisdn::{Country, Line, Msisdn, MsisdnError};
 pub use origin::Origin;
 pub use payment::{

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::domain::{
     Amount, BatchId, BatchName, Country, Currency, Epoch, IdentifierForm, IdentifierScheme,
-    Instruction, LaneId, Money, Originator, PayerTransactionId, Payment, ResponseDetails,
-    ServiceCode, Tally, Timestamp, Unpriced,
+    Instruction, LaneId, Money, Originator, PayerTransactionId, Payment, PaymentId,
+    ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
@@ -310,7 +310,7 @@ pub struct Lane {
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its lane.
     pub lane: LaneId,
     /// The instruction.
@@ -339,7 +339,7 @@ pub struct DatesOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its identifier.
     pub id: PayerTransactionId,
     /// The gateway's identifier, when it is known.
@@ -352,7 +352,7 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// The evidence.
     pub event: Event,
     /// What was said with it.
@@ -363,7 +363,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its lane.
     pub lane: LaneId,
     /// Where it stood.
@@ -584,7 +584,7 @@ pub struct LoadRecord {
 #[derive(Clone, Debug)]
 pub struct PaymentRecord {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// The instruction.
     pub payment: Payment,
     /// Where it stands.

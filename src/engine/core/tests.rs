@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::domain::{
     Amount, Country, Currency, Instruction, LaneId, Money, Msisdn, PayerTransactionId, Payment,
-    ServiceCode,
+    PaymentId, ServiceCode,
 };
 use crate::engine::Rate;
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
@@ -64,7 +64,7 @@ fn claim(seq: i64, lane: i64) -> Claim {
         looked_at_last: false,
         leave_by: None,
         support_document: None,
-        seq,
+        seq: PaymentId::new(seq),
         lane: LaneId::new(lane),
         payment: Arc::new(Payment {
             id: id(seq),
@@ -96,7 +96,7 @@ fn claims(seqs: std::ops::RangeInclusive<i64>) -> Vec<Claim> {
 
 fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
     seqs.map(|seq| Question {
-        seq,
+        seq: PaymentId::new(seq),
         id: id(seq),
         gateway_transaction_id: None,
         country: Country::from_code("KE").unwrap(),
@@ -106,7 +106,7 @@ fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
 
 fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Transition {
     Transition {
-        seq,
+        seq: PaymentId::new(seq),
         lane: LANE,
         from,
         life: PaymentState {
@@ -210,7 +210,7 @@ fn post_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
         if count == 0 {
             return seqs;
         }
-        seqs.extend(core.take_post(count).iter().map(|claim| claim.seq));
+        seqs.extend(core.take_post(count).iter().map(|claim| claim.seq.get()));
     }
 }
 
@@ -221,7 +221,11 @@ fn ask_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
         if count == 0 {
             return seqs;
         }
-        seqs.extend(core.take_query(count).iter().map(|question| question.seq));
+        seqs.extend(
+            core.take_query(count)
+                .iter()
+                .map(|question| question.seq.get()),
+        );
     }
 }
 
@@ -236,7 +240,7 @@ fn released(effects: &[Effect]) -> Vec<i64> {
     effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Release(claims) => Some(claims.iter().map(|claim| claim.seq)),
+            Effect::Release(claims) => Some(claims.iter().map(|claim| claim.seq.get())),
             _ => None,
         })
         .flatten()

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::{BatchName, BootTime, LaneId, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, BootTime, LaneId, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::knows;
 use crate::journal::sqlite::load::already_loaded;
@@ -208,10 +208,10 @@ impl Journal {
     pub async fn clearances(
         &self,
         token: RunToken,
-        seqs: Vec<i64>,
+        seqs: Vec<PaymentId>,
         now: Timestamp,
         policy: Arc<Policy>,
-    ) -> Result<Vec<(i64, Clearance)>, Error> {
+    ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
         self.ask(CommitMode::Shared, move |c| {
             verbs::clearances(c, token, &seqs, now, &policy)
         })

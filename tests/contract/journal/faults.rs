@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use disburse::domain::LaneId;
+use disburse::domain::{LaneId, PaymentId};
 use disburse::journal::{DatesOrder, Error, Journal, Kind};
 use disburse::ledger::calendar::BatchDates;
 use disburse::lifecycle::{Class, Event, State};
@@ -198,7 +198,12 @@ async fn a_damaged_row_is_a_fault_and_no_guess() {
     let policy = Arc::clone(&world.policy);
     let outcome = world
         .journal
-        .record(None, vec![finding(1, Event::Lost)], moment(2), policy)
+        .record(
+            None,
+            vec![finding(PaymentId::new(1), Event::Lost)],
+            moment(2),
+            policy,
+        )
         .await;
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
-use crate::domain::{BatchId, BatchName};
+use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, ROWS_LOADED};
 use crate::journal::sqlite::codec::values::corrupt;
@@ -59,7 +59,7 @@ fn edited(c: &Connection, batch_id: BatchId) -> Result<Option<String>, Error> {
     )?;
     let mut rows = retries.query((batch_id, REPLACED))?;
     while let Some(row) = rows.next()? {
-        let (recorded, seq): (Option<Digest>, i64) = (row.get(0)?, row.get(1)?);
+        let (recorded, seq): (Option<Digest>, PaymentId) = (row.get(0)?, row.get(1)?);
         // An earlier version kept none.
         if recorded.is_some() && instruction_digest(c, seq)? != recorded {
             return Ok(Some(format!(

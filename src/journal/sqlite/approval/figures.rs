@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use crate::domain::{BatchId, Currency, Totals};
+use crate::domain::{BatchId, Currency, PaymentId, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{DOCUMENT_CHECKED, REPLACED, ROWS_LOADED};
 use crate::journal::sqlite::codec::values::corrupt;
@@ -119,10 +119,10 @@ fn instructions(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<[u8; 
     )?;
     let mut rows = replaced.query((batch_id, bound.instruction))?;
     while let Some(row) = rows.next()? {
-        let (seq, new): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (seq, new): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
         let digest = replacing(c, seq, new)?;
-        canon.integer(seq);
-        canon.integer(new);
+        canon.integer(seq.get());
+        canon.integer(new.get());
         canon.bytes(&digest);
         canon.flush();
     }
@@ -131,12 +131,12 @@ fn instructions(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<[u8; 
 
 /// Returns the digest of an instruction that takes the place of another one: as it stands on the chain.
 // What was edited in the table is found by the claim, which says so: it would not do to say that somebody has not signed.
-fn replacing(c: &Connection, seq: i64, new: i64) -> Result<Digest, Error> {
+fn replacing(c: &Connection, seq: PaymentId, new: PaymentId) -> Result<Digest, Error> {
     let recorded: Option<Option<Digest>> = c
         .prepare_cached(
             "select digest from evidence where seq = ?1 and event = ?2 order by evidence_id desc limit 1",
         )?
-        .query_row([seq, REPLACED], |row| row.get(0))
+        .query_row((seq, REPLACED), |row| row.get(0))
         .optional()?;
     match recorded.flatten() {
         Some(digest) => Ok(digest),

@@ -5,13 +5,17 @@ use rusqlite::{Connection, OptionalExtension};
 use super::values::{batch_id, corrupt, identifier_of};
 use crate::domain::{
     BatchId, BatchName, Epoch, IdentifierForm, IdentifierScheme, Originator, PayerTransactionId,
+    PaymentId,
 };
 use crate::journal::Error;
 use crate::ledger::Purpose;
 use crate::ledger::recovery::JournalId;
 
 /// Returns the batch of a row.
-pub(in crate::journal::sqlite) fn batch_of(c: &Connection, seq: i64) -> Result<BatchId, Error> {
+pub(in crate::journal::sqlite) fn batch_of(
+    c: &Connection,
+    seq: PaymentId,
+) -> Result<BatchId, Error> {
     Ok(
         c.prepare_cached("select batch_id from instruction where seq = ?1")?
             .query_row([seq], |row| row.get(0))?,
@@ -30,7 +34,7 @@ pub(in crate::journal::sqlite) fn knows(
 pub(in crate::journal::sqlite) fn find(
     c: &Connection,
     id: PayerTransactionId,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<PaymentId>, Error> {
     Ok(
         c.prepare_cached("select seq from identifier where identifier = ?1")?
             .query_row([id.as_str()], |row| row.get(0))
@@ -40,7 +44,7 @@ pub(in crate::journal::sqlite) fn find(
 
 pub(in crate::journal::sqlite) fn id_of(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<PayerTransactionId, Error> {
     let mut find = c.prepare_cached("select identifier from instruction where seq = ?1")?;
     identifier_of(&find.query_row([seq], |row| row.get::<_, String>(0))?)

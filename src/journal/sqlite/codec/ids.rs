@@ -2,7 +2,7 @@
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::domain::{BatchId, Epoch, LaneId};
+use crate::domain::{BatchId, Epoch, LaneId, PaymentId};
 
 macro_rules! column {
     ($($name:ident),+ $(,)?) => {$(
@@ -20,4 +20,4 @@ macro_rules! column {
     )+};
 }
 
-column!(BatchId, Epoch, LaneId);
+column!(BatchId, Epoch, LaneId, PaymentId);

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::{
     Amount, AmountField, BatchId, Country, Currency, DocumentPath, Instruction, LaneId, Money,
-    Msisdn, PayerTransactionId, Payment, Reference, ServiceCode, Timestamp,
+    Msisdn, PayerTransactionId, Payment, PaymentId, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::lifecycle::{PaymentState, State};
@@ -104,7 +104,7 @@ pub(in crate::journal::sqlite) fn due_number(life: &PaymentState) -> i64 {
 /// Stores where a payment stands.
 pub(in crate::journal::sqlite) fn save_life(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     life: &PaymentState,
     queued: bool,
 ) -> Result<(), Error> {
@@ -130,7 +130,10 @@ pub(in crate::journal::sqlite) fn save_life(
 }
 
 /// Refuses that a life was changed which is not there.
-pub(in crate::journal::sqlite) fn assert_changed(seq: i64, changed: usize) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn assert_changed(
+    seq: PaymentId,
+    changed: usize,
+) -> Result<(), Error> {
     if changed == 1 {
         Ok(())
     } else {

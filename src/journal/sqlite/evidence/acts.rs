@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::Evidence;
-use crate::domain::{Actor, BatchId, Timestamp};
+use crate::domain::{Actor, BatchId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
@@ -32,7 +32,7 @@ impl Journal {
     /// Faults of the journal.
     pub async fn record_order(
         &self,
-        seq: i64,
+        seq: PaymentId,
         act: &'static str,
         now: Timestamp,
     ) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
-use crate::domain::{BatchId, ResponseDetails, Timestamp};
+use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
 use crate::ledger::recovery::Position;
@@ -25,7 +25,7 @@ use crate::lifecycle::Policy;
 pub(in crate::journal::sqlite) struct Evidence<'a> {
     pub(in crate::journal::sqlite) batch_id: BatchId,
     /// The payment; 0 for what is about the batch.
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) at: Timestamp,
     pub(in crate::journal::sqlite) kind: Kind,
     pub(in crate::journal::sqlite) anomaly: Option<&'a str>,
@@ -41,7 +41,7 @@ impl Default for Evidence<'_> {
     fn default() -> Self {
         Self {
             batch_id: BatchId::new(0),
-            seq: 0,
+            seq: PaymentId::NONE,
             at: Timestamp::default(),
             kind: Kind::default(),
             anomaly: None,
@@ -150,7 +150,7 @@ impl Chain {
         let (event, class, code) = row.kind;
         let mut canon = CanonicalHasher::after(&head.hash);
         canon.integer(evidence_id);
-        canon.integer(row.seq);
+        canon.integer(row.seq.get());
         canon.integer(row.at.as_millis());
         canon.integer(event);
         canon.maybe(class, CanonicalHasher::integer);
@@ -303,7 +303,10 @@ impl Chain {
     }
 
     /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
-    pub(in crate::journal::sqlite) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
+    pub(in crate::journal::sqlite) fn waiting_digests(
+        &self,
+        seq: PaymentId,
+    ) -> Vec<(Kind, Digest)> {
         let of_payment = self.waiting.iter().filter(|row| row.seq == seq);
         of_payment
             .filter_map(|row| Some((row.kind, row.digest?)))

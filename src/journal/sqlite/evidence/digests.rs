@@ -8,7 +8,7 @@ use serde_json::json;
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use super::instruction_blocks;
-use crate::domain::{BatchId, Timestamp};
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{FILE_LOADED, MIGRATED, PINNED, STOOD, UPLOADED};
@@ -35,10 +35,10 @@ pub(in crate::journal::sqlite) fn digest_of(
 
 pub(in crate::journal::sqlite) fn upload_digest(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
     let sql = "select seq, at, digest, bytes, reference, reply from upload where seq = ?1";
-    digest_of(c, "upload", sql, seq)
+    digest_of(c, "upload", sql, seq.get())
 }
 
 pub(in crate::journal::sqlite) fn bill_digest(
@@ -172,7 +172,7 @@ pub(in crate::journal::sqlite) fn upload(
     c: &Connection,
     chain: &mut Chain,
     batch_id: BatchId,
-    seq: i64,
+    seq: PaymentId,
     at: Timestamp,
 ) -> Result<(), Error> {
     let digest = upload_digest(c, seq)?;
@@ -225,7 +225,7 @@ pub(in crate::journal::sqlite) fn seal_version_1(c: &Connection) -> Result<(), E
         }
         let uploads = "select u.seq from upload u join instruction i using (seq) where i.batch_id = ?1 order by u.seq";
         for seq in numbers(c, uploads, batch_id)? {
-            upload(c, &mut chain, batch_id, seq, now)?;
+            upload(c, &mut chain, batch_id, PaymentId::new(seq), now)?;
         }
         let pinned = "select batch_id from batch where batch_id = ?1 and gateway is not null";
         if !numbers(c, pinned, batch_id)?.is_empty() {

@@ -11,7 +11,8 @@ use serde_json::json;
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use crate::domain::{
-    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Payment, Reference, Timestamp,
+    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Payment, PaymentId, Reference,
+    Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
@@ -74,7 +75,7 @@ impl<'a> Instructions<'a> {
 
 pub(in crate::journal::sqlite) fn instruction_digest(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
     let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
     let mut statement = c.prepare_cached(&sql)?;
@@ -131,7 +132,7 @@ pub(in crate::journal::sqlite) fn with_payments(
 }
 
 /// A payment of a block: its number, its lane and itself.
-pub(in crate::journal::sqlite) type BlockPayment = (i64, LaneId, Arc<Payment>);
+pub(in crate::journal::sqlite) type BlockPayment = (PaymentId, LaneId, Arc<Payment>);
 
 fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
     let stored = row_of(row, PAYMENT_AT, service_of(code).ok()?).ok()?;
@@ -163,11 +164,11 @@ fn read(
         digest: canon.finish(),
     };
     while let Some(row) = rows.next()? {
-        let seq: i64 = row.get(1)?;
-        let (_, last, count, canon) =
-            open.get_or_insert_with(|| (seq, seq, 0, CanonicalHasher::of("instructions")));
+        let seq: PaymentId = row.get(1)?;
+        let (_, last, count, canon) = open
+            .get_or_insert_with(|| (seq.get(), seq.get(), 0, CanonicalHasher::of("instructions")));
         see(row, instructions.take_in(canon, row)?);
-        *last = seq;
+        *last = seq.get();
         *count += 1;
         if *count >= at_most
             && let Some(full) = open.take()
@@ -236,17 +237,17 @@ impl BlockHasher {
     /// Takes in the instruction that becomes number `seq`.
     pub(in crate::journal::sqlite) fn take_in<M: AmountField>(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         id: &PayerTransactionId,
         row: &Instruction<M>,
         amount: Option<i64>,
     ) {
         let (_, canon) = self
             .open
-            .get_or_insert_with(|| (seq, CanonicalHasher::of("instructions")));
+            .get_or_insert_with(|| (seq.get(), CanonicalHasher::of("instructions")));
         let texts = Texts::of(row);
         canon.text(row.service.as_str());
-        canon.integer(seq);
+        canon.integer(seq.get());
         canon.integer(self.load_id);
         canon.integer(line_number(row.line));
         canon.text(id.as_str());
@@ -280,7 +281,7 @@ impl BlockHasher {
         canon.flush();
         self.rows += 1;
         if self.rows == BLOCK {
-            self.close(seq);
+            self.close(seq.get());
         }
     }
 

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::recorded::of_last_run;
 use super::sums::exposure;
-use crate::domain::{BatchId, LaneId, Tally, Timestamp};
+use crate::domain::{BatchId, LaneId, PaymentId, Tally, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{currency_of, service_of};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -15,7 +15,7 @@ use crate::ledger::limits::{Ceiling, Reason};
 /// A payment that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::journal::sqlite) struct Limited {
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) reason: Reason,
     pub(in crate::journal::sqlite) until: Timestamp,
 }
@@ -56,7 +56,7 @@ pub(in crate::journal::sqlite) fn note(
 pub(in crate::journal::sqlite) fn leaves(
     c: &Connection,
     batch_id: BatchId,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<(), Error> {
     c.prepare_cached("delete from limited where batch_id = ?1 and seq = ?2")?
         .execute((batch_id, seq))?;

@@ -15,7 +15,7 @@ use super::prepare::{self, Preparer};
 use super::set_aside;
 use super::sorted::Sorted;
 use crate::domain::{
-    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, ServiceCode, Tally,
+    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, PaymentId, ServiceCode, Tally,
 };
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
@@ -150,7 +150,7 @@ impl<'a> Load<'a> {
         if !seen.ended {
             return Ok(Loaded::Refused(LoadRefusal::Unreadable));
         }
-        let last = prepared.last();
+        let last = prepared.last().get();
         if last > self.base && self.c.last_insert_rowid() != last {
             return Err(corrupt("numbers of instructions that are not in sequence"));
         }
@@ -364,12 +364,12 @@ impl<'a> Load<'a> {
         for row in rows {
             match row {
                 LoadRow::Valid(row) if self.corrections.is_replacement_next() => {
-                    let others = self.newest() - self.base;
+                    let others = self.newest().get() - self.base;
                     self.corrections
                         .take_replacement(row.line, Some(row), others);
                 }
                 LoadRow::Unpriced(row) if self.corrections.is_replacement_next() => {
-                    let others = self.newest() - self.base;
+                    let others = self.newest().get() - self.base;
                     self.corrections.take_replacement(row.line, None, others);
                 }
                 LoadRow::Valid(row) => {
@@ -420,9 +420,9 @@ impl<'a> Load<'a> {
     }
 
     /// Returns the number of the instruction that was inserted last.
-    pub(in crate::journal::sqlite) fn newest(&self) -> i64 {
+    pub(in crate::journal::sqlite) fn newest(&self) -> PaymentId {
         let counted = self.lanes.iter().map(|lane| lane.priced + lane.unpriced);
-        self.base + counted.sum::<i64>()
+        PaymentId::new(self.base + counted.sum::<i64>())
     }
 
     /// Counts a row in its lane; returns its service's number.

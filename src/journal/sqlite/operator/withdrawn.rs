@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Row, params};
 
 use super::decided::refuse_more;
-use crate::domain::{BatchId, BatchName, Tally, Timestamp};
+use crate::domain::{BatchId, BatchName, PaymentId, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
@@ -233,7 +233,7 @@ fn all_named(c: &Connection, batch: &BatchName, places: &[Place]) -> Result<Stri
 
 fn became(
     c: &Connection,
-    replaced_by: Option<i64>,
+    replaced_by: Option<PaymentId>,
     withdrawn: Option<i64>,
 ) -> Result<Became, Error> {
     if let Some(withdrawal) = withdrawal(c, withdrawn)? {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchId, Country, Msisdn, ResponseDetails};
+use crate::domain::{BatchId, Country, Msisdn, PaymentId, ResponseDetails};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
 use crate::journal::sqlite::codec::values::{corrupt, save_life};
@@ -143,7 +143,7 @@ pub(in crate::journal::sqlite) fn note_other(
 pub(in crate::journal::sqlite) fn named_otherwise(
     c: &Connection,
     batch_id: BatchId,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<String>, Error> {
     Ok(
         c.prepare_cached("select words from named_otherwise where batch_id = ?1 and seq = ?2")?
@@ -156,7 +156,7 @@ pub(in crate::journal::sqlite) fn named_otherwise(
 pub(in crate::journal::sqlite) fn all_named_otherwise(
     c: &Connection,
     batch_id: BatchId,
-) -> Result<BTreeMap<i64, String>, Error> {
+) -> Result<BTreeMap<PaymentId, String>, Error> {
     let mut statement = c.prepare("select seq, words from named_otherwise where batch_id = ?1")?;
     let rows = statement.query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)

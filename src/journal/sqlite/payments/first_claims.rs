@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{BatchId, LaneId};
+use crate::domain::{BatchId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -18,10 +18,10 @@ pub(in crate::journal::sqlite) struct ClaimRange {
 }
 
 impl ClaimRange {
-    pub(in crate::journal::sqlite) fn of(lane: LaneId, seqs: &[i64]) -> Self {
+    pub(in crate::journal::sqlite) fn of(lane: LaneId, seqs: &[PaymentId]) -> Self {
         use std::fmt::Write;
         let mut payments = String::new();
-        for run in seqs.chunk_by(|a, b| a + 1 == *b) {
+        for run in seqs.chunk_by(|a, b| a.get() + 1 == b.get()) {
             let space = if payments.is_empty() { "" } else { " " };
             let _ = match run {
                 [first, .., last] => write!(payments, "{space}{first}-{last}"),
@@ -79,7 +79,7 @@ pub(in crate::journal::sqlite) const BLOCKS: &str =
 pub(in crate::journal::sqlite) fn first_claim(
     c: &Connection,
     batch_id: BatchId,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<FirstClaim>, Error> {
     let mut statement = c.prepare_cached(BLOCKS)?;
     let mut rows = statement.query((batch_id, 0, CLAIMED_TOGETHER))?;
@@ -88,7 +88,7 @@ pub(in crate::journal::sqlite) fn first_claim(
         let runs = together.runs()?;
         if runs
             .iter()
-            .any(|(first, last)| (*first..=*last).contains(&seq))
+            .any(|(first, last)| (*first..=*last).contains(&seq.get()))
         {
             return Ok(Some(FirstClaim {
                 evidence_id: row.get(0)?,
@@ -126,14 +126,14 @@ impl FirstClaims {
         &mut self,
         c: &Connection,
         batch_id: BatchId,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Option<FirstClaim>, Error> {
         loop {
             match self.runs.last().copied() {
-                Some((_, last)) if last < seq => {
+                Some((_, last)) if last < seq.get() => {
                     self.runs.pop();
                 }
-                Some((first, _)) => return Ok((first <= seq).then_some(self.claim)),
+                Some((first, _)) => return Ok((first <= seq.get()).then_some(self.claim)),
                 None if self.next_block(c, batch_id)? => {}
                 None => return Ok(None),
             }
@@ -173,7 +173,8 @@ mod tests {
             (&[1, 2, 3], "1-3"),
             (&[1, 2, 5, 7, 8], "1-2 5 7-8"),
         ] {
-            let together = ClaimRange::of(LaneId::new(4), seqs);
+            let ids: Vec<PaymentId> = seqs.iter().copied().map(PaymentId::new).collect();
+            let together = ClaimRange::of(LaneId::new(4), &ids);
             assert_eq!(together.payments, expected);
             let read = ClaimRange::parse(Some(&together.to_text())).unwrap();
             assert_eq!(read.lane(), LaneId::new(4));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::domain::{BatchId, LaneId};
+use crate::domain::{BatchId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{NEVER, millis, state_number};
 use crate::lifecycle::PaymentState;
@@ -29,7 +29,7 @@ pub(in crate::journal::sqlite) fn fresh_in_lane(columns: &str) -> String {
 pub(in crate::journal::sqlite) fn begun_between(
     c: &Connection,
     (first, last): (i64, i64),
-) -> Result<Vec<i64>, Error> {
+) -> Result<Vec<PaymentId>, Error> {
     let mut statement =
         c.prepare_cached("select seq from life where seq between ?1 and ?2 order by seq")?;
     let mut rows = statement.query([first, last])?;
@@ -87,7 +87,7 @@ pub(in crate::journal::sqlite) fn begin_life(
     c: &Connection,
     batch_id: BatchId,
     lane: LaneId,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<(), Error> {
     begin_lives(c, (batch_id, lane), &[seq], &PaymentState::NEW)
 }
@@ -116,7 +116,7 @@ pub(in crate::journal::sqlite) fn begin_all(
 pub(in crate::journal::sqlite) fn begin_lives(
     c: &Connection,
     (batch_id, lane): (BatchId, LaneId),
-    seqs: &[i64],
+    seqs: &[PaymentId],
     life: &PaymentState,
 ) -> Result<(), Error> {
     static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));

@@ -5,7 +5,9 @@ use serde_json::json;
 
 use super::rivals::name_rivals;
 use super::unpriced::add_unpriced;
-use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{
+    Amount, BatchId, BatchName, LaneId, Money, Msisdn, PaymentId, ServiceCode, Timestamp,
+};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
@@ -125,7 +127,7 @@ fn to_ask(
 }
 
 fn page(rows: Vec<BillRow>, checks: bool) -> (Vec<BillRow>, Option<BillCursor>) {
-    let after = rows.last().map_or(0, |row| row.seq);
+    let after = rows.last().map_or(0, |row| row.seq.get());
     (rows, Some(BillCursor { checks, after }))
 }
 
@@ -209,14 +211,14 @@ struct Subject {
     exposed: bool,
 }
 
-fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
+fn subject(c: &Connection, seq: PaymentId) -> Result<Subject, Error> {
     let mut statement = c.prepare_cached(
         "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
              exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
              exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event not in (?2, ?3))
          from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
     )?;
-    let mut rows = statement.query([seq, BILLED, WATCHED])?;
+    let mut rows = statement.query((seq, BILLED, WATCHED))?;
     let row = rows
         .next()?
         .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
@@ -286,7 +288,7 @@ fn record(
 /// Fixes the amount, and begins the row's life.
 fn price(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     subject: &Subject,
     due: Money,
     now: Timestamp,
@@ -394,7 +396,7 @@ fn outcome_of(number: i64) -> Result<BillOutcome, Error> {
 /// Returns what the bills of a row said, oldest first.
 pub(in crate::journal::sqlite) fn bills(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Vec<BillRecord>, Error> {
     let mut statement = c.prepare_cached(
         "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description
@@ -411,7 +413,7 @@ pub(in crate::journal::sqlite) fn bills(
 /// Returns what the bill of a row said last.
 pub(in crate::journal::sqlite) fn last_bill(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<BillRecord>, Error> {
     let mut statement = c.prepare_cached(
         "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, Totals};
+use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, PaymentId, Totals};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
@@ -48,7 +48,7 @@ pub(in crate::journal::sqlite) fn add_unpriced(
 /// Where a row without an amount stands; `None` for every other row.
 pub(in crate::journal::sqlite) fn without_amount(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<&'static str>, Error> {
     let found: Option<(bool, bool)> = c
         .prepare_cached(
@@ -67,7 +67,7 @@ pub(in crate::journal::sqlite) fn without_amount(
 /// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
 pub(in crate::journal::sqlite) fn withdraw(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     moment: StepContext,
 ) -> Result<(), Error> {
     let (batch, service, currency): (BatchId, LaneId, String) = c
@@ -102,9 +102,9 @@ pub(in crate::journal::sqlite) fn withdraw_all(
     moment: StepContext,
     signed: &mut SignedContent,
 ) -> Result<u64, Error> {
-    let (mut after, mut withdrawn) = (0, 0);
+    let (mut after, mut withdrawn) = (PaymentId::NONE, 0);
     loop {
-        let seqs: Vec<i64> = c
+        let seqs: Vec<PaymentId> = c
             .prepare_cached(
                 "select seq from instruction i indexed by unpriced where batch_id = ?1 and amount is null and seq > ?2
                      and not exists (select 1 from life l where l.seq = i.seq) order by seq limit 1000",

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use rusqlite::{OptionalExtension, params};
 
 use super::reader::{Reader, Snapshot};
-use crate::domain::{Money, ServiceCode, Timestamp, Totals};
+use crate::domain::{Money, PaymentId, ServiceCode, Timestamp, Totals};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, stamp};
 use crate::journal::sqlite::limits::recorded::of_last_run;
 use crate::journal::sqlite::limits::sums::{exposure_at, of_batch};
@@ -30,7 +30,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn limited_by(&self, seq: i64) -> Result<Option<(Reason, Timestamp)>, Error> {
+    pub fn limited_by(&self, seq: PaymentId) -> Result<Option<(Reason, Timestamp)>, Error> {
         let found: Option<(String, i64)> = self
             .c
             .query_row(
@@ -57,7 +57,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn is_covered(&self, seq: i64, bound: Bound) -> Result<bool, Error> {
+    pub fn is_covered(&self, seq: PaymentId, bound: Bound) -> Result<bool, Error> {
         let priced_by: Option<Option<i64>> = self
             .c
             .query_row(
@@ -66,7 +66,7 @@ impl Snapshot<'_> {
                 |row| row.get(0),
             )
             .optional()?;
-        Ok(bound.covers(seq, priced_by.flatten()))
+        Ok(bound.covers(seq.get(), priced_by.flatten()))
     }
 
     /// Returns what is under way, in doubt or in conflict over all batches of the account; of a batch that has not run yet, over

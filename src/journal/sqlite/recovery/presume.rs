@@ -1,6 +1,6 @@
 //! Payments that an earlier journal may have posted: they are asked about before they are posted.
 
-use crate::domain::{BatchId, Timestamp};
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
 use crate::journal::sqlite::codec::values::save_life;
@@ -134,11 +134,11 @@ pub(in crate::journal::sqlite) fn each(
     c: &WriteSession,
     batch_id: BatchId,
     sql: &str,
-    mut work: impl FnMut(&WriteSession, i64) -> Result<bool, Error>,
+    mut work: impl FnMut(&WriteSession, PaymentId) -> Result<bool, Error>,
 ) -> Result<u64, Error> {
-    let (mut after, mut done) = (0, 0);
+    let (mut after, mut done) = (PaymentId::NONE, 0);
     loop {
-        let seqs: Vec<i64> = c
+        let seqs: Vec<PaymentId> = c
             .prepare_cached(sql)?
             .query_map((batch_id, after, PAGE), |row| row.get(0))?
             .collect::<Result<_, _>>()?;
@@ -154,7 +154,7 @@ pub(in crate::journal::sqlite) fn each(
 
 pub(in crate::journal::sqlite) fn move_by(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     subject: crate::journal::sqlite::session::subject::Subject,
     from: State,
     kind: i64,

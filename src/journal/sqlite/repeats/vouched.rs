@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fingerprints::chunks_of;
 use super::fingerprints::{Key, entry_of};
 use super::joins::join;
-use crate::domain::{BatchId, LaneId, Timestamp};
+use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{FILE_LOADED, REPLACED};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -102,7 +102,7 @@ pub(in crate::journal::sqlite) fn check_key(
     let Some(row) = rows.next()? else {
         return altered(c, load_id, "its rows are gone");
     };
-    let seq: i64 = row.get(PAYMENT_WIDTH)?;
+    let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
     let row = stored_of(row, 0)?.instruction;
     let mut found = false;
     for hash in key.hashes(&row, row.money.written()) {
@@ -150,7 +150,7 @@ impl Vouched {
     pub(in crate::journal::sqlite) fn is_read_otherwise(
         &self,
         c: &Connection,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<bool, Error> {
         let Some(in_force) = &self.reading else {
             return Ok(false);
@@ -165,7 +165,7 @@ impl Vouched {
     pub(in crate::journal::sqlite) fn stands(
         &self,
         c: &Connection,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<bool, Error> {
         let (batch_id, lane): (BatchId, LaneId) = c
             .prepare_cached("select batch_id, service_id from instruction where seq = ?1")?
@@ -179,7 +179,7 @@ impl Vouched {
 /// Returns when a payment was replaced by a retry, by the chain.
 pub(in crate::journal::sqlite) fn replaced_at(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Timestamp>, Error> {
     let at: Option<i64> = c
         .prepare_cached(

@@ -1,6 +1,6 @@
 //! Payments of which nothing is known yet, claimed together.
 
-use crate::domain::{BatchId, LaneId, Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
@@ -70,12 +70,12 @@ fn claim_some(
         Ok(found) => found,
         Err(altered) => return Ok(Err(Halt::Altered(altered))),
     };
-    let (looked_at, last) = (found.len(), found.last().map(|(seq, _)| *seq));
+    let (looked_at, last) = (found.len(), found.last().map(|(seq, _)| seq.get()));
     let (found, waiting) = schedule::part(found, |(_, row)| row.instruction.not_before(), now);
     let sifted = sift(c, (batch_id, lane), found, |(seq, row)| (*seq, &**row), now)?;
     let found = sifted.leaving;
     // What waits is judged when its time comes: what was confirmed is counted once for each payment.
-    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let seqs: Vec<PaymentId> = found.iter().map(|(seq, _)| *seq).collect();
     let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
         Ok(held) => held,
         Err(halt) => return Ok(Err(halt)),
@@ -99,7 +99,7 @@ fn claim_some(
             due_at: Some(at),
             ..PaymentState::NEW
         };
-        let seqs: Vec<i64> = rows.iter().map(|(seq, _)| *seq).collect();
+        let seqs: Vec<PaymentId> = rows.iter().map(|(seq, _)| *seq).collect();
         begin_lives(c, (batch_id, lane), &seqs, &later)?;
     }
     wait_for_limits(c, (batch_id, lane), &sifted.limited)?;
@@ -140,7 +140,7 @@ fn begin(
     policy: &Policy,
     claims: &mut Vec<Claim>,
 ) -> Result<(), Error> {
-    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let seqs: Vec<PaymentId> = found.iter().map(|(seq, _)| *seq).collect();
     let moment = StepContext { now, jitter: 0 };
     let Step { life, .. } = step(&PaymentState::NEW, Event::Claimed, moment, policy);
     #[cfg(test)]
@@ -185,8 +185,8 @@ fn begin(
 fn may_leave(
     c: &WriteSession,
     (batch_id, lane): (BatchId, LaneId),
-    found: &[(i64, Arc<Payment>)],
-    seqs: &[i64],
+    found: &[(PaymentId, Arc<Payment>)],
+    seqs: &[PaymentId],
 ) -> Result<Result<Watched, Halt>, Error> {
     if found.is_empty() {
         return Ok(Ok(Watched::default()));
@@ -211,7 +211,7 @@ fn may_leave(
 fn remember_claimed(
     c: &WriteSession,
     (batch_id, lane): (BatchId, LaneId),
-    seq: i64,
+    seq: PaymentId,
     payment: &Payment,
     life: PaymentState,
 ) -> Result<(), Error> {
@@ -235,7 +235,7 @@ fn remember_claimed(
 }
 
 /// Payments with the journal's numbers of them.
-type Numbered = Vec<(i64, Arc<Payment>)>;
+type Numbered = Vec<(PaymentId, Arc<Payment>)>;
 
 /// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
 fn read(
@@ -269,7 +269,7 @@ fn take_compared(
 ) -> Result<Result<Option<i64>, String>, Error> {
     c.intact(batch_id, |intact| {
         intact.refresh(c, batch_id)?;
-        let block = match intact.compare(c, batch_id, from)? {
+        let block = match intact.compare(c, batch_id, PaymentId::new(from))? {
             Ok(Some(block)) => block,
             Ok(None) => return Ok(Ok(None)),
             Err((span, mismatch)) => return told_of(c, span, mismatch).map(Err),
@@ -277,10 +277,10 @@ fn take_compared(
         let last = block.span.1.min(up_to);
         let begun = begun_between(c, (from, last))?;
         let before = found.len();
-        let first = block.payments.partition_point(|(seq, ..)| *seq < from);
+        let first = block.payments.partition_point(|(seq, ..)| seq.get() < from);
         let fresh = block.payments[first..]
             .iter()
-            .take_while(|(seq, ..)| *seq <= last)
+            .take_while(|(seq, ..)| seq.get() <= last)
             .filter(|(seq, of, payment)| {
                 *of == lane
                     && payment.instruction.document.is_none()

@@ -6,7 +6,9 @@ use serde_json::json;
 use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
 use super::reread;
-use crate::domain::{BatchId, BatchName, PayerTransactionId, ResponseDetails, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
+};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::catalog::{account, purpose, reading};
@@ -74,7 +76,7 @@ impl Journal {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn may_be(&self, seq: i64, said: ResponseDetails) -> Result<bool, Error> {
+    pub async fn may_be(&self, seq: PaymentId, said: ResponseDetails) -> Result<bool, Error> {
         self.ask(CommitMode::Alone, move |c| {
             let judged = judged(c, &subject(c, seq)?, &said)?;
             Ok(judged.differs.is_none())

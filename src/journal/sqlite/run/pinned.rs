@@ -1,6 +1,6 @@
 //! Whether something of a batch may be at the gateway that it is pinned to.
 
-use crate::domain::BatchId;
+use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, rehearsal};
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
@@ -44,7 +44,7 @@ pub(in crate::journal::sqlite) fn lives(
     batch_id: BatchId,
     limit: usize,
     is_such: fn(&PaymentState) -> bool,
-) -> Result<Vec<i64>, Error> {
+) -> Result<Vec<PaymentId>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {LIFE_COLUMNS}, l.seq from life l not indexed where l.batch_id = ?1 and (l.attempts > 0 or l.exposures > 0)
          order by l.seq desc"

@@ -12,7 +12,9 @@ use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use crate::domain::{BatchId, BatchName, LaneId, ResponseDetails, ServiceCode, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
+};
 use crate::journal::sqlite::approval::standing::approvals;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -153,7 +155,7 @@ pub(in crate::journal::sqlite) fn abandon(
     if !some {
         return Ok(0);
     }
-    let seqs: Vec<i64> = c
+    let seqs: Vec<PaymentId> = c
         .prepare("select seq from life not indexed where batch_id = ?1 and state = 1 order by seq")?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
@@ -299,10 +301,10 @@ pub(in crate::journal::sqlite) fn waiting_in_lane() -> String {
 pub(in crate::journal::sqlite) fn clearances(
     c: &WriteSession,
     token: RunToken,
-    seqs: &[i64],
+    seqs: &[PaymentId],
     now: Timestamp,
     policy: &Policy,
-) -> Result<Vec<(i64, Clearance)>, Error> {
+) -> Result<Vec<(PaymentId, Clearance)>, Error> {
     assert_current(c, token)?;
     seqs.iter()
         .map(|seq| Ok((*seq, generations::clearance(c, *seq, now, policy)?)))

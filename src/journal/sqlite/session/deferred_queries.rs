@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchId, Timestamp};
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::{Error, RunTerms};
 
 /// Numbers of a block: payments that join the queue together.
@@ -85,9 +85,12 @@ impl DeferredQueries {
     }
 
     /// Remembers when a payment is to be asked about.
-    pub(in crate::journal::sqlite) fn remember(&mut self, seq: i64, due_at: Timestamp) {
+    pub(in crate::journal::sqlite) fn remember(&mut self, seq: PaymentId, due_at: Timestamp) {
         let due_at = due_at.as_millis();
-        let block = self.blocks.entry(seq.div_euclid(BLOCK)).or_insert(due_at);
+        let block = self
+            .blocks
+            .entry(seq.get().div_euclid(BLOCK))
+            .or_insert(due_at);
         *block = due_at.min(*block);
         self.earliest = Some(
             self.earliest

@@ -15,8 +15,8 @@ use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
 use crate::domain::{
-    Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, ServiceCode,
-    Timestamp,
+    Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, PaymentId,
+    ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::mark::Place;
@@ -232,7 +232,7 @@ impl WriteSession {
     }
 
     /// Returns where a payment stands, if that is known without reading it.
-    pub(in crate::journal::sqlite) fn recent(&self, seq: i64) -> Option<Subject> {
+    pub(in crate::journal::sqlite) fn recent(&self, seq: PaymentId) -> Option<Subject> {
         self.recent.borrow().get(seq)
     }
 
@@ -242,12 +242,15 @@ impl WriteSession {
     }
 
     /// The same of a payment by its identifier.
-    pub(in crate::journal::sqlite) fn recent_by(&self, id: PayerTransactionId) -> Option<i64> {
+    pub(in crate::journal::sqlite) fn recent_by(
+        &self,
+        id: PayerTransactionId,
+    ) -> Option<PaymentId> {
         self.recent.borrow().find(id)
     }
 
     /// Says who a payment is that was just remembered: its identifier, and to which number it goes.
-    pub(in crate::journal::sqlite) fn remember_payment(&self, seq: i64, payment: &Payment) {
+    pub(in crate::journal::sqlite) fn remember_payment(&self, seq: PaymentId, payment: &Payment) {
         let of = &payment.instruction;
         let is_wallet = of.account_number == of.msisdn.as_str();
         let wallet = is_wallet.then_some((of.msisdn, of.country));
@@ -255,14 +258,17 @@ impl WriteSession {
     }
 
     /// Returns to which number a payment goes, where its account is that number and both are remembered.
-    pub(in crate::journal::sqlite) fn recent_wallet(&self, seq: i64) -> Option<(Msisdn, Country)> {
+    pub(in crate::journal::sqlite) fn recent_wallet(
+        &self,
+        seq: PaymentId,
+    ) -> Option<(Msisdn, Country)> {
         self.recent.borrow().wallet(seq)
     }
 
     /// Changes what is remembered of a payment, as it was changed in its table.
     pub(in crate::journal::sqlite) fn change_recent(
         &self,
-        seq: i64,
+        seq: PaymentId,
         change: impl FnOnce(&mut Subject),
     ) {
         self.recent.borrow_mut().change(seq, change);
@@ -375,7 +381,10 @@ impl WriteSession {
     }
 
     /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
-    pub(in crate::journal::sqlite) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
+    pub(in crate::journal::sqlite) fn waiting_digests(
+        &self,
+        seq: PaymentId,
+    ) -> Vec<(Kind, Digest)> {
         self.chain.borrow().waiting_digests(seq)
     }
 

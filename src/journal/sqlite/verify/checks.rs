@@ -6,7 +6,7 @@ use super::intact::{
     Evidence, check_bill, check_instruction, find_misfits, first_with_evidence, misfit, replay,
     told, told_of,
 };
-use crate::domain::{BatchId, LaneId, Payment};
+use crate::domain::{BatchId, LaneId, Payment, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
 use crate::journal::sqlite::evidence::digests::upload_digest;
 use crate::journal::sqlite::session::subject::Subject;
@@ -20,7 +20,7 @@ use crate::lifecycle::PaymentState;
 pub(in crate::journal::sqlite) fn check_fresh(
     c: &WriteSession,
     (batch_id, lane): (BatchId, LaneId),
-    seqs: &[i64],
+    seqs: &[PaymentId],
 ) -> Result<Option<String>, Error> {
     c.intact(batch_id, |intact| {
         intact.refresh(c, batch_id)?;
@@ -32,10 +32,10 @@ pub(in crate::journal::sqlite) fn check_fresh(
         let touched = first_with_evidence(c, seqs)?;
         let mut checked: Option<Span> = None;
         for seq in seqs {
-            if let Err(mismatch) = untouched(*seq, claimed_up_to, touched == Some(*seq)) {
+            if let Err(mismatch) = untouched(seq.get(), claimed_up_to, touched == Some(*seq)) {
                 return told(c, *seq, mismatch).map(Some);
             }
-            if checked.is_some_and(|(_, last)| *seq <= last) {
+            if checked.is_some_and(|(_, last)| seq.get() <= last) {
                 continue;
             }
             match intact.check_block(c, batch_id, *seq)? {
@@ -52,7 +52,7 @@ pub(in crate::journal::sqlite) fn check_fresh(
 pub(in crate::journal::sqlite) fn check_touched(
     c: &WriteSession,
     (batch_id, lane): (BatchId, LaneId),
-    seq: i64,
+    seq: PaymentId,
     payment: &Payment,
     life: &PaymentState,
     names_a_document: bool,
@@ -83,7 +83,7 @@ pub(in crate::journal::sqlite) fn check_touched(
 pub(in crate::journal::sqlite) fn check_generations(
     c: &WriteSession,
     (batch_id, lane): (BatchId, LaneId),
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<String>, Error> {
     c.flush()?;
     let found = c.intact(batch_id, |intact| misfit(intact, c, (batch_id, lane), seq))?;
@@ -114,7 +114,7 @@ pub(in crate::journal::sqlite) fn is_as_recorded(
 pub(in crate::journal::sqlite) fn check_unheard(
     c: &WriteSession,
     of_lane: (BatchId, LaneId),
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<String>, Error> {
     let payment = c
         .prepare_cached(&format!(
@@ -150,7 +150,7 @@ pub(in crate::journal::sqlite) fn check_batch(
 pub(in crate::journal::sqlite) fn edited(
     c: &WriteSession,
     batch_id: BatchId,
-) -> Result<BTreeSet<i64>, Error> {
+) -> Result<BTreeSet<PaymentId>, Error> {
     let found = misfits(c, batch_id, usize::MAX)?;
     Ok(found.into_iter().map(|(seq, _)| seq).collect())
 }
@@ -160,7 +160,7 @@ pub(in crate::journal::sqlite) fn misfits(
     c: &WriteSession,
     batch_id: BatchId,
     limit: usize,
-) -> Result<Vec<(i64, Mismatch)>, Error> {
+) -> Result<Vec<(PaymentId, Mismatch)>, Error> {
     c.flush()?;
     c.intact(batch_id, |intact| find_misfits(intact, c, batch_id, limit))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchId, LaneId, Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
@@ -113,10 +113,13 @@ impl Intact {
         &mut self,
         c: &Connection,
         batch_id: BatchId,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Result<Span, (Span, Mismatch)>, Error> {
-        let Ok(at) = self.blocks.binary_search_by(|block| place(block.span, seq)) else {
-            return Ok(Err(((seq, seq), Mismatch::Unknown)));
+        let Ok(at) = self
+            .blocks
+            .binary_search_by(|block| place(block.span, seq.get()))
+        else {
+            return Ok(Err(((seq.get(), seq.get()), Mismatch::Unknown)));
         };
         let block = &mut self.blocks[at];
         if !block.checked {
@@ -140,9 +143,12 @@ impl Intact {
         &mut self,
         c: &Connection,
         batch_id: BatchId,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Result<Option<&Compared>, (Span, Mismatch)>, Error> {
-        let Ok(at) = self.blocks.binary_search_by(|block| place(block.span, seq)) else {
+        let Ok(at) = self
+            .blocks
+            .binary_search_by(|block| place(block.span, seq.get()))
+        else {
             return Ok(Ok(None));
         };
         let block = &mut self.blocks[at];
@@ -156,7 +162,7 @@ impl Intact {
             let span = block.span;
             self.compared = payments.map(|payments| Compared { span, payments });
         }
-        let is_in = |compared: &&Compared| place(compared.span, seq) == Ordering::Equal;
+        let is_in = |compared: &&Compared| place(compared.span, seq.get()) == Ordering::Equal;
         Ok(Ok(self.compared.as_ref().filter(is_in)))
     }
 
@@ -186,12 +192,12 @@ impl Intact {
         &self,
         c: &Connection,
         lane: LaneId,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Option<&Claims>, Error> {
         let Some(lane) = self.claims.get(&lane) else {
             return Ok(None);
         };
-        let Ok(at) = lane.binary_search_by(|claims| place(claims.span, seq)) else {
+        let Ok(at) = lane.binary_search_by(|claims| place(claims.span, seq.get())) else {
             return Ok(None);
         };
         let claims = &lane[at];
@@ -199,7 +205,7 @@ impl Intact {
             .prepare_cached("select detail from evidence where evidence_id = ?1")?
             .query_row([claims.evidence_id], |row| row.get(0))?;
         let runs = ClaimRange::parse(detail.as_deref())?.runs()?;
-        let is_in = runs.binary_search_by(|run| place(*run, seq)).is_ok();
+        let is_in = runs.binary_search_by(|run| place(*run, seq.get())).is_ok();
         Ok(is_in.then_some(claims))
     }
 }
@@ -215,11 +221,11 @@ fn span_of(detail: Option<&str>) -> Result<Span, Error> {
 /// The first of these payments that there is evidence about, beside what bills said, and what they are held against.
 pub(in crate::journal::sqlite) fn first_with_evidence(
     c: &Connection,
-    seqs: &[i64],
-) -> Result<Option<i64>, Error> {
+    seqs: &[PaymentId],
+) -> Result<Option<PaymentId>, Error> {
     let runs: Vec<(i64, i64)> = seqs
-        .chunk_by(|a, b| a + 1 == *b)
-        .filter_map(|run| Some((*run.first()?, *run.last()?)))
+        .chunk_by(|a, b| a.get() + 1 == b.get())
+        .filter_map(|run| Some((run.first()?.get(), run.last()?.get())))
         .collect();
     let runs = serde_json::to_string(&runs).map_err(|_| corrupt("numbers"))?;
     Ok(c.prepare_cached(
@@ -235,8 +241,8 @@ pub(in crate::journal::sqlite) fn misfit(
     intact: &mut Intact,
     c: &Connection,
     (batch_id, lane): (BatchId, LaneId),
-    seq: i64,
-) -> Result<Option<(i64, Mismatch)>, Error> {
+    seq: PaymentId,
+) -> Result<Option<(PaymentId, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
     let mut number = c.prepare_cached("select generation from instruction where seq = ?1")?;
     for (place, member) in (0_i64..).zip(&of_row(c, seq)?) {
@@ -257,7 +263,7 @@ pub(in crate::journal::sqlite) fn find_misfits(
     c: &Connection,
     batch_id: BatchId,
     limit: usize,
-) -> Result<Vec<(i64, Mismatch)>, Error> {
+) -> Result<Vec<(PaymentId, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
     // What its bill said, and what a row is held against, moves nothing: it may have no life yet.
     let mut heard_of = c.prepare_cached(
@@ -273,7 +279,7 @@ pub(in crate::journal::sqlite) fn find_misfits(
     while found.len() < limit
         && let Some(row) = rows.next()?
     {
-        let (seq, lane): (i64, LaneId) = (row.get(0)?, row.get(1)?);
+        let (seq, lane): (PaymentId, LaneId) = (row.get(0)?, row.get(1)?);
         let begun = intact.first_claim(c, lane, seq)?.is_some()
             || heard_of.query_row(params![seq, BILLED, WATCHED], |row| row.get(0))?;
         if begun {
@@ -288,7 +294,7 @@ pub(in crate::journal::sqlite) fn check_instruction(
     intact: &mut Intact,
     c: &Connection,
     batch_id: BatchId,
-    seq: i64,
+    seq: PaymentId,
     payment: &Payment,
 ) -> Result<Option<String>, Error> {
     if payment.generation > 0 {
@@ -326,7 +332,7 @@ pub(in crate::journal::sqlite) fn replay(
     intact: &mut Intact,
     c: &Connection,
     lane: LaneId,
-    seq: i64,
+    seq: PaymentId,
     seen: &mut Evidence,
 ) -> Result<PaymentState, Error> {
     let first = intact
@@ -376,7 +382,7 @@ pub(in crate::journal::sqlite) fn replay(
 /// An amount that the file left open is that of the bill that decided it, which is as it was recorded.
 pub(in crate::journal::sqlite) fn check_bill(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     payment: &Payment,
     seen: &Evidence,
 ) -> Result<Result<(), Mismatch>, Error> {
@@ -408,10 +414,10 @@ pub(in crate::journal::sqlite) fn check_bill(
 /// Names a payment, and says what does not fit.
 pub(in crate::journal::sqlite) fn told(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     mismatch: Mismatch,
 ) -> Result<String, Error> {
-    told_of(c, (seq, seq), mismatch)
+    told_of(c, (seq.get(), seq.get()), mismatch)
 }
 
 /// The same of rows among which something does not fit.
