@@ -14,6 +14,7 @@ mod identifier;
 mod identifier_form;
 mod identifier_scheme;
 mod ids;
+mod journal_ids;
 mod msisdn;
 mod origin;
 mod payment;
@@ -35,6 +36,7 @@ pub use identifier_form::{
 };
 pub use identifier_scheme::{IdentifierScheme, RowKey};
 pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
+pub use journal_ids::{BatchId, Epoch, LaneId, PaymentId};
 pub use msisdn::{Country, Line, Msisdn, MsisdnError};
 pub use origin::Origin;
 pub use payment::{

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::core::Health;
 use crate::callback::Addresses;
-use crate::domain::{GatewayTransactionId, ResponseDetails};
+use crate::domain::{GatewayTransactionId, LaneId, PaymentId, ResponseDetails};
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use crate::journal::{Claim, Finding, Question};
 use crate::lifecycle::{Class, CodeMeaning, Event};
@@ -22,7 +22,7 @@ pub(super) struct Exchange {
     /// One per payment.
     pub(super) findings: Vec<Finding>,
     /// Lanes that want float.
-    pub(super) dry_lanes: Vec<i64>,
+    pub(super) dry_lanes: Vec<LaneId>,
     pub(super) health: Health,
     pub(super) stop: Option<StopReason>,
 }
@@ -61,7 +61,7 @@ pub(super) async fn post<G: Gateway>(
         .filter(|(_, outcome)| no_float(outcome))
         .map(|(claim, _)| claim.lane)
         .collect();
-    let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
+    let seqs: Vec<PaymentId> = claims.iter().map(|claim| claim.seq).collect();
     exchange(&seqs, reply, dry_lanes, Event::Lost)
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
     let reply = always(async move { gateway.query(&inquiries).await }).await;
     #[cfg(debug_assertions)]
     crate::failpoints::pass("after-ask");
-    let seqs: Vec<i64> = questions.iter().map(|question| question.seq).collect();
+    let seqs: Vec<PaymentId> = questions.iter().map(|question| question.seq).collect();
     exchange(&seqs, reply, Vec::new(), Event::NoAnswer)
 }
 
@@ -140,7 +140,7 @@ async fn always(request: impl Future<Output = Reply>) -> Reply {
 }
 
 // An outcome that is missing counts as none: the payment is asked about.
-fn exchange(seqs: &[i64], reply: Reply, dry_lanes: Vec<i64>, absent: Event) -> Exchange {
+fn exchange(seqs: &[PaymentId], reply: Reply, dry_lanes: Vec<LaneId>, absent: Event) -> Exchange {
     let (health, stop) = match reply.signal {
         Signal::Healthy => (Health::Healthy, None),
         Signal::Unreachable(why) => (Health::Unreachable(why), None),

@@ -79,13 +79,13 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ResponseDetails;
+    use crate::domain::{PaymentId, ResponseDetails};
     use crate::lifecycle::Event;
 
     fn some(count: usize) -> impl Iterator<Item = Finding> {
         std::iter::repeat_n(
             Finding {
-                seq: 1,
+                seq: PaymentId::new(1),
                 event: Event::Lost,
                 said: ResponseDetails::default(),
             },

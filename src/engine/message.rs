@@ -2,7 +2,7 @@
 
 use super::core::EngineInput;
 use super::exchange::Exchange;
-use crate::domain::Timestamp;
+use crate::domain::{PaymentId, Timestamp};
 use crate::journal::{Clearance, Error, Halt, Transition};
 
 /// What came of something that the run has begun.
@@ -14,7 +14,7 @@ pub(super) enum Message {
     Answered(Exchange, [Timestamp; 2]),
     Recorded(Vec<Transition>),
     /// Claims that were looked at once more, and what they may do.
-    LookedUp(Vec<(i64, Clearance)>),
+    LookedUp(Vec<(PaymentId, Clearance)>),
     /// The journal was asked at this reading of the pulse, and no other run has taken over.
     StillOurs(u64),
     Failed(Error),

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
+use crate::domain::PaymentId;
+
 /// What is known of the repeats and retries that are next to leave.
 ///
 /// The journal is asked before the turn is taken: between the turn and the departure nothing is waited for, or two
@@ -14,7 +16,7 @@ pub(super) struct Repeats {
     looking: bool,
     /// The answer that is under way may be older than what was heard meanwhile.
     doubted: bool,
-    cleared: BTreeSet<i64>,
+    cleared: BTreeSet<PaymentId>,
     turn_at: Option<Instant>,
 }
 
@@ -31,7 +33,7 @@ pub(super) enum Wait {
 
 impl Repeats {
     /// Returns what a post with these repeats waits for; `None` when it may leave once it has its turn.
-    pub(super) fn wait(&mut self, seqs: &[i64], now: Instant) -> Option<Wait> {
+    pub(super) fn wait(&mut self, seqs: &[PaymentId], now: Instant) -> Option<Wait> {
         if seqs.iter().all(|seq| self.cleared.contains(seq)) {
             return None;
         }
@@ -46,7 +48,7 @@ impl Repeats {
     }
 
     /// Takes in which of them still wait to be posted.
-    pub(super) fn answered(&mut self, still: impl IntoIterator<Item = i64>) {
+    pub(super) fn answered(&mut self, still: impl IntoIterator<Item = PaymentId>) {
         self.looking = false;
         self.cleared = still.into_iter().collect();
         if std::mem::take(&mut self.doubted) {
@@ -77,33 +79,37 @@ mod tests {
 
     use super::*;
 
+    fn ids<const N: usize>(numbers: [i64; N]) -> [PaymentId; N] {
+        numbers.map(PaymentId::new)
+    }
+
     #[test]
     fn an_answer_serves_one_departure_and_is_asked_for_when_the_turn_comes() {
         let start = Instant::now();
         let turn = start + Duration::from_secs(1);
         let mut repeats = Repeats::default();
         assert_eq!(repeats.wait(&[], start), None, "first posts ask nothing");
-        assert_eq!(repeats.wait(&[1, 2], start), Some(Wait::Question));
-        assert_eq!(repeats.wait(&[1, 2], start), Some(Wait::Answer));
-        repeats.answered([1]);
-        assert_eq!(repeats.wait(&[1], start), None);
+        assert_eq!(repeats.wait(&ids([1, 2]), start), Some(Wait::Question));
+        assert_eq!(repeats.wait(&ids([1, 2]), start), Some(Wait::Answer));
+        repeats.answered(ids([1]));
+        assert_eq!(repeats.wait(&ids([1]), start), None);
         repeats.turned(Some(turn));
         repeats.forget_answer();
-        assert_eq!(repeats.wait(&[1], start), Some(Wait::Turn(turn)));
-        assert_eq!(repeats.wait(&[1], turn), Some(Wait::Question));
-        repeats.answered([1]);
-        assert_eq!(repeats.wait(&[1, 3], turn), Some(Wait::Question));
+        assert_eq!(repeats.wait(&ids([1]), start), Some(Wait::Turn(turn)));
+        assert_eq!(repeats.wait(&ids([1]), turn), Some(Wait::Question));
+        repeats.answered(ids([1]));
+        assert_eq!(repeats.wait(&ids([1, 3]), turn), Some(Wait::Question));
         // An answer that was asked for before an ended payment moved is asked for again.
         repeats.doubt();
-        repeats.answered([1, 3]);
-        assert_eq!(repeats.wait(&[1, 3], turn), Some(Wait::Question));
-        repeats.answered([1, 3]);
-        assert_eq!(repeats.wait(&[1, 3], turn), None);
+        repeats.answered(ids([1, 3]));
+        assert_eq!(repeats.wait(&ids([1, 3]), turn), Some(Wait::Question));
+        repeats.answered(ids([1, 3]));
+        assert_eq!(repeats.wait(&ids([1, 3]), turn), None);
         repeats.doubt();
-        assert_eq!(repeats.wait(&[1, 3], turn), Some(Wait::Question));
-        repeats.answered([1, 3]);
+        assert_eq!(repeats.wait(&ids([1, 3]), turn), Some(Wait::Question));
+        repeats.answered(ids([1, 3]));
         repeats.turned(None);
         repeats.forget_answer();
-        assert_eq!(repeats.wait(&[1], turn), Some(Wait::Question));
+        assert_eq!(repeats.wait(&ids([1]), turn), Some(Wait::Question));
     }
 }

@@ -16,7 +16,7 @@ use super::rest::{self, Departures};
 use super::senders::{Line, WorkerPool};
 use super::standstill::{self, Standstill};
 use super::{Core, Effect, Ending, EngineInput, Pacer, Plan, Progress, Run, Summary};
-use crate::domain::{ResponseDetails, ServiceCode, Timestamp};
+use crate::domain::{LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{
     Acquired, Clearance, Error, Finding, Halt, Question, RunTerms, RunToken, Transition,
@@ -427,7 +427,7 @@ impl<G: Gateway> Driver<G> {
     }
 
     // Not among the tasks that the end waits for: it touches no payment.
-    fn ask_balance(&self, lane: i64, service: ServiceCode) {
+    fn ask_balance(&self, lane: LaneId, service: ServiceCode) {
         let (gateway, messages) = (Arc::clone(&self.plan.gateway), self.messages.clone());
         tokio::spawn(async move {
             let news = match gateway.balance(&service).await {
@@ -595,8 +595,8 @@ impl<G: Gateway> Driver<G> {
     /// Asks the journal what claims may do, if no other run has taken over.
     fn look_at(
         &self,
-        seqs: Vec<i64>,
-        told: impl FnOnce(Vec<(i64, Clearance)>) -> Message + Send + 'static,
+        seqs: Vec<PaymentId>,
+        told: impl FnOnce(Vec<(PaymentId, Clearance)>) -> Message + Send + 'static,
     ) {
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());

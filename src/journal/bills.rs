@@ -1,8 +1,8 @@
 //! What the verbs about bills take and give.
 
 use crate::domain::{
-    Amount, Country, Currency, Money, Msisdn, PayerTransactionId, ServiceCode, Tally, Timestamp,
-    Unpriced,
+    Amount, Country, Currency, Money, Msisdn, PayerTransactionId, PaymentId, ServiceCode, Tally,
+    Timestamp, Unpriced,
 };
 
 /// How far the rows of a batch have been asked about. A pass begins with one of the two, and goes on with what a page returns.
@@ -29,7 +29,7 @@ impl BillCursor {
 #[derive(Clone, Debug)]
 pub struct BillRow {
     /// The journal's number of the row.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// `payerTransactionID`.
     pub id: PayerTransactionId,
     /// The file it came from.
@@ -76,7 +76,7 @@ impl std::fmt::Display for BillRival {
 #[derive(Clone, PartialEq, Eq)]
 pub struct BillFinding {
     /// The journal's number of the row.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// What follows for the row.
     pub outcome: BillOutcome,
     /// `statusCode`; `None` when there was no usable answer.
@@ -136,7 +136,7 @@ pub struct BillRecord {
 #[derive(Clone, Debug)]
 pub struct UnpricedRecord {
     /// The journal's number of the row.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// The identifier its payment would have.
     pub id: PayerTransactionId,
     /// The row.

@@ -1,6 +1,6 @@
 //! What an operator's decision rests on, and what it is.
 
-use crate::domain::{Country, Money, PayerTransactionId};
+use crate::domain::{Country, Money, PayerTransactionId, PaymentId};
 use crate::journal::Transition;
 use crate::ledger::decisions;
 use crate::lifecycle::PaymentState;
@@ -16,7 +16,7 @@ pub struct Seen {
 #[derive(Clone, Debug)]
 pub struct Looked {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its identifier.
     pub id: PayerTransactionId,
     /// Its amount.
@@ -65,7 +65,7 @@ pub struct Decision {
 #[derive(Clone, Debug)]
 pub struct Decided {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// What was known of it.
     pub seen: Seen,
     /// What the gateway said of it, where it is to fail.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::Timestamp;
+use crate::domain::{Epoch, Timestamp};
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::Witness;
 
@@ -211,7 +211,7 @@ fn parse(bytes: &[u8]) -> Option<Witness> {
         .ok()?;
     Some(Witness {
         journal: journal.try_into().ok()?,
-        epoch: words.next()?.parse().ok()?,
+        epoch: Epoch::new(words.next()?.parse().ok()?),
         evidence: words.next()?.parse().ok()?,
         orders: words.next()?.parse().ok()?,
     })
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(lookout.read(), None);
         let mut seen = Witness {
             journal: [255; 16],
-            epoch: i64::MAX,
+            epoch: Epoch::new(i64::MAX),
             evidence: i64::MAX,
             orders: u64::MAX,
         };
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(lookout.payers(), payers, "the largest fits");
         let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
         assert_eq!(lookout.read(), Some(seen), "a run leaves it");
-        seen.epoch = 1;
+        seen.epoch = Epoch::new(1);
         lookout.write(&seen);
         assert_eq!(lookout.read(), Some(seen));
         assert!(holder(&journal).unwrap().starts_with("process "));

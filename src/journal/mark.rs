@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Error;
 use super::lock::Lookout;
+use crate::domain::{BatchId, Epoch};
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
     Mark, Marked, Order, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
@@ -438,7 +439,7 @@ fn parse(page: &[u8]) -> Option<Page> {
             "batch" => {
                 let mut words = value.split(' ');
                 positions.push(Position {
-                    batch_id: words.next()?.parse().ok()?,
+                    batch_id: BatchId::new(words.next()?.parse().ok()?),
                     length: words.next()?.parse().ok()?,
                     evidence_id: words.next()?.parse().ok()?,
                     head: hex(words.next()?)?.try_into().ok()?,
@@ -450,7 +451,7 @@ fn parse(page: &[u8]) -> Option<Page> {
     let marked = Marked {
         journal: journal?,
         born,
-        epoch: epoch?,
+        epoch: Epoch::new(epoch?),
         orders,
         given,
         positions,

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::domain::{Country, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp};
+use crate::domain::{
+    Country, Msisdn, PayerTransactionId, PaymentId, Reference, ServiceCode, Timestamp,
+};
 
 /// A payment whose supporting document is to be uploaded before it may be posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentDue {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its identifier: the document is uploaded under it (section 2.5).
     pub id: PayerTransactionId,
     /// The line of its file.
@@ -60,7 +62,7 @@ pub struct Network {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowNetwork {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// The line of its file.
     pub line: u64,
     /// Its service.

@@ -1,6 +1,6 @@
 //! What a reconciliation with a statement found.
 
-use crate::domain::{Day, Money, PayerTransactionId, Tally, Timestamp, Totals};
+use crate::domain::{Day, Money, PayerTransactionId, PaymentId, Tally, Timestamp, Totals};
 use crate::ledger::reconciliation::{FindingKind, Flow, MatchedBy, Period, Settle};
 use crate::lifecycle::State;
 
@@ -36,7 +36,7 @@ pub struct StatementFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedPayment {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its identifier.
     pub id: PayerTransactionId,
     /// The reference of its row; empty: it has none.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Amount, BatchName, Country, Currency, IdentifierForm, IdentifierScheme, Instruction, Money,
-    Originator, PayerTransactionId, Payment, ResponseDetails, ServiceCode, Tally, Timestamp,
-    Unpriced,
+    Amount, BatchId, BatchName, Country, Currency, Epoch, IdentifierForm, IdentifierScheme,
+    Instruction, LaneId, Money, Originator, PayerTransactionId, Payment, PaymentId,
+    ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
 };
 use crate::journal::generations::{ChangedRows, Waiting, WaitsFor};
 use crate::journal::refusal::{CrossRowError, LoadRefusal};
@@ -268,8 +268,8 @@ pub struct RunTerms {
 /// A batch taken by a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunToken {
-    pub(super) batch_id: i64,
-    pub(super) epoch: i64,
+    pub(super) batch_id: BatchId,
+    pub(super) epoch: Epoch,
     /// By the confirmation of the run, and by the signatures.
     pub(super) confirmed: Bound,
     /// By the signatures alone.
@@ -299,7 +299,7 @@ pub struct Acquired {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lane {
     /// The journal's number.
-    pub id: i64,
+    pub id: LaneId,
     /// The service.
     pub service: ServiceCode,
     /// Why it is held, or was.
@@ -310,9 +310,9 @@ pub struct Lane {
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its lane.
-    pub lane: i64,
+    pub lane: LaneId,
     /// The instruction.
     pub payment: Arc<Payment>,
     /// The document that the file service has of it; every post of the payment names the same.
@@ -339,7 +339,7 @@ pub struct DatesOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its identifier.
     pub id: PayerTransactionId,
     /// The gateway's identifier, when it is known.
@@ -352,7 +352,7 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// The evidence.
     pub event: Event,
     /// What was said with it.
@@ -363,9 +363,9 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Its lane.
-    pub lane: i64,
+    pub lane: LaneId,
     /// Where it stood.
     pub from: State,
     /// What is known now.
@@ -584,7 +584,7 @@ pub struct LoadRecord {
 #[derive(Clone, Debug)]
 pub struct PaymentRecord {
     /// The journal's number of the payment.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// The instruction.
     pub payment: Payment,
     /// Where it stands.

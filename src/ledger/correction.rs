@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::set_aside::Withdrawal;
-use crate::domain::BatchName;
+use crate::domain::{BatchName, PaymentId};
 
 /// What a row of a file says that it corrects, as it is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl fmt::Display for RejectedName {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// The payment that its mended row became, or another row of this file that names it.
-    pub taken_by: Option<i64>,
+    pub taken_by: Option<PaymentId>,
     /// A person's decision that it is not paid.
     pub withdrawn: Option<Withdrawal>,
 }
@@ -144,7 +144,7 @@ pub fn corrected(
     batch: &BatchName,
     is_added: bool,
     candidates: &[Candidate],
-    became: Option<i64>,
+    became: Option<PaymentId>,
 ) -> Result<usize, Refusal> {
     let name = name.ok_or(Refusal::NoName)?;
     if name.batch != *batch {
@@ -429,7 +429,7 @@ mod tests {
         let (own, name) = (batch("own"), RejectedName::of(&batch("own"), &[7; 32]));
         let open = Candidate::default;
         let taken = |seq| Candidate {
-            taken_by: Some(seq),
+            taken_by: Some(PaymentId::new(seq)),
             withdrawn: None,
         };
         let withdrawal = Withdrawal {
@@ -463,7 +463,13 @@ mod tests {
             (&[withdrawn(), open()], None, Ok(1)),
         ];
         for (candidates, became, expected) in table {
-            let found = corrected(Some(&name), &own, true, candidates, became);
+            let found = corrected(
+                Some(&name),
+                &own,
+                true,
+                candidates,
+                became.map(PaymentId::new),
+            );
             assert_eq!(found, expected, "{candidates:?} {became:?}");
         }
         let other = batch("other");

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::correction::lost_digits;
 use super::likeness::of_reference;
+use crate::domain::PaymentId;
 
 /// A rejected row that nothing has taken the place of, as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,7 +140,7 @@ impl OpenRows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nameless {
     /// The payment that took the place of its rejected row before.
-    There(i64),
+    There(PaymentId),
     /// A payment of its own.
     Own,
     /// Nobody has said whether it is the payment that another row of the batch is, or one beside it.
@@ -151,7 +152,11 @@ pub enum Nameless {
 /// it has said that equal rows are payments of their own.
 // A typing error makes a debt of somebody look like somebody else's. Taken for the payment of that one, it would be paid by nobody.
 #[must_use]
-pub fn nameless(took_its_place: &[i64], is_equal: bool, equal_rows_allowed: bool) -> Nameless {
+pub fn nameless(
+    took_its_place: &[PaymentId],
+    is_equal: bool,
+    equal_rows_allowed: bool,
+) -> Nameless {
     match (took_its_place, is_equal && !equal_rows_allowed) {
         ([payment, ..], _) => Nameless::There(*payment),
         ([], true) => Nameless::Doubtful,
@@ -166,6 +171,7 @@ mod tests {
 
     #[test]
     fn a_mended_row_is_never_the_payment_of_another_row() {
+        let there = |payment| Nameless::There(PaymentId::new(payment));
         type Case<'a> = ((&'a [i64], bool, bool), Nameless);
         let table: [Case<'_>; 7] = [
             ((&[], false, false), Nameless::Own),
@@ -173,15 +179,16 @@ mod tests {
             ((&[], true, false), Nameless::Doubtful),
             ((&[], true, true), Nameless::Own),
             // The same corrections once more.
-            ((&[7], true, false), Nameless::There(7)),
-            ((&[7], true, true), Nameless::There(7)),
-            ((&[8, 9], true, true), Nameless::There(8)),
+            ((&[7], true, false), there(7)),
+            ((&[7], true, true), there(7)),
+            ((&[8, 9], true, true), there(8)),
         ];
-        for ((there, is_equal, allowed), expected) in table {
+        for ((taken, is_equal, allowed), expected) in table {
+            let took: Vec<PaymentId> = taken.iter().copied().map(PaymentId::new).collect();
             assert_eq!(
-                nameless(there, is_equal, allowed),
+                nameless(&took, is_equal, allowed),
                 expected,
-                "{there:?} {is_equal} {allowed}"
+                "{taken:?} {is_equal} {allowed}"
             );
         }
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::payer::{AsLoaded, Payer, Payers, Posted};
+use crate::domain::{BatchId, Epoch};
 
 mod on_chain;
 mod ordered;
@@ -43,7 +44,7 @@ const LOST_WITH_POWER: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The journal's number of the batch.
-    pub batch_id: i64,
+    pub batch_id: BatchId,
     /// Rows of its evidence.
     pub length: u64,
     /// The number of the last of them.
@@ -61,7 +62,7 @@ pub struct Marked {
     /// born anew.
     pub born: Option<u64>,
     /// The epoch of its last run.
-    pub epoch: i64,
+    pub epoch: Epoch,
     /// How many orders of people it had on record that a copy must not forget.
     pub orders: u64,
     /// The last of them.
@@ -104,7 +105,7 @@ pub struct Witness {
     /// The journal.
     pub journal: JournalId,
     /// The epoch of its last run.
-    pub epoch: i64,
+    pub epoch: Epoch,
     /// Number of the newest evidence that its mark knew.
     pub evidence: i64,
     /// How many orders of people it had on record.
@@ -172,7 +173,7 @@ pub struct Found {
     /// It says that it was made as a copy.
     pub is_backup: bool,
     /// The epoch of its last run; 0: it never ran.
-    pub epoch: i64,
+    pub epoch: Epoch,
     /// Number of its newest evidence; 0: it has none.
     pub evidence: i64,
     /// How many orders of people it has on record.
@@ -187,7 +188,7 @@ impl Found {
     /// Returns whether it was just made: nothing of it was ever in use anywhere.
     #[must_use]
     pub fn is_new(&self) -> bool {
-        !self.was_marked && !self.is_backup && self.epoch == 0
+        !self.was_marked && !self.is_backup && self.epoch == Epoch::NONE
     }
 }
 
@@ -379,7 +380,7 @@ fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
 #[must_use]
 pub fn payers_kept(traces: &Traces, found: &Found) -> Payers {
     match judge(traces, found) {
-        Verdict::Fresh if found.epoch == 0 => Payers::NONE,
+        Verdict::Fresh if found.epoch == Epoch::NONE => Payers::NONE,
         Verdict::Fresh => Payers::unknown(),
         Verdict::Current => newest(traces, found)
             .cloned()

@@ -1,5 +1,7 @@
 //! Words in a row that are not about us: a dialect that is misread, or a journal that is not the one it seems to be.
 
+use crate::domain::PaymentId;
+
 /// So many in a row stop the posts.
 const MAX: u32 = 10;
 
@@ -43,12 +45,12 @@ impl HeldFor {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streak {
     count: u32,
-    first: Option<i64>,
+    first: Option<PaymentId>,
 }
 
 impl Streak {
     /// Notes one more about this payment; returns the first one once there are too many.
-    pub fn goes_on(&mut self, seq: i64) -> Option<i64> {
+    pub fn goes_on(&mut self, seq: PaymentId) -> Option<PaymentId> {
         self.count = self.count.saturating_add(1);
         let first = *self.first.get_or_insert(seq);
         #[cfg(test)]
@@ -86,14 +88,14 @@ mod tests {
                         streak.ends();
                         None
                     }
-                    seq => streak.goes_on(*seq),
+                    seq => streak.goes_on(PaymentId::new(*seq)),
                 };
             }
-            assert_eq!(last, expected, "{words:?}");
+            assert_eq!(last.map(PaymentId::get), expected, "{words:?}");
         }
         let _awake = crate::seeded_bugs::SeededBug::StreakGoesOn.wake();
         let mut streak = Streak::default();
-        let last = (0..10).map(|_| streak.goes_on(1)).last();
+        let last = (0..10).map(|_| streak.goes_on(PaymentId::new(1))).last();
         assert_eq!(last, Some(None), "the table finds it");
     }
 }

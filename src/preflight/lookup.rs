@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::RequestPolicy;
-use crate::domain::{BatchName, ServiceCode, Timestamp};
+use crate::domain::{BatchName, PaymentId, ServiceCode, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{LookupClient, LookupInquiry, NetworkOf, OperationError};
 use crate::journal::{Error, Journal, Network, Number, RowNetwork};
@@ -184,7 +184,7 @@ impl<L: NetworkLookup> Lookups<L> {
         carriers: &BTreeMap<ServiceCode, Vec<String>>,
         mut tell: impl FnMut(WrongNetwork),
     ) -> Result<(), Error> {
-        let mut after = 0;
+        let mut after = PaymentId::NONE;
         loop {
             let page = self
                 .rows

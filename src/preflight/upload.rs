@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 
 use super::RequestPolicy;
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, PayerTransactionId, PaymentId};
 use crate::engine::Clock;
 use crate::gateway::{DocumentClient, OperationError, Uploaded};
 use crate::journal::{DocumentDue, Error, Journal, Upload};
@@ -118,7 +118,7 @@ impl<D: DocumentService> Uploads<D> {
         let mut report = UploadReport::default();
         let mut under_way: JoinSet<Result<Outcome, Error>> = JoinSet::new();
         let most = this.manner.concurrency.min(FILES_MAX);
-        let mut after = 0;
+        let mut after = PaymentId::NONE;
         'pages: loop {
             let page = this
                 .journal

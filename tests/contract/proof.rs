@@ -5,6 +5,7 @@ mod healthy;
 
 use std::path::Path;
 
+use disburse::domain::PaymentId;
 use disburse::journal::{
     BillFinding, BillOutcome, Decision, LoadPlan, LoadRow, Loaded, Proof, Reader, Upload,
 };
@@ -28,7 +29,7 @@ pub fn assert_sound(world: &World) {
 }
 
 /// A bill of the row's own currency that its amount is taken from.
-fn bill(seq: i64, minor: i64) -> BillFinding {
+fn bill(seq: PaymentId, minor: i64) -> BillFinding {
     BillFinding {
         seq,
         outcome: BillOutcome::Taken,
@@ -77,7 +78,11 @@ pub async fn eventful() -> World {
         .record_bills(vec![refused], at(1))
         .await
         .unwrap();
-    let due = world.journal.documents_due(batch(), 0, 9).await.unwrap();
+    let due = world
+        .journal
+        .documents_due(batch(), PaymentId::NONE, 9)
+        .await
+        .unwrap();
     let upload = Upload {
         at: at(1),
         digest: [9; 32],

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::listed::assert_listed;
 use disburse::domain::{
     Amount, BatchName, Country, Currency, Instruction, Member, Money, Msisdn, Named, Originator,
-    PayerTransactionId, Reference, ResponseDetails, ServiceCode, Tally, Timestamp, Unpriced,
+    PayerTransactionId, PaymentId, Reference, ResponseDetails, ServiceCode, Tally, Timestamp,
+    Unpriced,
 };
 use disburse::journal::{
     Acquired, Claim, Finding, Home, IncomingCallback, Journal, LoadPlan, LoadRefusal, LoadRow,
@@ -229,7 +230,7 @@ pub fn answer(class: Class, code: i32) -> Event {
     Event::Answer(verdict(class, code))
 }
 
-pub fn finding(seq: i64, event: Event) -> Finding {
+pub fn finding(seq: PaymentId, event: Event) -> Finding {
     Finding {
         seq,
         event,

@@ -13,7 +13,7 @@ use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, Tally};
+use crate::domain::{BatchName, PaymentId, Tally};
 use crate::journal::{Decided, Decision, Journal, Looked};
 use crate::ledger::decisions::Asked;
 use crate::ledger::names::{By, PaymentName};
@@ -102,7 +102,7 @@ impl Desk<'_> {
     async fn prepare(
         &self,
         row: &Row,
-        seen: &mut BTreeSet<i64>,
+        seen: &mut BTreeSet<PaymentId>,
         policy: &mut Policy,
     ) -> Result<Option<Ready>, Error> {
         let at = |error: Error| error.at(&row.place);

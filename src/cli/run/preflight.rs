@@ -10,7 +10,7 @@ use super::job::Job;
 use crate::cli::commands::bills;
 use crate::cli::terminal::output;
 use crate::cli::words::{approvals, next};
-use crate::domain::{Currency, Timestamp};
+use crate::domain::{Currency, PaymentId, Timestamp};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
@@ -101,7 +101,9 @@ impl Job<'_> {
 
     /// Uploads the documents that the batch's payments name; none of the batch is posted before all of them are taken.
     pub(super) async fn upload(&self, home: &Home) -> Result<(), Error> {
-        let due = self.journal.documents_due(self.batch.clone(), 0, 1);
+        let due = self
+            .journal
+            .documents_due(self.batch.clone(), PaymentId::NONE, 1);
         if due.await?.is_empty() {
             return Ok(());
         }

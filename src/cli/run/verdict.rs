@@ -23,7 +23,7 @@ use crate::cli::words::hints;
 use crate::cli::words::limits;
 use crate::cli::words::no_entry;
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, PayerTransactionId, PaymentId};
 use crate::engine::Ending;
 use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::ledger::recovery::OrdersLost;
@@ -151,7 +151,7 @@ fn taken(batch: &BatchName) -> ExitStatus {
 }
 
 /// Tells what stopped the posts when the gateway seems to speak of other payments all the time.
-fn misread(session: &Session, batch: &BatchName, first: i64) -> Result<ExitStatus, Error> {
+fn misread(session: &Session, batch: &BatchName, first: PaymentId) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     let example = reader.snapshot(batch)?.named_otherwise(first)?;
     let (id, words) = example

@@ -10,7 +10,7 @@ use crate::cli::named;
 use crate::cli::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::rows;
-use crate::domain::{Actor, BatchName, Msisdn, WireZone};
+use crate::domain::{Actor, BatchName, Msisdn, PaymentId, WireZone};
 use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wanted};
 use crate::ledger::Purpose;
 use crate::ledger::names::{By, PaymentName};
@@ -450,7 +450,10 @@ fn withdrawal_json(withdrawal: &Withdrawal) -> Value {
 }
 
 /// Says whose place a payment took.
-pub(in crate::cli) fn place_taken(snapshot: &Snapshot<'_>, seq: i64) -> Result<Vec<String>, Error> {
+pub(in crate::cli) fn place_taken(
+    snapshot: &Snapshot<'_>,
+    seq: PaymentId,
+) -> Result<Vec<String>, Error> {
     let rows = snapshot.took_the_place_of(seq)?;
     let texts = rows.iter().map(|row| {
         format!(

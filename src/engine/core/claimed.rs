@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::domain::Timestamp;
+use crate::domain::{LaneId, PaymentId, Timestamp};
 use crate::journal::Claim;
 
 /// Claims in the order in which they leave.
@@ -10,7 +10,7 @@ use crate::journal::Claim;
 #[derive(Debug, Default)]
 pub(super) struct Claimed {
     queue: VecDeque<Claim>,
-    seqs: BTreeSet<i64>,
+    seqs: BTreeSet<PaymentId>,
 }
 
 impl Claimed {
@@ -45,7 +45,7 @@ impl Claimed {
     }
 
     /// Takes those of a lane.
-    pub(super) fn take_lane(&mut self, lane: i64) -> Vec<Claim> {
+    pub(super) fn take_lane(&mut self, lane: LaneId) -> Vec<Claim> {
         let (taken, kept) = self
             .take_all()
             .into_iter()
@@ -70,14 +70,14 @@ impl Claimed {
     }
 
     /// Takes one, if it is there.
-    pub(super) fn take_one(&mut self, seq: i64) -> Option<Claim> {
+    pub(super) fn take_one(&mut self, seq: PaymentId) -> Option<Claim> {
         let place = self.queue.iter().position(|claim| claim.seq == seq)?;
         self.seqs.remove(&seq);
         self.queue.remove(place)
     }
 
     /// Forgets one, if it is there.
-    pub(super) fn forget(&mut self, seq: i64) {
+    pub(super) fn forget(&mut self, seq: PaymentId) {
         if self.seqs.remove(&seq) {
             self.queue.retain(|claim| claim.seq != seq);
         }

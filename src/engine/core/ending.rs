@@ -1,5 +1,7 @@
 //! How a run may end.
 
+use crate::domain::PaymentId;
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -35,9 +37,9 @@ pub enum Ending {
     /// The gateway's answer stopped it.
     Stopped(String),
     /// One reply after another names another amount, currency or number than ours; the first was about this payment.
-    Misread(i64),
+    Misread(PaymentId),
     /// The gateway had one identifier after another before its first post; this payment was the first.
-    Taken(i64),
+    Taken(PaymentId),
     /// Losses in a row, to the end.
     CircuitOpen,
     /// No connection to the gateway was ever made: nothing was sent.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Currency, ServiceCode};
+use crate::domain::{Currency, LaneId, ServiceCode};
 use crate::journal::{Claim, Due, Question, Standing, Transition};
 
 /// What happened.
@@ -19,9 +19,9 @@ pub enum EngineInput {
     /// Payments moved, by a reply, an answer or a callback.
     Transition(Vec<Transition>),
     /// A lane wants float.
-    NoFloat(i64),
+    NoFloat(LaneId),
     /// The balance of a lane's float, in minor units; `None` when it could not be had.
-    Balance(i64, Option<(Currency, i64)>),
+    Balance(LaneId, Option<(Currency, i64)>),
     /// What the journal holds now; another process may have written.
     Standing(Box<Standing>, Due),
     /// The operator wants the run to end.
@@ -55,11 +55,11 @@ pub enum Effect {
     /// Record these claims as unsent: they will not be posted now.
     Release(Vec<Claim>),
     /// Hold a lane.
-    HoldLane(i64),
+    HoldLane(LaneId),
     /// Open a held lane.
-    ReopenLane(i64),
+    ReopenLane(LaneId),
     /// Ask for the float balance of a held lane and its service.
-    AskBalance(i64, ServiceCode),
+    AskBalance(LaneId, ServiceCode),
     /// Read the standing of the batch again.
     Look,
     /// Put in doubt what is recorded as posting although nothing is under way.

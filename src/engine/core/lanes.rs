@@ -2,13 +2,13 @@
 
 use super::input::Effect;
 use super::state::{Core, Held, earliest, is_due};
-use crate::domain::{Currency, ServiceCode, Timestamp};
+use crate::domain::{Currency, LaneId, ServiceCode, Timestamp};
 use crate::journal::Lane;
 use crate::ledger::HeldFor;
 
 impl Core {
     /// Holds a lane, and gives back what was claimed of it.
-    pub(super) fn hold(&mut self, lane: i64, now: Timestamp) {
+    pub(super) fn hold(&mut self, lane: LaneId, now: Timestamp) {
         if self.held.contains_key(&lane) {
             return;
         }
@@ -30,7 +30,7 @@ impl Core {
 
     /// Opens the lanes whose time has come.
     pub(super) fn reopen_lanes(&mut self, now: Timestamp) {
-        let ripe: Vec<i64> = self
+        let ripe: Vec<LaneId> = self
             .held
             .iter()
             .filter(|(_, held)| is_due(held.reopens_at, now))
@@ -41,7 +41,7 @@ impl Core {
         }
     }
 
-    fn reopen(&mut self, lane: i64, now: Timestamp) {
+    fn reopen(&mut self, lane: LaneId, now: Timestamp) {
         self.held.remove(&lane);
         self.due.post = earliest(self.due.post, Some(now));
         self.effects.push(Effect::ReopenLane(lane));
@@ -63,7 +63,7 @@ impl Core {
     /// Opens a held lane whose float covers all that waits in it; otherwise it is asked about again later.
     pub(super) fn take_balance(
         &mut self,
-        lane: i64,
+        lane: LaneId,
         balance: Option<(Currency, i64)>,
         now: Timestamp,
     ) {

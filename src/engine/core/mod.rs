@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::domain::{Tally, Timestamp};
+use crate::domain::{LaneId, Tally, Timestamp};
 use crate::journal::{Claim, Due, Question, Standing, Transition};
 use crate::lifecycle::{Action, PaymentState, State};
 
@@ -216,7 +216,7 @@ impl Core {
         }
     }
 
-    fn take_due(&mut self, life: &PaymentState, lane: i64, now: Timestamp) {
+    fn take_due(&mut self, life: &PaymentState, lane: LaneId, now: Timestamp) {
         match life.action() {
             Action::Post(at) if !self.held.contains_key(&lane) => {
                 self.due.post = earliest(self.due.post, Some(at.unwrap_or(now)));

@@ -8,7 +8,7 @@ use super::ending::Ending;
 use super::input::Effect;
 use super::rounds::Rounds;
 use super::words::Words;
-use crate::domain::{ServiceCode, Tally, Timestamp, Totals};
+use crate::domain::{LaneId, PaymentId, ServiceCode, Tally, Timestamp, Totals};
 use crate::engine::breaker::Breaker;
 use crate::engine::pacer::Rate;
 use crate::journal::{Claim, Due, Question};
@@ -67,10 +67,10 @@ pub struct Core {
     /// When the first of them no longer may leave.
     pub(super) closes: Option<Timestamp>,
     /// Payments that were settled or accepted while a claim was under way: their posts are over, or must not leave.
-    pub(super) overtaken: BTreeSet<i64>,
+    pub(super) overtaken: BTreeSet<PaymentId>,
     pub(super) questions: VecDeque<Question>,
     /// Payments whose question waits, is under way, or has an answer that is not recorded yet.
-    pub(super) asked: BTreeSet<i64>,
+    pub(super) asked: BTreeSet<PaymentId>,
     pub(super) posts_under_way: usize,
     pub(super) queries_under_way: usize,
     pub(super) claiming: bool,
@@ -81,7 +81,7 @@ pub struct Core {
     pub(super) due: Due,
     pub(super) rounds: Rounds,
     /// Held lanes, and when they open by themselves.
-    pub(super) held: BTreeMap<i64, Held>,
+    pub(super) held: BTreeMap<LaneId, Held>,
     pub(super) states: BTreeMap<State, Tally>,
     /// What each service has yet to post, as the journal last showed it.
     pub(super) waiting: BTreeMap<ServiceCode, Totals>,

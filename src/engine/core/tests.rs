@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::{
-    Amount, Country, Currency, Instruction, Money, Msisdn, PayerTransactionId, Payment, ServiceCode,
+    Amount, Country, Currency, Instruction, LaneId, Money, Msisdn, PayerTransactionId, Payment,
+    PaymentId, ServiceCode,
 };
 use crate::engine::Rate;
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
@@ -46,6 +47,9 @@ fn money() -> Money {
     }
 }
 
+/// The lane of most claims here.
+const LANE: LaneId = LaneId::new(1);
+
 fn service(lane: i64) -> ServiceCode {
     ServiceCode::parse(&format!("LANE-{lane}")).unwrap()
 }
@@ -60,8 +64,8 @@ fn claim(seq: i64, lane: i64) -> Claim {
         looked_at_last: false,
         leave_by: None,
         support_document: None,
-        seq,
-        lane,
+        seq: PaymentId::new(seq),
+        lane: LaneId::new(lane),
         payment: Arc::new(Payment {
             id: id(seq),
             generation: 0,
@@ -92,7 +96,7 @@ fn claims(seqs: std::ops::RangeInclusive<i64>) -> Vec<Claim> {
 
 fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
     seqs.map(|seq| Question {
-        seq,
+        seq: PaymentId::new(seq),
         id: id(seq),
         gateway_transaction_id: None,
         country: Country::from_code("KE").unwrap(),
@@ -102,8 +106,8 @@ fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
 
 fn moved(seq: i64, from: State, to: State, due_at: Option<Timestamp>) -> Transition {
     Transition {
-        seq,
-        lane: 1,
+        seq: PaymentId::new(seq),
+        lane: LANE,
         from,
         life: PaymentState {
             state: to,
@@ -151,7 +155,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         held: held
             .iter()
             .map(|lane| Lane {
-                id: *lane,
+                id: LaneId::new(*lane),
                 service: service(*lane),
                 held_for: HeldFor::Float,
             })
@@ -206,7 +210,7 @@ fn post_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
         if count == 0 {
             return seqs;
         }
-        seqs.extend(core.take_post(count).iter().map(|claim| claim.seq));
+        seqs.extend(core.take_post(count).iter().map(|claim| claim.seq.get()));
     }
 }
 
@@ -217,7 +221,11 @@ fn ask_all(core: &mut Core, now: Timestamp) -> Vec<i64> {
         if count == 0 {
             return seqs;
         }
-        seqs.extend(core.take_query(count).iter().map(|question| question.seq));
+        seqs.extend(
+            core.take_query(count)
+                .iter()
+                .map(|question| question.seq.get()),
+        );
     }
 }
 
@@ -232,7 +240,7 @@ fn released(effects: &[Effect]) -> Vec<i64> {
     effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Release(claims) => Some(claims.iter().map(|claim| claim.seq)),
+            Effect::Release(claims) => Some(claims.iter().map(|claim| claim.seq.get())),
             _ => None,
         })
         .flatten()

@@ -41,7 +41,7 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Amount, Currency, Money};
+    use crate::domain::{Amount, Currency, LaneId, Money, PaymentId};
     use crate::lifecycle::PaymentState;
 
     #[test]
@@ -61,8 +61,8 @@ mod tests {
 
     fn moved(seq: i64, heard: Heard) -> Transition {
         Transition {
-            seq,
-            lane: 1,
+            seq: PaymentId::new(seq),
+            lane: LaneId::new(1),
             from: State::Posting,
             life: PaymentState::NEW,
             money: Money {
@@ -78,15 +78,15 @@ mod tests {
         use Heard::{Nothing, Other, Ours, Taken, Unnamed};
         for (words, expected) in [
             (&[Other; 9][..], None),
-            (&[Other; 10], Some(Ending::Misread(0))),
-            (&[Taken; 10], Some(Ending::Taken(0))),
+            (&[Other; 10], Some(Ending::Misread(PaymentId::new(0)))),
+            (&[Taken; 10], Some(Ending::Taken(PaymentId::new(0)))),
             (
                 // Replies to posts that name nothing, between answers that are misread.
                 &[
                     Other, Unnamed, Other, Unnamed, Other, Nothing, Other, Unnamed, Other, Taken,
                     Other, Other, Other, Unnamed, Other, Other,
                 ],
-                Some(Ending::Misread(0)),
+                Some(Ending::Misread(PaymentId::new(0))),
             ),
             (
                 &[

@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::{BatchId, Epoch};
 use crate::ledger::payer::{PAST_MAX, PAYERS_MAX, Payer};
 use crate::ledger::recovery::POSITIONS_MAX;
 
@@ -6,12 +7,12 @@ fn marked(epoch: i64) -> Marked {
     Marked {
         journal: [7; 16],
         born: Some(u64::MAX),
-        epoch,
+        epoch: Epoch::new(epoch),
         orders: u64::MAX,
         given: Vec::new(),
         positions: vec![
             Position {
-                batch_id: i64::MAX,
+                batch_id: BatchId::new(i64::MAX),
                 length: u64::MAX,
                 evidence_id: i64::MAX,
                 head: [255; 32],

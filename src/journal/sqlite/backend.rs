@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::domain::{BatchName, BootTime, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, BootTime, LaneId, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::knows;
 use crate::journal::sqlite::load::already_loaded;
@@ -208,10 +208,10 @@ impl Journal {
     pub async fn clearances(
         &self,
         token: RunToken,
-        seqs: Vec<i64>,
+        seqs: Vec<PaymentId>,
         now: Timestamp,
         policy: Arc<Policy>,
-    ) -> Result<Vec<(i64, Clearance)>, Error> {
+    ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
         self.ask(CommitMode::Shared, move |c| {
             verbs::clearances(c, token, &seqs, now, &policy)
         })
@@ -303,7 +303,7 @@ impl Journal {
     pub async fn hold_lane(
         &self,
         token: RunToken,
-        lane: i64,
+        lane: LaneId,
         reason: String,
         now: Timestamp,
     ) -> Result<(), Error> {
@@ -317,7 +317,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
-    pub async fn reopen_lane(&self, token: RunToken, lane: i64) -> Result<(), Error> {
+    pub async fn reopen_lane(&self, token: RunToken, lane: LaneId) -> Result<(), Error> {
         self.ask(CommitMode::Shared, move |c| {
             lanes::reopen_lane(c, token, lane)
         })

@@ -1,13 +1,13 @@
 //! Which of several payments to one person, of one amount, a line is about: never two payments one line, never two lines one payment.
 
-use crate::domain::Day;
+use crate::domain::{Day, PaymentId};
 use crate::lifecycle::State;
 
 /// A payment that nothing names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Its number.
-    pub seq: i64,
+    pub seq: PaymentId,
     /// Where it stands.
     pub state: State,
     /// The first day that a line about it may be dated.
@@ -30,7 +30,7 @@ pub struct Line {
 /// What we know to be paid takes its lines first, then what may have been paid, and what has failed last: of two payments
 /// alike, one paid and one in doubt, a single line is about the paid one.
 #[must_use]
-pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(i64, i64)> {
+pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(PaymentId, i64)> {
     let mut payments: Vec<&Candidate> = payments.iter().collect();
     payments.sort_by_key(|payment| (rank(payment.state), payment.to, payment.seq));
     let mut free: Vec<&Line> = lines.iter().collect();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{Amount, Country, Currency, Day, Money, Msisdn};
+use crate::domain::{Amount, Country, Currency, Day, Money, Msisdn, PaymentId};
 use crate::lifecycle::State;
 
 fn kes(minor: i64) -> Money {
@@ -395,7 +395,7 @@ fn amount_and_recipient_alone_ask_a_person() {
 #[test]
 fn one_line_settles_one_payment_and_what_is_paid_comes_first() {
     let payment = |seq, state, from, to| Candidate {
-        seq,
+        seq: PaymentId::new(seq),
         state,
         from: day(from),
         to: day(to),
@@ -456,7 +456,9 @@ fn one_line_settles_one_payment_and_what_is_paid_comes_first() {
         ),
     ];
     for (what, payments, lines, expected) in cases {
-        assert_eq!(&pair(payments, lines), expected, "{what}");
+        let pairs = pair(payments, lines).into_iter();
+        let found: Vec<(i64, i64)> = pairs.map(|(seq, line)| (seq.get(), line)).collect();
+        assert_eq!(&found, expected, "{what}");
     }
 }
 
@@ -464,7 +466,7 @@ fn one_line_settles_one_payment_and_what_is_paid_comes_first() {
 fn many_lines_of_one_person_are_paired_in_no_time() {
     let payments: Vec<Candidate> = (0..50_000)
         .map(|seq| Candidate {
-            seq,
+            seq: PaymentId::new(seq),
             state: State::Paid,
             from: day(10),
             to: day(15),

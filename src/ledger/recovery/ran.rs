@@ -1,6 +1,7 @@
 //! What mark and lock file say was done in the place of a journal that knows nothing of it: against that nobody's word counts.
 
 use super::{Found, Mark, Traces};
+use crate::domain::{BatchId, Epoch};
 
 /// Something that was done since a copy was made, or by another journal in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,14 +9,14 @@ pub enum Ran {
     /// Runs, up to this number; the journal knows of fewer.
     Runs {
         /// The number of the last one.
-        seen: i64,
+        seen: Epoch,
         /// The last one that the journal knows.
-        known: i64,
+        known: Epoch,
     },
     /// The evidence of a batch went on to this length.
     Evidence {
         /// The journal's number of the batch.
-        batch_id: i64,
+        batch_id: BatchId,
         /// Rows of its evidence.
         length: u64,
     },
@@ -31,7 +32,7 @@ pub enum Ran {
     /// Another journal was in use here, and ran, or was written to.
     OtherJournal {
         /// The number of its last run; 0: it never ran.
-        runs: i64,
+        runs: Epoch,
     },
 }
 
@@ -44,7 +45,7 @@ pub fn ran_since(traces: &Traces, found: &Found) -> Vec<Ran> {
             ran.push(what);
         }
     };
-    let runs = |seen: i64| {
+    let runs = |seen: Epoch| {
         (seen > found.epoch).then_some(Ran::Runs {
             seen,
             known: found.epoch,
@@ -65,7 +66,11 @@ pub fn ran_since(traces: &Traces, found: &Found) -> Vec<Ran> {
                 }
                 orders(marked.orders).into_iter().for_each(&mut say);
             }
-            false if marked.epoch > 0 || marked.orders > 0 || !marked.positions.is_empty() => {
+            false
+                if marked.epoch > Epoch::NONE
+                    || marked.orders > 0
+                    || !marked.positions.is_empty() =>
+            {
                 say(Ran::OtherJournal { runs: marked.epoch });
             }
             false => {}
@@ -83,7 +88,7 @@ pub fn ran_since(traces: &Traces, found: &Found) -> Vec<Ran> {
                 }
                 orders(witness.orders).into_iter().for_each(&mut say);
             }
-            false if witness.epoch > 0 || witness.orders > 0 || witness.evidence > 0 => {
+            false if witness.epoch > Epoch::NONE || witness.orders > 0 || witness.evidence > 0 => {
                 say(Ran::OtherJournal {
                     runs: witness.epoch,
                 });
@@ -121,7 +126,7 @@ impl Ran {
             Self::Orders(count) => {
                 format!("{count} orders were given by people that it does not know")
             }
-            Self::OtherJournal { runs: 0 } => {
+            Self::OtherJournal { runs: Epoch::NONE } => {
                 "another journal was written to in this place".to_owned()
             }
             Self::OtherJournal { runs } => {

@@ -3,7 +3,7 @@ mod ordered;
 mod traces;
 
 use super::*;
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, Epoch, Timestamp};
 use crate::ledger::confirmation::Bound;
 use crate::lifecycle::{PaymentState, Policy, RecordedEvent, State, fold};
 
@@ -12,7 +12,7 @@ const OTHER: JournalId = [2; 16];
 
 fn position(batch_id: i64, evidence_id: i64, head: u8) -> Position {
     Position {
-        batch_id,
+        batch_id: BatchId::new(batch_id),
         length: evidence_id.unsigned_abs(),
         evidence_id,
         head: [head; 32],
@@ -23,7 +23,7 @@ fn marked() -> Marked {
     Marked {
         journal: OURS,
         born: Some(100),
-        epoch: 3,
+        epoch: Epoch::new(3),
         orders: 2,
         given: Vec::new(),
         positions: vec![position(1, 10, 7), position(2, 20, 8)],
@@ -37,7 +37,7 @@ fn found() -> Found {
         born: Some(100),
         was_marked: true,
         is_backup: false,
-        epoch: 3,
+        epoch: Epoch::new(3),
         evidence: 20,
         orders: 2,
         given: Vec::new(),
@@ -64,7 +64,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
         ("the same", same(), found(), Verdict::Current),
         (
             "a journal further than its mark: killed between commit and mark, or the mark lost with the power",
-            written(|m| m.epoch = 2),
+            written(|m| m.epoch = Epoch::new(2)),
             found(),
             Verdict::Current,
         ),
@@ -95,7 +95,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
         (
             "an earlier release that has run",
             Mark::Missing,
-            with(|f| (f.was_marked, f.epoch) = (false, 9)),
+            with(|f| (f.was_marked, f.epoch) = (false, Epoch::new(9))),
             Verdict::Fresh,
         ),
         (
@@ -119,13 +119,13 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
         (
             "a new journal beside a torn mark",
             Mark::Unreadable,
-            with(|f| (f.was_marked, f.epoch) = (false, 0)),
+            with(|f| (f.was_marked, f.epoch) = (false, Epoch::new(0))),
             Verdict::Copy(C::UnreadableMark),
         ),
         (
             "made anew in the place of another one",
             written(|m| m.journal = OTHER),
-            with(|f| (f.was_marked, f.epoch) = (false, 0)),
+            with(|f| (f.was_marked, f.epoch) = (false, Epoch::new(0))),
             Verdict::Copy(C::OtherJournal),
         ),
         (
@@ -143,7 +143,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
         (
             "an older copy put back, and run since",
             same(),
-            with(|f| f.epoch = 2),
+            with(|f| f.epoch = Epoch::new(2)),
             Verdict::Behind(C::LaterRun),
         ),
         (
@@ -167,7 +167,7 @@ fn a_journal_is_what_its_place_has_seen_last_or_may_have_missed_something() {
         (
             "an older copy in a file of its own",
             same(),
-            with(|f| (f.born, f.epoch) = (Some(101), 2)),
+            with(|f| (f.born, f.epoch) = (Some(101), Epoch::new(2))),
             Verdict::Behind(C::LaterRun),
         ),
         (
@@ -198,7 +198,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
     let moved = |epoch, positions: &[Position]| Marked {
         journal: OURS,
         born: Some(100),
-        epoch,
+        epoch: Epoch::new(epoch),
         orders: 2,
         given: Vec::new(),
         positions: positions.to_vec(),

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Amount, Currency, Day, Money, PayerTransactionId, Totals, WireZone};
+use crate::domain::{
+    Amount, Currency, Day, Money, PayerTransactionId, PaymentId, Totals, WireZone,
+};
 use crate::journal::{Decision, Error, Journal, StatementDesk, StatementFacts, StatementFinding};
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::reconciliation::{FindingKind, Flow, Settle, Standing, StatementEntry};
@@ -121,7 +123,7 @@ impl Scene {
             return format!("no statement of {batch}: {held:?}");
         };
         self.judge_findings(&findings);
-        let held: Vec<(i64, String)> = findings.iter().filter_map(held_by).collect();
+        let held: Vec<(PaymentId, String)> = findings.iter().filter_map(held_by).collect();
         let recorded = journal
             .record_reconciliation(
                 batch.clone(),
@@ -234,7 +236,7 @@ fn is_open(state: State) -> bool {
     )
 }
 
-fn held_by(finding: &StatementFinding) -> Option<(i64, String)> {
+fn held_by(finding: &StatementFinding) -> Option<(PaymentId, String)> {
     let (payment, entry) = (finding.payment.as_ref()?, finding.entry.as_ref()?);
     (finding.holds && finding.kind == FindingKind::PaidThereOnly)
         .then(|| (payment.seq, entry.place.clone()))

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::packet::{Departures, Packet, Proof};
 use super::world::Shape;
-use crate::domain::PayerTransactionId;
+use crate::domain::{PayerTransactionId, PaymentId};
 use crate::journal::simulated::Disk;
 use crate::ledger::calendar::BatchDates;
 use crate::lifecycle::State;
@@ -158,7 +158,7 @@ fn standing(state: u8) -> &'static str {
 }
 
 /// When a payment was claimed first, by the evidence that it shares with others: `"payments":"1-4 7"`.
-fn first_claim(c: &Connection, seq: i64) -> rusqlite::Result<Option<i64>> {
+fn first_claim(c: &Connection, seq: PaymentId) -> rusqlite::Result<Option<i64>> {
     let mut statement = c.prepare_cached(
         "select at, detail ->> 'payments' from evidence where seq = 0 and event = 30 order by evidence_id desc",
     )?;
@@ -168,7 +168,7 @@ fn first_claim(c: &Connection, seq: i64) -> rusqlite::Result<Option<i64>> {
         let names_it = payments.split(' ').any(|run| {
             let (first, last) = run.split_once('-').unwrap_or((run, run));
             let number = |text: &str| text.parse::<i64>().expect("a number");
-            (number(first)..=number(last)).contains(&seq)
+            (number(first)..=number(last)).contains(&seq.get())
         });
         if names_it {
             return row.get(0).map(Some);

@@ -1,6 +1,6 @@
 //! Who did it: one row of evidence for each command that changed something.
 
-use disburse::domain::Actor;
+use disburse::domain::{Actor, PaymentId};
 use disburse::journal::{Decision, LoadPlan, Loaded};
 use disburse::lifecycle::{Class, Event};
 
@@ -33,7 +33,7 @@ async fn every_order_has_the_name_of_who_gave_it_on_the_chain() {
     assert!(matches!(again, Loaded::AlreadyLoaded(_)));
     world.acquire(1).await;
     world.journal = world.journal.clone().acting_as(eva());
-    let seqs: Vec<i64> = world.payments().iter().map(|record| record.seq).collect();
+    let seqs: Vec<PaymentId> = world.payments().iter().map(|record| record.seq).collect();
     let ids = world.identifiers();
     let failed = |seq| {
         [

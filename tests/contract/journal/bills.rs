@@ -1,6 +1,6 @@
 //! Rows of postpaid services that leave their amount to the bill, and those whose amount is compared with it.
 
-use disburse::domain::{Amount, Money, ServiceCode, Tally, Unpriced};
+use disburse::domain::{Amount, Money, PaymentId, ServiceCode, Tally, Unpriced};
 use disburse::journal::{
     BillCursor, BillFinding, BillOutcome, BillRow, Error, Journal, Kind, LoadPlan, LoadRefusal,
     LoadRow, Loaded, ReportRow,
@@ -21,7 +21,7 @@ fn money(minor: i64) -> Money {
     }
 }
 
-fn finding(seq: i64, outcome: BillOutcome, due: Option<i64>) -> BillFinding {
+fn finding(seq: PaymentId, outcome: BillOutcome, due: Option<i64>) -> BillFinding {
     BillFinding {
         seq,
         outcome,
@@ -65,7 +65,7 @@ impl World {
         rows
     }
 
-    pub(super) async fn price(&self, seq: i64, minor: i64) -> Result<Tally, Error> {
+    pub(super) async fn price(&self, seq: PaymentId, minor: i64) -> Result<Tally, Error> {
         let finding = finding(seq, BillOutcome::Taken, Some(minor));
         let recorded = self.journal.record_bills(vec![finding], at(5)).await;
         recorded.map(|recorded| recorded.taken)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 
-use disburse::domain::{BatchName, Instruction, Originator, Payment};
+use disburse::domain::{BatchName, Instruction, LaneId, Originator, Payment, PaymentId};
 use disburse::journal::{LoadPlan, LoadRefusal, LoadRow, Loaded};
 use disburse::lifecycle::State;
 
@@ -158,10 +158,10 @@ fn of_blocks(numbers: std::ops::RangeInclusive<u64>) -> Vec<LoadRow> {
 }
 
 /// Claims in shares until nothing is left. The payments of a service come in the order of loading.
-async fn claim_all(world: &World, secs: i64, share: usize) -> BTreeMap<i64, Payment> {
+async fn claim_all(world: &World, secs: i64, share: usize) -> BTreeMap<PaymentId, Payment> {
     let token = world.acquire(secs).await.token;
     let mut claimed = BTreeMap::new();
-    let mut last: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut last: BTreeMap<LaneId, PaymentId> = BTreeMap::new();
     for turn in 0.. {
         // Somebody else writes now and then: what was compared is compared again.
         if turn % 3 == 2 {
@@ -208,7 +208,7 @@ async fn what_is_claimed_of_many_blocks_is_each_payment_once_and_as_it_is_stored
         let amended = world.load_incoming(more, of_blocks(1..=4_900)).await;
         assert!(matches!(amended, Loaded::New(_)), "{amended:?}");
 
-        let expected: BTreeMap<i64, Payment> = world
+        let expected: BTreeMap<PaymentId, Payment> = world
             .payments()
             .into_iter()
             .filter(|record| record.life.state == State::Ready)

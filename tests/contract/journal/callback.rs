@@ -1,17 +1,17 @@
 //! Callbacks: stored once, applied once, never trusted beyond what they prove.
 
-use disburse::domain::{Member, PayerTransactionId};
+use disburse::domain::{Member, PayerTransactionId, PaymentId};
 use disburse::journal::{Finding, Heard, IncomingCallback, Received};
 use disburse::lifecycle::{Class, Event, PaymentState, Policy, SettleOn, State};
 
 use crate::fold::assert_evidence_adds_up;
 use crate::support::*;
 
-async fn acknowledged() -> (World, PayerTransactionId, i64) {
+async fn acknowledged() -> (World, PayerTransactionId, PaymentId) {
     acknowledged_under(policy()).await
 }
 
-async fn acknowledged_under(policy: Policy) -> (World, PayerTransactionId, i64) {
+async fn acknowledged_under(policy: Policy) -> (World, PayerTransactionId, PaymentId) {
     let world = World::with_policy(policy);
     world.load_new(plan(), rows(1..=1)).await;
     let token = world.acquire(1).await.token;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use disburse::domain::{BatchName, BootTime, Timestamp};
+use disburse::domain::{BatchName, BootTime, PaymentId, Timestamp};
 use disburse::journal::{Error, Home, Kind, LoadPlan, RunTerms};
 use disburse::ledger::pace::Last;
 use disburse::lifecycle::{Class, Event, State};
@@ -464,7 +464,7 @@ async fn a_question_is_leased_so_that_it_is_not_asked_twice_at_once() {
     let (second, due) = ask(9, 12, 100).await.unwrap();
     assert_eq!(second.len(), 1);
     assert_eq!(due.ask, Some(at(100)), "the leases");
-    let all: BTreeSet<i64> = first.iter().chain(&second).map(|q| q.seq).collect();
+    let all: BTreeSet<PaymentId> = first.iter().chain(&second).map(|q| q.seq).collect();
     assert_eq!(all.len(), 3);
     let known: Vec<_> = first
         .iter()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use disburse::domain::PaymentId;
 use disburse::journal::{
     BillFinding, BillOutcome, Claim, LoadPlan, LoadRow, Loaded, RunTerms, Shown,
 };
@@ -117,7 +118,7 @@ async fn an_amount_that_a_bill_tells_later_was_not_shown() {
     assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
     let price = async |seq| {
         let bill = BillFinding {
-            seq,
+            seq: PaymentId::new(seq),
             outcome: BillOutcome::Taken,
             code: Some(308),
             due: Some(row(9).money),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use disburse::domain::Instruction;
+use disburse::domain::{Instruction, PaymentId};
 use disburse::journal::{Due, Error, Home, LoadPlan, LoadRefusal, Loaded, Upload};
 use disburse::lifecycle::{Class, Event, State};
 
@@ -36,7 +36,7 @@ async fn mixed() -> World {
     world
 }
 
-async fn due(world: &World, after: i64, limit: usize) -> Vec<disburse::journal::DocumentDue> {
+async fn due(world: &World, after: PaymentId, limit: usize) -> Vec<disburse::journal::DocumentDue> {
     let due = world.journal.documents_due(batch(), after, limit).await;
     due.unwrap()
 }
@@ -54,7 +54,7 @@ fn references(claims: &[disburse::journal::Claim]) -> Vec<(String, Option<String
 #[tokio::test]
 async fn what_is_to_be_uploaded_is_listed_in_pages_with_the_place_of_its_file() {
     let world = mixed().await;
-    let all = due(&world, 0, 10).await;
+    let all = due(&world, PaymentId::NONE, 10).await;
     let told: Vec<_> = all
         .iter()
         .map(|due| (due.line, due.path.clone(), due.id))
@@ -74,7 +74,7 @@ async fn what_is_to_be_uploaded_is_listed_in_pages_with_the_place_of_its_file() 
             ),
         ]
     );
-    assert_eq!(due(&world, 0, 1).await, all[..1]);
+    assert_eq!(due(&world, PaymentId::NONE, 1).await, all[..1]);
     assert_eq!(due(&world, all[0].seq, 10).await, all[1..]);
     assert_eq!(due(&world, all[1].seq, 10).await, []);
 }
@@ -82,7 +82,7 @@ async fn what_is_to_be_uploaded_is_listed_in_pages_with_the_place_of_its_file() 
 #[tokio::test]
 async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
     let world = mixed().await;
-    let documents = due(&world, 0, 10).await;
+    let documents = due(&world, PaymentId::NONE, 10).await;
     let token = world.acquire(1).await.token;
     assert_eq!(
         references(&world.claim(token, 10, 1).await),
@@ -110,12 +110,12 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
         references(&world.claim(token, 10, 3).await),
         [("EMP-4".into(), Some("DOC-4".into()))]
     );
-    assert_eq!(due(&world, 0, 10).await, documents[..1]);
+    assert_eq!(due(&world, PaymentId::NONE, 10).await, documents[..1]);
     journal
         .record_upload(documents[0].seq, upload("DOC-2", 4))
         .await
         .unwrap();
-    assert_eq!(due(&world, 0, 10).await, []);
+    assert_eq!(due(&world, PaymentId::NONE, 10).await, []);
     assert!(!journal.due(token, at(10)).await.unwrap().document);
     assert_eq!(
         references(&world.claim(token, 10, 5).await),
@@ -128,7 +128,7 @@ async fn a_claim_hands_out_no_payment_whose_document_is_not_uploaded() {
 async fn every_repeat_names_the_document_of_the_first_post() {
     let world = World::new();
     world.load_new(plan(), vec![with_document(1)]).await;
-    let seq = due(&world, 0, 1).await[0].seq;
+    let seq = due(&world, PaymentId::NONE, 1).await[0].seq;
     let journal = &world.journal;
     journal
         .record_upload(seq, upload("FIRST", 1))
@@ -157,7 +157,7 @@ async fn every_repeat_names_the_document_of_the_first_post() {
 async fn a_retry_needs_an_upload_of_its_own() {
     let world = World::new();
     world.load_new(plan(), vec![with_document(1)]).await;
-    let first = due(&world, 0, 1).await.remove(0);
+    let first = due(&world, PaymentId::NONE, 1).await.remove(0);
     let journal = &world.journal;
     journal
         .record_upload(first.seq, upload("A", 1))
@@ -170,7 +170,7 @@ async fn a_retry_needs_an_upload_of_its_own() {
         .await;
     assert_eq!(journal.retry(batch(), None, at(4)).await.unwrap(), 1);
     assert!(world.claim(token, 1, 5).await.is_empty());
-    let again = due(&world, 0, 10).await;
+    let again = due(&world, PaymentId::NONE, 10).await;
     assert_eq!(again.len(), 1);
     assert_ne!(again[0].id, first.id);
     assert_eq!(again[0].path, first.path, "the same file");
@@ -213,7 +213,7 @@ async fn what_is_cancelled_or_names_a_document_of_its_own_is_not_uploaded() {
         .journal
         .cancel(batch(), Some("EMP-2".into()), moment(1));
     assert_eq!(withdrawn.await.unwrap(), 1);
-    assert_eq!(due(&world, 0, 10).await, []);
+    assert_eq!(due(&world, PaymentId::NONE, 10).await, []);
     let token = world.acquire(1).await.token;
     // The row's own is in its extra data, and goes out from there.
     assert_eq!(
@@ -226,7 +226,7 @@ async fn what_is_cancelled_or_names_a_document_of_its_own_is_not_uploaded() {
 async fn the_trail_tells_of_the_upload_before_the_first_intent() {
     let world = World::new();
     world.load_new(plan(), vec![with_document(1)]).await;
-    let seq = due(&world, 0, 1).await[0].seq;
+    let seq = due(&world, PaymentId::NONE, 1).await[0].seq;
     world
         .journal
         .record_upload(seq, upload("DOC-1", 1))
@@ -314,13 +314,16 @@ async fn what_an_earlier_version_posted_keeps_the_reference_it_had() {
     assert_eq!(snapshot.rows().count(), 2);
     drop(snapshot);
     let journal = disburse::journal::Journal::open_existing(&path).unwrap();
-    let due = journal.documents_due(batch(), 0, 10).await.unwrap();
-    assert_eq!(due.iter().map(|due| due.seq).collect::<Vec<_>>(), [2]);
+    let due = journal
+        .documents_due(batch(), PaymentId::NONE, 10)
+        .await
+        .unwrap();
+    assert_eq!(due.iter().map(|due| due.seq.get()).collect::<Vec<_>>(), [2]);
     let policy = Arc::new(policy());
     let run = journal.acquire(batch(), terms(10), Arc::clone(&policy));
     let token = run.await.unwrap().token;
     for secs in [100, 200] {
-        let gone = vec![finding(1, answer(Class::NotFound, 143))];
+        let gone = vec![finding(PaymentId::new(1), answer(Class::NotFound, 143))];
         let recorded = journal.record(None, gone, moment(secs), Arc::clone(&policy));
         recorded.await.unwrap();
     }
@@ -353,7 +356,11 @@ async fn a_document_is_uploaded_as_it_was_checked_and_exchanged_by_order_only() 
     world
         .load_new(plan(), vec![checked(1, 1), checked(2, 2), checked(3, 3)])
         .await;
-    let due = world.journal.documents_due(batch(), 0, 10).await.unwrap();
+    let due = world
+        .journal
+        .documents_due(batch(), PaymentId::NONE, 10)
+        .await
+        .unwrap();
     let (first, second) = (due[0].seq, due[1].seq);
     let begin =
         async |seq, digest: u8| world.journal.begin_upload(seq, [digest; 32]).await.unwrap();

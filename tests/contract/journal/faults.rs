@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use disburse::domain::{LaneId, PaymentId};
 use disburse::journal::{DatesOrder, Error, Journal, Kind};
 use disburse::ledger::calendar::BatchDates;
 use disburse::lifecycle::{Class, Event, State};
@@ -57,10 +58,15 @@ async fn after_a_fault_every_verb_says_that_the_journal_has_stopped() {
         "acquire",
     );
     is_latched(
-        journal.hold_lane(token, 1, String::new(), at(4)).await,
+        journal
+            .hold_lane(token, LaneId::new(1), String::new(), at(4))
+            .await,
         "hold_lane",
     );
-    is_latched(journal.reopen_lane(token, 1).await, "reopen_lane");
+    is_latched(
+        journal.reopen_lane(token, LaneId::new(1)).await,
+        "reopen_lane",
+    );
     is_latched(
         journal.resume_lane(batch(), "B2C".into(), at(4)).await,
         "resume_lane",
@@ -192,7 +198,12 @@ async fn a_damaged_row_is_a_fault_and_no_guess() {
     let policy = Arc::clone(&world.policy);
     let outcome = world
         .journal
-        .record(None, vec![finding(1, Event::Lost)], moment(2), policy)
+        .record(
+            None,
+            vec![finding(PaymentId::new(1), Event::Lost)],
+            moment(2),
+            policy,
+        )
         .await;
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");

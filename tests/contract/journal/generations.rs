@@ -1,6 +1,6 @@
 //! Generations of a row: at most one of them is on its way or paid.
 
-use disburse::domain::PayerTransactionId;
+use disburse::domain::{PayerTransactionId, PaymentId};
 use disburse::journal::{
     Claim, Clearance, Decision, PaymentRecord, Question, Transition, WaitsFor, WhyUnretried,
 };
@@ -84,7 +84,7 @@ impl Row {
         asked.unwrap().0
     }
 
-    pub(super) async fn hear(&self, seq: i64, event: Event, secs: i64) {
+    pub(super) async fn hear(&self, seq: PaymentId, event: Event, secs: i64) {
         self.world.record(vec![finding(seq, event)], secs).await;
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use disburse::domain::DocumentPath;
+use disburse::domain::{DocumentPath, PaymentId};
 use disburse::journal::{
     BillFinding, BillOutcome, Claim, Decision, Error, Halt, Home, LoadRow, Loaded, RunTerms,
     RunToken, Upload,
@@ -61,8 +61,8 @@ async fn eventful() -> World {
     let (journal, id) = (&world.journal, "EMP-2".into());
     journal.cancel(batch(), Some(id), moment(1)).await.unwrap();
     let claims = world.claim(token, 3, 2).await;
-    let seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
-    assert_eq!(seqs, [1, 3, 4]);
+    let seqs: Vec<PaymentId> = claims.iter().map(|claim| claim.seq).collect();
+    assert_eq!(seqs, [1, 3, 4].map(PaymentId::new));
     let events = [
         reply(Class::Paid, 140),
         Event::Unsent,
@@ -73,7 +73,7 @@ async fn eventful() -> World {
     world.record(findings, 3).await;
     assert_eq!(journal.retry(batch(), None, at(4)).await.unwrap(), 1);
     let bill = BillFinding {
-        seq: 5,
+        seq: PaymentId::new(5),
         outcome: BillOutcome::Taken,
         code: Some(308),
         due: Some(row(9).money),
@@ -89,7 +89,10 @@ async fn eventful() -> World {
         reference: "DOC-1".into(),
         reply: String::new(),
     };
-    journal.record_upload(6, upload).await.unwrap();
+    journal
+        .record_upload(PaymentId::new(6), upload)
+        .await
+        .unwrap();
     world
 }
 
@@ -99,9 +102,13 @@ async fn a_journal_that_nobody_changed_is_posted_from() {
     let token = world.acquire(100).await.token;
     let (claims, altered) = world.claim_or_refusal(token, 100).await;
     assert_eq!(altered, None);
-    let mut seqs: Vec<i64> = claims.iter().map(|claim| claim.seq).collect();
+    let mut seqs: Vec<PaymentId> = claims.iter().map(|claim| claim.seq).collect();
     seqs.sort_unstable();
-    assert_eq!(seqs, [3, 5, 6, 7, 8], "the retry is the eighth");
+    assert_eq!(
+        seqs,
+        [3, 5, 6, 7, 8].map(PaymentId::new),
+        "the retry is the eighth"
+    );
 }
 
 #[tokio::test]
@@ -155,7 +162,7 @@ async fn whatever_is_changed_in_the_file_is_not_claimed() {
         let mut claimed = Vec::new();
         let altered = loop {
             let (claims, altered) = world.claim_or_refusal(token, 100).await;
-            claimed.extend(claims.iter().map(|claim| claim.seq));
+            claimed.extend(claims.iter().map(|claim| claim.seq.get()));
             if altered.is_some() || claims.is_empty() {
                 break altered;
             }

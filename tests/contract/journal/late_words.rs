@@ -1,6 +1,6 @@
 //! What is said of a payment after it has ended unpaid: it is heard, whatever was said before, and asked about.
 
-use disburse::domain::{BatchName, Member, PayerTransactionId};
+use disburse::domain::{BatchName, Member, PayerTransactionId, PaymentId};
 use disburse::journal::{
     Decision, Doubt, Halt, IncomingCallback, LoadPlan, LoadRefusal, Loaded, Received, RepeatPlan,
     WaitsFor,
@@ -13,7 +13,7 @@ use crate::support::*;
 struct Late {
     world: World,
     id: PayerTransactionId,
-    seq: i64,
+    seq: PaymentId,
 }
 
 impl Late {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use disburse::domain::{Country, Instruction, Msisdn, ServiceCode};
+use disburse::domain::{Country, Instruction, Msisdn, PaymentId, ServiceCode};
 use disburse::journal::{Network, Number};
 
 use crate::support::*;
@@ -98,7 +98,7 @@ async fn a_number_is_noted_once_however_many_rows_pay_it() {
     world.journal.record_networks(learned).await.unwrap();
     let rows = world
         .journal
-        .row_networks(batch(), to_account, 0, 10)
+        .row_networks(batch(), to_account, PaymentId::NONE, 10)
         .await
         .unwrap();
     let told: Vec<_> = rows

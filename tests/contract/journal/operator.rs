@@ -1,5 +1,6 @@
 //! What an operator may order: retries, decisions, withdrawals.
 
+use disburse::domain::PaymentId;
 use disburse::journal::{Decision, Error, Kind, Transition};
 use disburse::lifecycle::{Class, Event, State};
 
@@ -29,7 +30,7 @@ async fn cancel(world: &World, id: Option<&str>) -> Result<u64, Error> {
 /// `EMP-1` ... in these states, one row each.
 async fn in_states(ends: &[&[Event]]) -> World {
     let world = World::loaded(ends.len() as u64).await;
-    let seqs: Vec<i64> = world.payments().iter().map(|record| record.seq).collect();
+    let seqs: Vec<PaymentId> = world.payments().iter().map(|record| record.seq).collect();
     let events = seqs
         .iter()
         .zip(ends)
@@ -98,7 +99,7 @@ async fn a_retry_makes_a_new_generation_of_proven_failures_and_stands_in_their_p
     }
     assert_eq!(world.journal.retry(batch(), None, at(12)).await.unwrap(), 1);
     // The second generation fails as well, and is retried in its turn.
-    let seqs: Vec<i64> = world.payments().iter().map(|record| record.seq).collect();
+    let seqs: Vec<PaymentId> = world.payments().iter().map(|record| record.seq).collect();
     let again = failed(141);
     let events = again.iter().map(|event| finding(seqs[0], *event));
     world.record(events.collect(), 13).await;
@@ -178,7 +179,7 @@ async fn a_retry_is_not_posted_while_what_it_replaces_may_have_been_paid() {
         assert!(world.claim(token, 9, 1000).await.is_empty());
         // A person's word that it failed is held against the gateway's before the retry leaves.
         let asked = world.journal.questions(token, 9, at(1000), at(1060)).await;
-        let asked: Vec<i64> = asked.unwrap().0.iter().map(|q| q.seq).collect();
+        let asked: Vec<PaymentId> = asked.unwrap().0.iter().map(|q| q.seq).collect();
         assert_eq!(asked.len(), usize::from(!paid), "decided paid: {paid}");
         for seq in asked {
             world

@@ -1,6 +1,6 @@
 //! Evidence in, states out: a record moves payments exactly as the lifecycle says.
 
-use disburse::domain::{GatewayTransactionId, ResponseDetails};
+use disburse::domain::{GatewayTransactionId, PaymentId, ResponseDetails};
 use disburse::journal::Finding;
 use disburse::lifecycle::{Class, Event, PaymentState, State, StepContext, step};
 
@@ -60,7 +60,7 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
     let events = every_event();
     let ways = ways();
     let world = World::loaded((events.len() * ways.len()) as u64).await;
-    let seqs: Vec<i64> = world.payments().iter().map(|record| record.seq).collect();
+    let seqs: Vec<PaymentId> = world.payments().iter().map(|record| record.seq).collect();
     let mut targets = seqs.iter();
     let (mut cases, mut preparation, mut group) = (Vec::new(), Vec::new(), Vec::new());
     for (state, way) in &ways {
@@ -117,7 +117,7 @@ async fn every_event_in_every_state_moves_as_the_lifecycle_says() {
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
 }
 
-fn trail(world: &World, seq: i64) -> Vec<disburse::journal::HistoryEntry> {
+fn trail(world: &World, seq: PaymentId) -> Vec<disburse::journal::HistoryEntry> {
     let reader = world.reader();
     let snapshot = reader.snapshot(&batch()).unwrap();
     snapshot.trail(seq).unwrap()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use disburse::domain::{BatchName, PayerTransactionId};
+use disburse::domain::{BatchName, PayerTransactionId, PaymentId};
 use disburse::journal::{Home, LoadPlan, LoadRefusal, Loaded, RepeatPlan, RunTerms, RunToken};
 use disburse::lifecycle::{Class, Event, State};
 
@@ -18,7 +18,7 @@ fn mended(accepts_reading: bool) -> Home {
 }
 
 /// A journal whose one payment was lost.
-async fn lost() -> (World, i64) {
+async fn lost() -> (World, PaymentId) {
     let world = World::loaded(1).await;
     let token = world.acquire(1).await.token;
     let seq = world.claim(token, 9, 1).await[0].seq;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use disburse::domain::{Member, ResponseDetails};
+use disburse::domain::{LaneId, Member, PaymentId, ResponseDetails};
 use disburse::journal::{Decision, IncomingCallback, LoadPlan, RunToken};
 use disburse::lifecycle::{Class, Event};
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// The identifiers and numbers of every payment, earlier generations included.
-fn everything(world: &World) -> Vec<(i64, String)> {
+fn everything(world: &World) -> Vec<(PaymentId, String)> {
     let reader = world.reader();
     let snapshot = reader.snapshot(&batch()).unwrap();
     let references: Vec<String> = world
@@ -134,7 +134,9 @@ async fn perform(world: &World, act: &Act, token: &mut RunToken, secs: i64) {
         }
         Act::Retry => drop(world.journal.retry(batch(), None, at(secs)).await.unwrap()),
         Act::HoldLane => {
-            let held = world.journal.hold_lane(*token, 1, "float".into(), at(secs));
+            let held = world
+                .journal
+                .hold_lane(*token, LaneId::new(1), "float".into(), at(secs));
             held.await.unwrap();
         }
         Act::OpenLane => {

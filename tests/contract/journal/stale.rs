@@ -1,5 +1,6 @@
 //! Payments that may have left: what was not found long ago is asked about before it is posted again.
 
+use disburse::domain::PaymentId;
 use disburse::journal::{Claim, Clearance};
 use disburse::lifecycle::{Class, Event, State};
 
@@ -19,7 +20,7 @@ async fn vanished() -> (World, Claim) {
     (world, claim)
 }
 
-async fn not_found_twice(world: &World, seq: i64, secs: i64) {
+async fn not_found_twice(world: &World, seq: PaymentId, secs: i64) {
     assert_eq!(world.count(State::InDoubt), 1);
     for secs in [secs, secs + 20] {
         let not_found = answer(Class::NotFound, 143);

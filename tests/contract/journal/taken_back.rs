@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use disburse::domain::Member;
+use disburse::domain::{Member, PaymentId};
 use disburse::journal::{Clearance, Error, Finding, Halt, IncomingCallback, WaitsFor};
 use disburse::ledger::decisions::{Asked, Heard, Refusal};
 use disburse::lifecycle::{Class, Event, Policy, State};
@@ -37,7 +37,7 @@ const WORDS: [Word; 12] = [
 ];
 
 impl Row {
-    fn seq_of_first(&self) -> i64 {
+    fn seq_of_first(&self) -> PaymentId {
         self.world.find(self.first.as_str()).seq
     }
 

@@ -1,6 +1,6 @@
 //! Which of the gateway's identifiers of a payment is kept.
 
-use disburse::domain::{GatewayTransactionId, PayerTransactionId, ResponseDetails};
+use disburse::domain::{GatewayTransactionId, PayerTransactionId, PaymentId, ResponseDetails};
 use disburse::journal::{Finding, IncomingCallback};
 use disburse::lifecycle::{Class, Event};
 
@@ -9,7 +9,7 @@ use crate::support::*;
 struct Told {
     world: World,
     id: PayerTransactionId,
-    seq: i64,
+    seq: PaymentId,
 }
 
 fn saying(id: Option<&str>) -> ResponseDetails {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use disburse::domain::PaymentId;
 use disburse::journal::{Claim, Due, Journal, RunToken};
 use disburse::lifecycle::{Class, Event, State};
 
@@ -32,7 +33,7 @@ fn aside(world: &World) -> i64 {
 }
 
 /// Asks until nothing more is due; whom, and what is due then.
-async fn ask_all(world: &World, token: RunToken, secs: i64) -> (Vec<i64>, Due) {
+async fn ask_all(world: &World, token: RunToken, secs: i64) -> (Vec<PaymentId>, Due) {
     let mut asked = Vec::new();
     // More often than there are payments it asks in vain.
     for _ in 0..1000 {
@@ -53,7 +54,7 @@ async fn what_is_acknowledged_is_asked_about_once_its_time_has_come() {
     let claims = acknowledged(&world, token, 2).await;
     assert_eq!(aside(&world), 600);
     // Some are settled before: by their callbacks.
-    let mut open: BTreeSet<i64> = claims.iter().map(|claim| claim.seq).collect();
+    let mut open: BTreeSet<PaymentId> = claims.iter().map(|claim| claim.seq).collect();
     for claim in claims.iter().step_by(3) {
         world
             .callback(note(claim.payment.id, Class::Paid, 140, 1), 3)
@@ -66,7 +67,7 @@ async fn what_is_acknowledged_is_asked_about_once_its_time_has_come() {
     assert!(due.ask.is_some_and(|ask| ask > at(226)), "{due:?}");
     let (asked, due) = ask_all(&world, token, 302).await;
     assert_eq!(asked.len(), open.len(), "each once");
-    assert_eq!(asked.into_iter().collect::<BTreeSet<i64>>(), open);
+    assert_eq!(asked.into_iter().collect::<BTreeSet<PaymentId>>(), open);
     assert_eq!(due.ask, Some(at(362)), "the leases");
     assert_eq!(aside(&world), 0);
     world.assert_adds_up();
@@ -85,7 +86,7 @@ async fn what_a_run_that_broke_off_remembered_is_asked_about_by_the_next_one() {
         let token = world.acquire(100).await.token;
         let (asked, _) = ask_all(&world, token, 302).await;
         assert_eq!(asked.len(), 600, "each once");
-        let asked: BTreeSet<i64> = asked.into_iter().collect();
+        let asked: BTreeSet<PaymentId> = asked.into_iter().collect();
         assert!(claims.iter().all(|claim| asked.contains(&claim.seq)));
         assert_eq!(aside(&world), 0);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use disburse::domain::{Country, Instruction, PayerTransactionId, WireZone};
+use disburse::domain::{Country, Instruction, PayerTransactionId, PaymentId, WireZone};
 use disburse::engine::Clock;
 use disburse::gateway::wire::Requests;
 use disburse::gateway::{OperationError, Outgoing, Profile, Uploaded};
@@ -111,7 +111,10 @@ async fn carry_out(world: &World, service: &Arc<FileService>) -> UploadReport {
 }
 
 async fn left(world: &World) -> Vec<DocumentDue> {
-    let due = world.journal.documents_due(batch(), 0, 1000).await;
+    let due = world
+        .journal
+        .documents_due(batch(), PaymentId::NONE, 1000)
+        .await;
     due.unwrap()
 }
 

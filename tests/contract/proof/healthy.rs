@@ -1,5 +1,6 @@
 //! Whatever the verbs did, the journal is sound; and what came before an earlier head is known to be as it was.
 
+use disburse::domain::PaymentId;
 use disburse::journal::{LoadPlan, Reader};
 use disburse::lifecycle::{Class, Policy};
 
@@ -38,7 +39,7 @@ async fn payments_presumed_posted_and_their_retries_are_sound() {
 async fn evidence_is_folded_under_the_policy_that_it_was_recorded_under() {
     let mut world = World::loaded(2).await;
     let token = world.acquire(1).await.token;
-    let seqs: Vec<i64> = world
+    let seqs: Vec<PaymentId> = world
         .claim(token, 2, 2)
         .await
         .iter()

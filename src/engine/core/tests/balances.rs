@@ -1,6 +1,7 @@
 //! Held lanes whose balance is asked for, and payments that wait for their documents.
 
 use super::*;
+use crate::domain::LaneId;
 
 fn secs(secs: i64) -> Timestamp {
     at(secs * 1000)
@@ -14,7 +15,7 @@ fn polling() -> Limits {
 }
 
 /// The lane and the service that a balance is asked for.
-fn balance_asked(effects: &[Effect]) -> Option<(i64, ServiceCode)> {
+fn balance_asked(effects: &[Effect]) -> Option<(LaneId, ServiceCode)> {
     effects.iter().find_map(|effect| match effect {
         Effect::AskBalance(lane, service) => Some((*lane, service.clone())),
         _ => None,
@@ -24,7 +25,7 @@ fn balance_asked(effects: &[Effect]) -> Option<(i64, ServiceCode)> {
 fn reopens(effects: &[Effect]) -> bool {
     effects
         .iter()
-        .any(|effect| matches!(effect, Effect::ReopenLane(1)))
+        .any(|effect| matches!(effect, Effect::ReopenLane(LANE)))
 }
 
 fn kes(minor: i64) -> Option<(Currency, i64)> {
@@ -35,7 +36,7 @@ fn kes(minor: i64) -> Option<(Currency, i64)> {
 fn held() -> Core {
     let mut core = begun(polling(), claims(1..=1), NOTHING);
     post_all(&mut core, at(0));
-    core.tell(EngineInput::NoFloat(1), at(0));
+    core.tell(EngineInput::NoFloat(LANE), at(0));
     ended_posts(&mut core, 1, &Health::Healthy, at(0));
     let standing = standing(&[(State::Ready, 3), (State::Paid, 1)], &[1]);
     core.poll(at(0));
@@ -52,16 +53,16 @@ fn a_held_lane_opens_when_its_balance_covers_all_that_waits_in_it() {
     assert_eq!(core.wake_at(secs(2)), secs(30));
     assert_eq!(
         balance_asked(&core.poll(secs(30))),
-        Some((1, service(1))),
+        Some((LANE, service(1))),
         "the balance is asked for after the pause"
     );
     assert_eq!(balance_asked(&core.poll(secs(31))), None, "and only once");
-    core.tell(EngineInput::Balance(1, kes(299)), secs(32));
+    core.tell(EngineInput::Balance(LANE, kes(299)), secs(32));
     let effects = core.poll(secs(32));
     assert!(!reopens(&effects), "one cent is missing: {effects:?}");
     assert_eq!(balance_asked(&core.poll(secs(61))), None);
     assert!(balance_asked(&core.poll(secs(62))).is_some());
-    core.tell(EngineInput::Balance(1, kes(300)), secs(63));
+    core.tell(EngineInput::Balance(LANE, kes(300)), secs(63));
     let effects = core.poll(secs(63));
     assert!(reopens(&effects), "{effects:?}");
     assert_eq!(claims_asked(&effects), Some(10));
@@ -74,7 +75,7 @@ fn an_unknown_balance_or_one_in_another_currency_opens_nothing() {
     for balance in [None, Some((other, 1_000_000)), kes(-5), kes(0)] {
         let mut core = held();
         assert!(balance_asked(&core.poll(secs(30))).is_some());
-        core.tell(EngineInput::Balance(1, balance), secs(30));
+        core.tell(EngineInput::Balance(LANE, balance), secs(30));
         assert!(!reopens(&core.poll(secs(30))), "{balance:?}");
         assert!(
             balance_asked(&core.poll(secs(60))).is_some(),
@@ -92,7 +93,7 @@ fn a_lane_found_held_is_asked_about_at_once_and_a_lane_opened_meanwhile_no_more(
         EngineInput::Standing(standing(&[(State::Ready, 2)], &[]), NOTHING),
         secs(1),
     );
-    core.tell(EngineInput::Balance(1, kes(1_000)), secs(1));
+    core.tell(EngineInput::Balance(LANE, kes(1_000)), secs(1));
     assert!(!reopens(&core.poll(secs(1))), "the operator was faster");
 }
 
@@ -111,7 +112,7 @@ fn a_lane_without_anything_in_it_is_not_asked_about_and_holds_nothing_up() {
 fn a_run_that_waited_in_vain_for_a_top_up_ends_as_held() {
     let mut core = held();
     core.poll(secs(30));
-    core.tell(EngineInput::Balance(1, kes(0)), secs(30));
+    core.tell(EngineInput::Balance(LANE, kes(0)), secs(30));
     core.poll(secs(601));
     assert_eq!(core.ended(), Some(&Ending::Held));
 }

@@ -1,6 +1,7 @@
 //! How much may go, and when.
 
 use super::*;
+use crate::domain::LaneId;
 
 fn secs(secs: i64) -> Timestamp {
     at(secs * 1000)
@@ -207,17 +208,17 @@ fn a_shorter_wish_does_not_cut_a_longer_one_short() {
 fn a_lane_without_float_is_held_and_its_claims_are_given_back() {
     let mixed = vec![claim(1, 1), claim(2, 2), claim(3, 1), claim(4, 2)];
     let mut core = begun(limits(), mixed, NOTHING);
-    core.tell(EngineInput::NoFloat(1), at(0));
-    core.tell(EngineInput::NoFloat(1), at(0));
+    core.tell(EngineInput::NoFloat(LANE), at(0));
+    core.tell(EngineInput::NoFloat(LANE), at(0));
     let effects = core.poll(at(0));
-    let holds: Vec<i64> = effects
+    let holds: Vec<LaneId> = effects
         .iter()
         .filter_map(|effect| match effect {
             Effect::HoldLane(lane) => Some(*lane),
             _ => None,
         })
         .collect();
-    assert_eq!(holds, [1], "once");
+    assert_eq!(holds, [LANE], "once");
     assert_eq!(released(&effects), [1, 3]);
     assert_eq!(post_all(&mut core, at(0)), [2, 4], "other lanes go on");
 }
@@ -227,7 +228,7 @@ fn claims_that_were_under_way_when_their_lane_was_held_are_not_posted() {
     let mut core = begun(limits(), claims(1..=1), post_due(at(0)));
     post_all(&mut core, at(0));
     assert!(claims_asked(&core.poll(at(0))).is_some());
-    core.tell(EngineInput::NoFloat(1), at(1));
+    core.tell(EngineInput::NoFloat(LANE), at(1));
     core.tell(
         EngineInput::Claimed(vec![claim(7, 1), claim(8, 2)], NOTHING),
         at(2),
@@ -239,7 +240,7 @@ fn claims_that_were_under_way_when_their_lane_was_held_are_not_posted() {
 #[test]
 fn a_payment_of_a_held_lane_is_not_due() {
     let mut core = begun(limits(), Vec::new(), NOTHING);
-    core.tell(EngineInput::NoFloat(1), at(0));
+    core.tell(EngineInput::NoFloat(LANE), at(0));
     core.poll(at(0));
     let moves = vec![moved(1, State::Posting, State::Ready, None)];
     core.tell(EngineInput::Transition(moves), at(1));
@@ -253,7 +254,7 @@ fn a_held_lane_opens_by_itself_where_that_is_configured() {
         ..limits()
     };
     let mut core = begun(retrying, Vec::new(), NOTHING);
-    core.tell(EngineInput::NoFloat(1), at(0));
+    core.tell(EngineInput::NoFloat(LANE), at(0));
     core.poll(at(0));
     let held = standing(&[(State::Ready, 1)], &[1]);
     core.tell(EngineInput::Standing(held.clone(), NOTHING), secs(1));
@@ -261,27 +262,30 @@ fn a_held_lane_opens_by_itself_where_that_is_configured() {
     assert_rests(&mut core, secs(29));
     assert_eq!(core.wake_at(secs(29)), secs(30));
     let effects = core.poll(secs(30));
-    assert!(matches!(effects[0], Effect::ReopenLane(1)), "{effects:?}");
+    assert!(
+        matches!(effects[0], Effect::ReopenLane(LANE)),
+        "{effects:?}"
+    );
     assert!(claims_asked(&effects).is_some());
     // Dry again: held again, for as long again.
     core.tell(EngineInput::Claimed(claims(1..=1), NOTHING), secs(30));
     post_all(&mut core, secs(30));
-    core.tell(EngineInput::NoFloat(1), secs(31));
+    core.tell(EngineInput::NoFloat(LANE), secs(31));
     ended_posts(&mut core, 1, &Health::Healthy, secs(31));
     let effects = core.poll(secs(31));
     assert!(
         effects
             .iter()
-            .any(|effect| matches!(effect, Effect::HoldLane(1)))
+            .any(|effect| matches!(effect, Effect::HoldLane(LANE)))
     );
     assert!(core.poll(secs(60)).is_empty());
-    assert!(matches!(core.poll(secs(61))[0], Effect::ReopenLane(1)));
+    assert!(matches!(core.poll(secs(61))[0], Effect::ReopenLane(LANE)));
 }
 
 #[test]
 fn a_lane_that_the_operator_opened_is_posted_from_again() {
     let mut core = begun(limits(), Vec::new(), NOTHING);
-    core.tell(EngineInput::NoFloat(1), at(0));
+    core.tell(EngineInput::NoFloat(LANE), at(0));
     core.poll(at(0));
     assert_eq!(core.held(), []);
     let states = [(State::Ready, 1), (State::Acknowledged, 1)];

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
-use crate::domain::BatchName;
+use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, ROWS_LOADED};
 use crate::journal::sqlite::codec::values::corrupt;
@@ -15,7 +15,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 /// Refuses a batch that is not what was recorded of it.
 pub(in crate::journal::sqlite) fn assert_as_loaded(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     batch: &BatchName,
 ) -> Result<(), Error> {
     assert_nothing_was_edited(c, batch_id, batch)?;
@@ -29,12 +29,12 @@ pub(in crate::journal::sqlite) fn assert_as_loaded(
 }
 
 /// Returns the first rows that are not as they were loaded, in words.
-fn edited(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
+fn edited(c: &Connection, batch_id: BatchId) -> Result<Option<String>, Error> {
     let mut blocks = c.prepare_cached(
         "select digest, detail from evidence indexed by about_batch
          where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id",
     )?;
-    let mut rows = blocks.query([batch_id, ROWS_LOADED])?;
+    let mut rows = blocks.query((batch_id, ROWS_LOADED))?;
     while let Some(row) = rows.next()? {
         let recorded: Digest = row.get(0)?;
         let detail: String = row.get(1)?;
@@ -57,9 +57,9 @@ fn edited(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
         "select (select e.digest from evidence e where e.seq = l.seq and e.event = ?2 order by e.evidence_id desc limit 1), l.replaced_by
          from life l indexed by replaced where l.batch_id = ?1 and l.replaced_by is not null",
     )?;
-    let mut rows = retries.query([batch_id, REPLACED])?;
+    let mut rows = retries.query((batch_id, REPLACED))?;
     while let Some(row) = rows.next()? {
-        let (recorded, seq): (Option<Digest>, i64) = (row.get(0)?, row.get(1)?);
+        let (recorded, seq): (Option<Digest>, PaymentId) = (row.get(0)?, row.get(1)?);
         // An earlier version kept none.
         if recorded.is_some() && instruction_digest(c, seq)? != recorded {
             return Ok(Some(format!(

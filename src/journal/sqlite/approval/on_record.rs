@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::figures::Figured;
-use crate::domain::{BatchName, Currency, Timestamp};
+use crate::domain::{BatchId, BatchName, Currency, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, RULE_PINNED};
@@ -71,9 +71,13 @@ const ABOUT_APPROVAL: &str =
 /// Number, time and detail of a row of evidence.
 pub(super) type Recorded = (i64, Timestamp, String);
 
-pub(super) fn recorded(c: &Connection, batch_id: i64, kind: i64) -> Result<Vec<Recorded>, Error> {
+pub(super) fn recorded(
+    c: &Connection,
+    batch_id: BatchId,
+    kind: i64,
+) -> Result<Vec<Recorded>, Error> {
     let mut statement = c.prepare_cached(ABOUT_APPROVAL)?;
-    let rows = statement.query_map([batch_id, kind], |row| {
+    let rows = statement.query_map((batch_id, kind), |row| {
         Ok((
             row.get(0)?,
             Timestamp::from_millis(row.get(1)?),
@@ -87,7 +91,10 @@ pub(super) fn recorded(c: &Connection, batch_id: i64, kind: i64) -> Result<Vec<R
 pub(in crate::journal::sqlite) struct Pinned(Vec<Recorded>);
 
 impl Pinned {
-    pub(in crate::journal::sqlite) fn read(c: &Connection, batch_id: i64) -> Result<Self, Error> {
+    pub(in crate::journal::sqlite) fn read(
+        c: &Connection,
+        batch_id: BatchId,
+    ) -> Result<Self, Error> {
         Ok(Self(recorded(c, batch_id, RULE_PINNED)?))
     }
 
@@ -141,7 +148,7 @@ pub(in crate::journal::sqlite) struct OnRecord {
 /// Reads the signatures of a batch, those of its loaders first.
 pub(in crate::journal::sqlite) fn signatures(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<OnRecord>, Error> {
     let mut found = Vec::new();
     for kind in [LOAD_SIGNED, APPROVED] {
@@ -228,7 +235,7 @@ pub(in crate::journal::sqlite) fn statement_of(
 /// Refuses a batch whose rules are not those that its signatures were made under: somebody has changed or removed one in the file.
 pub(in crate::journal::sqlite) fn assert_rules_stand(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     pinned: &Pinned,
     signatures: &[OnRecord],
 ) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::on_record::journal;
 use super::orders::{OrderOnRecord, carried_out, order_signatures, pinned_of};
 use super::verbs::name;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::ORDER_SIGNED;
@@ -110,7 +110,7 @@ fn in_force_of(
     Ok(rules)
 }
 
-fn batches_of(c: &Connection, orders: &Orders) -> Result<Vec<i64>, Error> {
+fn batches_of(c: &Connection, orders: &Orders) -> Result<Vec<BatchId>, Error> {
     let mut batches = Vec::new();
     for line in &orders.lines {
         let batch = BatchName::parse(&line.batch).map_err(|_| corrupt("the name of a batch"))?;

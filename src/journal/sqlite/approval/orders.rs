@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{Pinned, recorded};
-use crate::domain::{Currency, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, Timestamp, Totals};
 use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT, ORDER_SIGNED};
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -44,7 +44,7 @@ pub(in crate::journal::sqlite) fn assert_signed(c: &WriteSession) -> Result<(), 
         rules.contains_key(&order.batch_id) || order.kind == OrderKind::Recover && !rules.is_empty()
     };
     let given: Vec<&GivenOrder> = ordered.given.iter().filter(is_about).collect();
-    let mut batches: Vec<i64> = given.iter().map(|order| order.batch_id).collect();
+    let mut batches: Vec<BatchId> = given.iter().map(|order| order.batch_id).collect();
     batches.sort_unstable();
     batches.dedup();
     if batches.is_empty() {
@@ -95,7 +95,7 @@ fn last_time(c: &Connection) -> Result<Timestamp, Error> {
 /// Returns the rules of the batches that were ordered about, but for those that come to no more than needs nobody's approval.
 ///
 /// A recovery is about all batches at once: whoever signs for it signs by the rules of those that something is left of.
-fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<i64, Rules>, Error> {
+fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<BatchId, Rules>, Error> {
     let mut rules = BTreeMap::new();
     let mut free = BTreeSet::new();
     for GivenOrder { batch_id, kind, .. } in &ordered.given {
@@ -118,7 +118,11 @@ fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<i64, Rules>, Erro
 }
 
 /// Returns the rules of the loads of a batch that hold for orders of a kind.
-pub(super) fn pinned_of(c: &Connection, batch_id: i64, kind: OrderKind) -> Result<Pinned, Error> {
+pub(super) fn pinned_of(
+    c: &Connection,
+    batch_id: BatchId,
+    kind: OrderKind,
+) -> Result<Pinned, Error> {
     match kind == OrderKind::Recover && is_over(c, batch_id)? {
         true => Ok(Pinned::none()),
         false => Pinned::read(c, batch_id),
@@ -126,7 +130,7 @@ pub(super) fn pinned_of(c: &Connection, batch_id: i64, kind: OrderKind) -> Resul
 }
 
 /// Returns whether nothing of a batch is left to be posted or to be heard of.
-fn is_over(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+fn is_over(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
     let left: bool = c
         .prepare_cached(&format!(
             "select exists (select 1 from instruction i left join life l using (seq)
@@ -142,7 +146,7 @@ fn is_over(c: &Connection, batch_id: i64) -> Result<bool, Error> {
 /// Returns whether a batch needs approval: it comes to more than may be paid without, or was allowed to repeat others.
 pub(in crate::journal::sqlite) fn needs_approval(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     in_force: &InForce,
 ) -> Result<bool, Error> {
     // Where there is no threshold, nothing is to be added up.
@@ -158,19 +162,19 @@ pub(in crate::journal::sqlite) fn needs_approval(
 /// Returns whether rows of a batch repeat others, and somebody has ordered to pay them all the same.
 pub(in crate::journal::sqlite) fn has_allowed_repeats(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<bool, Error> {
     Ok(c.prepare_cached(
         "select exists (select 1 from evidence indexed by about_batch
              where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.act') = 'load --allow-repeats')",
     )?
-    .query_row([batch_id, ACTED], |row| row.get(0))?)
+    .query_row((batch_id, ACTED), |row| row.get(0))?)
 }
 
 fn orders_of(
     c: &Connection,
     given: &[&GivenOrder],
-    rules: &BTreeMap<i64, Rules>,
+    rules: &BTreeMap<BatchId, Rules>,
 ) -> Result<Orders, Error> {
     let mut names = c.prepare_cached("select name from batch where batch_id = ?1")?;
     let line = |order: &&GivenOrder| {
@@ -247,7 +251,10 @@ pub(super) struct OrderOnRecord {
 }
 
 /// Reads the signatures for orders about a batch.
-pub(super) fn order_signatures(c: &Connection, batch_id: i64) -> Result<Vec<OrderOnRecord>, Error> {
+pub(super) fn order_signatures(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<Vec<OrderOnRecord>, Error> {
     let found = recorded(c, batch_id, ORDER_SIGNED)?.into_iter();
     found
         .map(|(evidence_id, at, detail)| {
@@ -282,7 +289,7 @@ const OTHERS_TOLD: usize = 5;
 /// Returns who has signed for these orders, as far as that counts, and what else was signed of late, with the reason why it does not.
 fn signed_by(
     c: &Connection,
-    batches: &[i64],
+    batches: &[BatchId],
     (wanted, sentence): (&str, &str),
     (rules, now): (&[&InForce], Timestamp),
 ) -> Result<(Vec<String>, Vec<String>), Error> {
@@ -348,7 +355,7 @@ pub(super) fn may_count(rules: &[&InForce], one: &OrderOnRecord) -> Result<(), S
 }
 
 /// Returns the number of the evidence that these orders were carried out, the last time; 0: they never were.
-pub(super) fn carried_out(c: &Connection, batch_id: i64, wanted: &str) -> Result<i64, Error> {
+pub(super) fn carried_out(c: &Connection, batch_id: BatchId, wanted: &str) -> Result<i64, Error> {
     let found: Option<i64> = c
         .prepare_cached(
             "select evidence_id from evidence indexed by about_batch

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::on_record::{Pinned, Recorded, recorded};
 use super::orders::{OrderOnRecord, order_signatures};
-use crate::domain::{Timestamp, Totals};
+use crate::domain::{BatchId, Timestamp, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT};
 use crate::journal::sqlite::codec::values::corrupt;
@@ -16,7 +16,7 @@ use crate::ledger::approval::rule::InForce;
 /// are, and what does not fit.
 pub(in crate::journal::sqlite) fn verify_orders(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<(u64, Vec<String>), Error> {
     let pinned = Pinned::read(c, batch_id)?;
     let signatures = order_signatures(c, batch_id)?;
@@ -94,7 +94,7 @@ fn unsigned(
 // What a batch came to when an order was given is not on record: where there is a threshold, it may not have needed signatures.
 fn without_signatures(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     (pinned, carried): (&Pinned, &[Recorded]),
 ) -> Result<Vec<String>, Error> {
     let mut acts = Vec::new();

@@ -4,6 +4,7 @@ use rusqlite::Connection;
 
 use super::figures::Figured;
 use super::on_record::{OnRecord, Pinned, signatures, statement_of};
+use crate::domain::BatchId;
 use crate::journal::Error;
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::difference;
@@ -11,7 +12,7 @@ use crate::ledger::approval::text::difference;
 /// Verifies every signature that is on record; returns how many there are, and what does not fit.
 pub(in crate::journal::sqlite) fn verify_signatures(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<(u64, Vec<String>), Error> {
     let pinned = Pinned::read(c, batch_id)?;
     let on_record = signatures(c, batch_id)?;

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use super::orders::has_allowed_repeats;
+use crate::domain::BatchId;
 use crate::journal::sqlite::codec::catalog::{account, reading};
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
@@ -16,7 +17,7 @@ use crate::ledger::confirmation::Bound;
 use crate::ledger::pin::READ_AS_DOCUMENT;
 
 /// Returns where a batch belongs; `None` before its first run.
-fn pinned_to(c: &Connection, batch_id: i64) -> Result<Option<Target>, Error> {
+fn pinned_to(c: &Connection, batch_id: BatchId) -> Result<Option<Target>, Error> {
     let gateway: Option<String> = c
         .prepare_cached("select gateway from batch where batch_id = ?1")?
         .query_row([batch_id], |row| row.get(0))?;
@@ -41,7 +42,7 @@ impl Snapshot<'_> {
 /// Judges a batch by the rules of its loads and the one of now.
 pub(in crate::journal::sqlite) fn approvals(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     configured: Option<Rule>,
     target: Option<&Target>,
 ) -> Result<Approvals, Error> {
@@ -144,7 +145,7 @@ fn weigh(
 }
 
 /// Returns whether a bound covers all that a batch has.
-fn is_whole(c: &Connection, batch_id: i64, bound: Bound, end: Bound) -> Result<bool, Error> {
+fn is_whole(c: &Connection, batch_id: BatchId, bound: Bound, end: Bound) -> Result<bool, Error> {
     if bound.instruction < end.instruction {
         return Ok(false);
     }
@@ -153,11 +154,11 @@ fn is_whole(c: &Connection, batch_id: i64, bound: Bound, end: Bound) -> Result<b
             "select exists (select 1 from bill b cross join instruction i using (seq)
                  where b.bill_id > ?2 and b.outcome = 0 and i.batch_id = ?1 and i.as_due = 1)",
         )?
-        .query_row([batch_id, bound.bill], |row| row.get(0))?;
+        .query_row((batch_id, bound.bill), |row| row.get(0))?;
     Ok(!later)
 }
 
-fn loaded_by(c: &Connection, batch_id: i64, one: &OnRecord) -> Result<LoadedBy, Error> {
+fn loaded_by(c: &Connection, batch_id: BatchId, one: &OnRecord) -> Result<LoadedBy, Error> {
     Ok(LoadedBy {
         hand: one.hand.clone(),
         first: first_loaded(c, batch_id, one.claimed.loads)?,
@@ -167,7 +168,7 @@ fn loaded_by(c: &Connection, batch_id: i64, one: &OnRecord) -> Result<LoadedBy, 
 /// Returns the first instruction that came with these loads.
 pub(in crate::journal::sqlite) fn first_loaded(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     (after, last): (i64, i64),
 ) -> Result<i64, Error> {
     // A load without rows of its own changed documents of those that were there.
@@ -175,18 +176,23 @@ pub(in crate::journal::sqlite) fn first_loaded(
 }
 
 /// Returns the first instruction of the loads after one number, up to another.
-fn first_after(c: &Connection, batch_id: i64, after: i64, last: i64) -> Result<Option<i64>, Error> {
+fn first_after(
+    c: &Connection,
+    batch_id: BatchId,
+    after: i64,
+    last: i64,
+) -> Result<Option<i64>, Error> {
     let some: bool = c
         .prepare_cached(
             "select exists (select 1 from load where batch_id = ?1 and load_id > ?2 and load_id <= ?3)",
         )?
-        .query_row([batch_id, after, last], |row| row.get(0))?;
+        .query_row((batch_id, after, last), |row| row.get(0))?;
     if !some {
         return Ok(None);
     }
     Ok(c.prepare_cached(
         "select seq from instruction not indexed where batch_id = ?1 and load_id > ?2 and load_id <= ?3 order by seq limit 1",
     )?
-    .query_row([batch_id, after, last], |row| row.get(0))
+    .query_row((batch_id, after, last), |row| row.get(0))
     .optional()?)
 }

@@ -7,7 +7,7 @@ use super::edited::assert_as_loaded;
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, journal, kind_of, rule_detail, signatures, statement_of};
 use super::standing::approvals;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::RULE_PINNED;
@@ -112,7 +112,7 @@ impl Journal {
 /// Puts the rule that a load is made under on the chain, unless it stands there already.
 pub(in crate::journal::sqlite) fn pin_rule(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     rule: Option<&Rule>,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -135,7 +135,7 @@ pub(in crate::journal::sqlite) fn pin_rule(
 
 fn sign(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     order: &ToSign,
 ) -> Result<Result<Signed, NotSigned>, Error> {
     let pinned = Pinned::read(c, batch_id)?;
@@ -200,7 +200,7 @@ fn read(order: &ToSign, in_force: &InForce) -> Result<(Claimed, Signature), NotS
 /// Returns why a signature that is valid is not recorded, if it is not.
 fn refuse(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     (pinned, on_record): (&Pinned, &[OnRecord]),
     order: &ToSign,
     (claimed, hand): (&Claimed, &Hand),
@@ -262,7 +262,7 @@ fn last_signed(on_record: &[OnRecord]) -> i64 {
     loads.max().unwrap_or(0)
 }
 
-fn last_load(c: &Connection, batch_id: i64) -> Result<i64, Error> {
+fn last_load(c: &Connection, batch_id: BatchId) -> Result<i64, Error> {
     let last: Option<i64> = c
         .prepare_cached(
             "select load_id from load where batch_id = ?1 order by load_id desc limit 1",

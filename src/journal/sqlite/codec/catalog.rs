@@ -3,13 +3,19 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::values::{batch_id, corrupt, identifier_of};
-use crate::domain::{BatchName, IdentifierForm, IdentifierScheme, Originator, PayerTransactionId};
+use crate::domain::{
+    BatchId, BatchName, Epoch, IdentifierForm, IdentifierScheme, Originator, PayerTransactionId,
+    PaymentId,
+};
 use crate::journal::Error;
 use crate::ledger::Purpose;
 use crate::ledger::recovery::JournalId;
 
 /// Returns the batch of a row.
-pub(in crate::journal::sqlite) fn batch_of(c: &Connection, seq: i64) -> Result<i64, Error> {
+pub(in crate::journal::sqlite) fn batch_of(
+    c: &Connection,
+    seq: PaymentId,
+) -> Result<BatchId, Error> {
     Ok(
         c.prepare_cached("select batch_id from instruction where seq = ?1")?
             .query_row([seq], |row| row.get(0))?,
@@ -28,7 +34,7 @@ pub(in crate::journal::sqlite) fn knows(
 pub(in crate::journal::sqlite) fn find(
     c: &Connection,
     id: PayerTransactionId,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<PaymentId>, Error> {
     Ok(
         c.prepare_cached("select seq from identifier where identifier = ?1")?
             .query_row([id.as_str()], |row| row.get(0))
@@ -38,7 +44,7 @@ pub(in crate::journal::sqlite) fn find(
 
 pub(in crate::journal::sqlite) fn id_of(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<PayerTransactionId, Error> {
     let mut find = c.prepare_cached("select identifier from instruction where seq = ?1")?;
     identifier_of(&find.query_row([seq], |row| row.get::<_, String>(0))?)
@@ -48,7 +54,7 @@ pub(in crate::journal::sqlite) fn id_of(
 pub(in crate::journal::sqlite) fn known_batch(
     c: &Connection,
     batch: &BatchName,
-) -> Result<i64, Error> {
+) -> Result<BatchId, Error> {
     batch_id(c, batch.as_str())?.ok_or_else(|| Error::UnknownBatch {
         name: batch.to_string(),
     })
@@ -62,7 +68,7 @@ pub(in crate::journal::sqlite) fn form_text(form: &IdentifierForm) -> Option<Str
 /// Returns what the identifiers of a batch are derived from.
 pub(in crate::journal::sqlite) fn scheme_of(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     batch: &BatchName,
 ) -> Result<IdentifierScheme, Error> {
     let (originator, form): (String, Option<String>) = c
@@ -84,7 +90,7 @@ pub(in crate::journal::sqlite) fn scheme_of(
 /// other payments to the gateway.
 pub(in crate::journal::sqlite) fn scheme_in_use(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     batch: &BatchName,
 ) -> Result<IdentifierScheme, Error> {
     let scheme = scheme_of(c, batch_id, batch)?;
@@ -106,7 +112,7 @@ pub(in crate::journal::sqlite) fn scheme_in_use(
 /// Returns what was recorded of the purpose of a batch when it was loaded.
 pub(in crate::journal::sqlite) fn loaded_for(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Purpose, Error> {
     let rehearsal: Option<bool> = c
         .prepare_cached("select rehearsal from batch where batch_id = ?1")?
@@ -115,7 +121,10 @@ pub(in crate::journal::sqlite) fn loaded_for(
 }
 
 /// Returns what a batch is for.
-pub(in crate::journal::sqlite) fn purpose(c: &Connection, batch_id: i64) -> Result<Purpose, Error> {
+pub(in crate::journal::sqlite) fn purpose(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<Purpose, Error> {
     let gateway: Option<String> = c
         .prepare_cached("select gateway from batch where batch_id = ?1")?
         .query_row([batch_id], |row| row.get(0))?;
@@ -135,7 +144,7 @@ pub(in crate::journal::sqlite) fn rehearsal(purpose: Purpose) -> Option<bool> {
 /// Returns the account that a batch belongs to.
 pub(in crate::journal::sqlite) fn account(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
     Ok(c.query_row(
         "select account from batch where batch_id = ?1",
@@ -147,7 +156,7 @@ pub(in crate::journal::sqlite) fn account(
 /// Returns the digest of the way in which replies about the batch are read.
 pub(in crate::journal::sqlite) fn reading(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
     Ok(c.query_row(
         "select reading from batch where batch_id = ?1",
@@ -156,7 +165,7 @@ pub(in crate::journal::sqlite) fn reading(
     )?)
 }
 
-pub(in crate::journal::sqlite) fn batches(c: &Connection) -> Result<Vec<i64>, Error> {
+pub(in crate::journal::sqlite) fn batches(c: &Connection) -> Result<Vec<BatchId>, Error> {
     let mut statement = c.prepare("select batch_id from batch order by batch_id")?;
     let found = statement.query_map([], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -172,13 +181,13 @@ pub(in crate::journal::sqlite) fn name(c: &Connection) -> Result<JournalId, Erro
 }
 
 /// Returns the epoch of the last run; 0: there was none.
-pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<i64, Error> {
-    let found: Option<i64> = c
+pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<Epoch, Error> {
+    let found: Option<Epoch> = c
         .query_row("select value from meta where key = 'epoch'", [], |row| {
             row.get(0)
         })
         .optional()?;
-    Ok(found.unwrap_or(0))
+    Ok(found.unwrap_or(Epoch::NONE))
 }
 
 pub(in crate::journal::sqlite) fn has(c: &Connection, key: &str) -> Result<bool, Error> {

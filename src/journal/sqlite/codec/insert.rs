@@ -3,14 +3,14 @@
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::domain::{AmountField, Instruction, PayerTransactionId, Timestamp};
+use crate::domain::{AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 
 /// Where an instruction belongs.
 pub(in crate::journal::sqlite) struct Placed {
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     pub(in crate::journal::sqlite) load_id: i64,
-    pub(in crate::journal::sqlite) service_id: i64,
+    pub(in crate::journal::sqlite) service_id: LaneId,
 }
 
 /// The columns of an instruction that may be empty, as they are stored and hashed.
@@ -167,14 +167,14 @@ impl<'c> Insert<'c> {
     ) -> Result<(), Error> {
         let texts = Texts::of(row);
         let to = &mut self.0;
-        to.number(Some(placed.batch_id))?;
+        to.number(Some(placed.batch_id.get()))?;
         to.number(Some(placed.load_id))?;
         to.number(Some(line_number(row.line)))?;
         to.text(Some(id.as_str()))?;
         to.text(row.reference.as_ref().map(|reference| reference.as_str()))?;
         to.number(Some(generation.into()))?;
         to.number(Some(received_at))?;
-        to.number(Some(placed.service_id))?;
+        to.number(Some(placed.service_id.get()))?;
         to.text(Some(row.msisdn.as_str()))?;
         to.text(texts.account_number)?;
         to.number(amount)?;

@@ -3,5 +3,6 @@
 pub(super) mod catalog;
 pub(super) mod detail;
 pub(super) mod events;
+mod ids;
 pub(super) mod insert;
 pub(super) mod values;

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::{
-    Amount, AmountField, Country, Currency, DocumentPath, Instruction, Money, Msisdn,
-    PayerTransactionId, Payment, Reference, ServiceCode, Timestamp,
+    Amount, AmountField, BatchId, Country, Currency, DocumentPath, Instruction, LaneId, Money,
+    Msisdn, PayerTransactionId, Payment, PaymentId, Reference, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::lifecycle::{PaymentState, State};
@@ -104,7 +104,7 @@ pub(in crate::journal::sqlite) fn due_number(life: &PaymentState) -> i64 {
 /// Stores where a payment stands.
 pub(in crate::journal::sqlite) fn save_life(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     life: &PaymentState,
     queued: bool,
 ) -> Result<(), Error> {
@@ -130,7 +130,10 @@ pub(in crate::journal::sqlite) fn save_life(
 }
 
 /// Refuses that a life was changed which is not there.
-pub(in crate::journal::sqlite) fn assert_changed(seq: i64, changed: usize) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn assert_changed(
+    seq: PaymentId,
+    changed: usize,
+) -> Result<(), Error> {
     if changed == 1 {
         Ok(())
     } else {
@@ -141,8 +144,8 @@ pub(in crate::journal::sqlite) fn assert_changed(seq: i64, changed: usize) -> Re
 /// Adds to (or takes from) the tally of one lane, currency and state.
 pub(in crate::journal::sqlite) fn add_to_tally(
     c: &Connection,
-    batch_id: i64,
-    service_id: i64,
+    batch_id: BatchId,
+    service_id: LaneId,
     currency: &str,
     state: State,
     count: i64,
@@ -354,7 +357,7 @@ pub(in crate::journal::sqlite) fn services(c: &Connection) -> Result<Vec<Service
 pub(in crate::journal::sqlite) fn service_id(
     c: &Connection,
     service: &ServiceCode,
-) -> Result<i64, Error> {
+) -> Result<LaneId, Error> {
     let mut find = c.prepare_cached("select service_id from service where code = ?1")?;
     if let Some(id) = find
         .query_row([service.as_str()], |row| row.get(0))
@@ -364,14 +367,14 @@ pub(in crate::journal::sqlite) fn service_id(
     }
     c.prepare_cached("insert into service (code) values (?1)")?
         .execute([service.as_str()])?;
-    Ok(c.last_insert_rowid())
+    Ok(LaneId::new(c.last_insert_rowid()))
 }
 
 /// Returns number and originator of a batch.
 pub(in crate::journal::sqlite) fn batch_id(
     c: &Connection,
     name: &str,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<BatchId>, Error> {
     Ok(
         c.prepare_cached("select batch_id from batch where name = ?1")?
             .query_row([name], |row| row.get(0))

@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::Evidence;
-use crate::domain::{Actor, Timestamp};
+use crate::domain::{Actor, BatchId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
@@ -32,12 +32,12 @@ impl Journal {
     /// Faults of the journal.
     pub async fn record_order(
         &self,
-        seq: i64,
+        seq: PaymentId,
         act: &'static str,
         now: Timestamp,
     ) -> Result<(), Error> {
         self.ask(CommitMode::Alone, move |c| {
-            let (batch_id, id): (i64, String) = c
+            let (batch_id, id): (BatchId, String) = c
                 .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
                 .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
             c.mark(batch_id);
@@ -53,7 +53,7 @@ impl WriteSession {
     /// Nothing is recorded where nobody is named: the parts of the program have no hands of their own.
     pub(in crate::journal::sqlite) fn acted(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         at: Timestamp,
         act: &'static str,
         about: Value,
@@ -64,7 +64,7 @@ impl WriteSession {
     /// Records who does this to a whole batch, and why.
     pub(in crate::journal::sqlite) fn acted_because(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         at: Timestamp,
         act: &'static str,
         reason: &str,
@@ -75,7 +75,7 @@ impl WriteSession {
     /// Counts an order that a copy must not forget, and keeps what it was about.
     pub(in crate::journal::sqlite) fn count_order(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         at: Timestamp,
         act: &str,
         touched: &Touched,
@@ -106,7 +106,7 @@ impl WriteSession {
 
     pub(in crate::journal::sqlite) fn act(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         at: Timestamp,
         act: &'static str,
         about: Value,
@@ -119,7 +119,7 @@ impl WriteSession {
     /// The same of an order about these payments.
     pub(in crate::journal::sqlite) fn act_upon(
         &self,
-        (batch_id, at): (i64, Timestamp),
+        (batch_id, at): (BatchId, Timestamp),
         act: &'static str,
         about: Value,
         touched: &Touched,
@@ -192,7 +192,7 @@ impl Snapshot<'_> {
                 "select at, detail from evidence indexed by about_batch where seq = 0 and event = 40 and batch_id = ?1 and evidence_id > ?2
                  order by evidence_id limit 1",
             )?
-            .query_row([self.batch_id, evidence_id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row((self.batch_id, evidence_id), |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         found
             .map(|(at, detail)| record(Timestamp::from_millis(at), &detail))

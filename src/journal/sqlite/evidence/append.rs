@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rusqlite::{Connection, Statement, ToSql};
 
 use super::encoding::Digest;
+use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 
@@ -14,13 +15,13 @@ pub(in crate::journal::sqlite) type Kind = (i64, Option<i64>, Option<i32>);
 /// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
 pub(in crate::journal::sqlite) struct Waiting {
     pub(in crate::journal::sqlite) evidence_id: i64,
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) at: i64,
     pub(in crate::journal::sqlite) kind: Kind,
     pub(in crate::journal::sqlite) anomaly: Option<String>,
     pub(in crate::journal::sqlite) digest: Option<Digest>,
     pub(in crate::journal::sqlite) detail: Option<String>,
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     pub(in crate::journal::sqlite) policy_id: Option<i64>,
     pub(in crate::journal::sqlite) hash: Option<Digest>,
     pub(in crate::journal::sqlite) phrase_id: Option<i64>,
@@ -71,7 +72,7 @@ pub(in crate::journal::sqlite) fn append(c: &Connection, waiting: &[Waiting]) ->
 fn are_near(rows: &[Waiting]) -> bool {
     let seqs = || rows.iter().map(|row| row.seq);
     let reach = Option::zip(seqs().min(), seqs().max());
-    reach.is_some_and(|(min, max)| max - min <= NEAR)
+    reach.is_some_and(|(min, max)| max.get() - min.get() <= NEAR)
 }
 
 static STATEMENTS: LazyLock<[String; TOGETHER.len()]> = LazyLock::new(|| TOGETHER.map(statement));

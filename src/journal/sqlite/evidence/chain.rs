@@ -14,18 +14,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
-use crate::domain::{ResponseDetails, Timestamp};
+use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
 use crate::ledger::recovery::Position;
 use crate::lifecycle::Policy;
 
 /// A row of evidence, as it is appended.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(in crate::journal::sqlite) struct Evidence<'a> {
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     /// The payment; 0 for what is about the batch.
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) at: Timestamp,
     pub(in crate::journal::sqlite) kind: Kind,
     pub(in crate::journal::sqlite) anomaly: Option<&'a str>,
@@ -34,6 +34,23 @@ pub(in crate::journal::sqlite) struct Evidence<'a> {
     pub(in crate::journal::sqlite) words: Words<'a>,
     /// What it is judged by, where waits enter into it.
     pub(in crate::journal::sqlite) policy: Option<&'a Policy>,
+}
+
+// Whoever appends names the batch; what is left out is what most rows do not have.
+impl Default for Evidence<'_> {
+    fn default() -> Self {
+        Self {
+            batch_id: BatchId::new(0),
+            seq: PaymentId::NONE,
+            at: Timestamp::default(),
+            kind: Kind::default(),
+            anomaly: None,
+            digest: None,
+            detail: None,
+            words: Words::default(),
+            policy: None,
+        }
+    }
 }
 
 /// What the gateway said of a payment. A text that is empty was not said.
@@ -86,19 +103,22 @@ struct Head {
 /// The chains that a transaction extends.
 #[derive(Default)]
 pub(in crate::journal::sqlite) struct Chain {
-    heads: BTreeMap<i64, Head>,
+    heads: BTreeMap<BatchId, Head>,
     /// Number of the newest row of evidence; `None` until it is asked for.
     newest: Option<i64>,
     policies: Vec<(Terms, i64)>,
     waiting: Vec<Waiting>,
     phrases: Phrases,
     /// Batches whose evidence the mark beside the journal is to follow, and how far it had come when it was last written.
-    marking: BTreeMap<i64, Option<Position>>,
+    marking: BTreeMap<BatchId, Option<Position>>,
 }
 
 impl Chain {
     /// Begins the chain of a batch.
-    pub(in crate::journal::sqlite) fn begin(c: &Connection, batch_id: i64) -> Result<(), Error> {
+    pub(in crate::journal::sqlite) fn begin(
+        c: &Connection,
+        batch_id: BatchId,
+    ) -> Result<(), Error> {
         c.execute(
             "insert into chain (batch_id, length, head) values (?1, 0, ?2)",
             params![batch_id, &genesis(c, batch_id)?[..]],
@@ -130,7 +150,7 @@ impl Chain {
         let (event, class, code) = row.kind;
         let mut canon = CanonicalHasher::after(&head.hash);
         canon.integer(evidence_id);
-        canon.integer(row.seq);
+        canon.integer(row.seq.get());
         canon.integer(row.at.as_millis());
         canon.integer(event);
         canon.maybe(class, CanonicalHasher::integer);
@@ -193,7 +213,7 @@ impl Chain {
     pub(in crate::journal::sqlite) fn take_in(
         &mut self,
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         seal: impl FnOnce(&Digest) -> Result<Digest, Error>,
     ) -> Result<Digest, Error> {
         let head = self.head(c, batch_id)?;
@@ -216,7 +236,7 @@ impl Chain {
         Ok(newest + 1)
     }
 
-    fn head(&mut self, c: &Connection, batch_id: i64) -> Result<&mut Head, Error> {
+    fn head(&mut self, c: &Connection, batch_id: BatchId) -> Result<&mut Head, Error> {
         use std::collections::btree_map::Entry;
         match self.heads.entry(batch_id) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
@@ -263,7 +283,7 @@ impl Chain {
     }
 
     /// Lets the mark follow what is appended to a batch from now on.
-    pub(in crate::journal::sqlite) fn mark(&mut self, batch_id: i64) {
+    pub(in crate::journal::sqlite) fn mark(&mut self, batch_id: BatchId) {
         self.marking.entry(batch_id).or_default();
     }
 
@@ -283,7 +303,10 @@ impl Chain {
     }
 
     /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
-    pub(in crate::journal::sqlite) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
+    pub(in crate::journal::sqlite) fn waiting_digests(
+        &self,
+        seq: PaymentId,
+    ) -> Vec<(Kind, Digest)> {
         let of_payment = self.waiting.iter().filter(|row| row.seq == seq);
         of_payment
             .filter_map(|row| Some((row.kind, row.digest?)))
@@ -311,7 +334,10 @@ impl Chain {
     }
 }
 
-pub(in crate::journal::sqlite) fn head(c: &Connection, batch_id: i64) -> Result<ChainHead, Error> {
+pub(in crate::journal::sqlite) fn head(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<ChainHead, Error> {
     Ok(
         c.prepare_cached("select length, head from chain where batch_id = ?1")?
             .query_row([batch_id], |row| {

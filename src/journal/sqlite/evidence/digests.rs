@@ -8,7 +8,7 @@ use serde_json::json;
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use super::instruction_blocks;
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{FILE_LOADED, MIGRATED, PINNED, STOOD, UPLOADED};
@@ -35,10 +35,10 @@ pub(in crate::journal::sqlite) fn digest_of(
 
 pub(in crate::journal::sqlite) fn upload_digest(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
     let sql = "select seq, at, digest, bytes, reference, reply from upload where seq = ?1";
-    digest_of(c, "upload", sql, seq)
+    digest_of(c, "upload", sql, seq.get())
 }
 
 pub(in crate::journal::sqlite) fn bill_digest(
@@ -52,10 +52,10 @@ pub(in crate::journal::sqlite) fn bill_digest(
 
 pub(in crate::journal::sqlite) fn pin_digest(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<Digest>, Error> {
     let sql = "select gateway, wire from batch where batch_id = ?1";
-    digest_of(c, "pin", sql, batch_id)
+    digest_of(c, "pin", sql, batch_id.get())
 }
 
 /// Returns the digest of a load and of the rows that it set aside, and how many these are.
@@ -113,7 +113,7 @@ pub(in crate::journal::sqlite) fn file_digest(
 pub(in crate::journal::sqlite) fn file(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     load_id: i64,
     at: Timestamp,
 ) -> Result<(), Error> {
@@ -151,7 +151,7 @@ pub(in crate::journal::sqlite) fn file(
 pub(in crate::journal::sqlite) fn pin(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     at: Timestamp,
 ) -> Result<(), Error> {
     let digest = pin_digest(c, batch_id)?;
@@ -171,8 +171,8 @@ pub(in crate::journal::sqlite) fn pin(
 pub(in crate::journal::sqlite) fn upload(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
-    seq: i64,
+    batch_id: BatchId,
+    seq: PaymentId,
     at: Timestamp,
 ) -> Result<(), Error> {
     let digest = upload_digest(c, seq)?;
@@ -199,7 +199,7 @@ pub(in crate::journal::sqlite) fn seal_version_1(c: &Connection) -> Result<(), E
         |row| row.get(0),
     )?;
     let now = Timestamp::from_millis(now);
-    let batches: Vec<i64> = c
+    let batches: Vec<BatchId> = c
         .prepare("select batch_id from batch order by batch_id")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
@@ -225,7 +225,7 @@ pub(in crate::journal::sqlite) fn seal_version_1(c: &Connection) -> Result<(), E
         }
         let uploads = "select u.seq from upload u join instruction i using (seq) where i.batch_id = ?1 order by u.seq";
         for seq in numbers(c, uploads, batch_id)? {
-            upload(c, &mut chain, batch_id, seq, now)?;
+            upload(c, &mut chain, batch_id, PaymentId::new(seq), now)?;
         }
         let pinned = "select batch_id from batch where batch_id = ?1 and gateway is not null";
         if !numbers(c, pinned, batch_id)?.is_empty() {
@@ -236,7 +236,7 @@ pub(in crate::journal::sqlite) fn seal_version_1(c: &Connection) -> Result<(), E
     chain.save(c)
 }
 
-fn numbers(c: &Connection, sql: &str, batch_id: i64) -> Result<Vec<i64>, Error> {
+fn numbers(c: &Connection, sql: &str, batch_id: BatchId) -> Result<Vec<i64>, Error> {
     Ok(c.prepare(sql)?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?)
@@ -254,7 +254,7 @@ pub(in crate::journal::sqlite) const SAID: &str = "e.gateway_transaction_id, e.r
      iif(e.phrase_id is null, null, coalesce((select text from phrase p where p.phrase_id = e.phrase_id), x''))";
 
 /// Gives every row of evidence of a batch its place in the chain; returns how many there are.
-fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: i64) -> Result<u64, Error> {
+fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: BatchId) -> Result<u64, Error> {
     let mut select = c.prepare(&format!(
         "select {EVIDENCE} from evidence e cross join instruction i using (seq)
          where e.evidence_id > ?2 and i.batch_id = ?1 order by e.evidence_id limit 1000"
@@ -291,7 +291,7 @@ fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: i64) -> Result<u64
 fn seal_lives(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     at: Timestamp,
 ) -> Result<(), Error> {
     let mut select = c.prepare(&format!(

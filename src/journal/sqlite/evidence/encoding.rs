@@ -7,6 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::BatchId;
 use crate::lifecycle::{Policy, SettleOn};
 
 /// A SHA-256.
@@ -135,7 +136,7 @@ impl CanonicalHasher {
 /// What the chain of a batch begins with.
 pub(in crate::journal::sqlite) fn genesis(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Digest, rusqlite::Error> {
     let mut canon = CanonicalHasher::of("batch");
     c.query_row(

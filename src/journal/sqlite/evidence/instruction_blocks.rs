@@ -10,7 +10,10 @@ use serde_json::json;
 
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
-use crate::domain::{AmountField, Instruction, PayerTransactionId, Payment, Reference, Timestamp};
+use crate::domain::{
+    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Payment, PaymentId, Reference,
+    Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
 use crate::journal::sqlite::codec::insert::{Texts, line_number};
@@ -35,7 +38,7 @@ const PAYMENT_AT: usize = 2;
 // A join would look the code up for every row of a load.
 struct Instructions<'a> {
     c: &'a Connection,
-    services: Vec<(i64, String)>,
+    services: Vec<(LaneId, String)>,
 }
 
 impl<'a> Instructions<'a> {
@@ -47,7 +50,7 @@ impl<'a> Instructions<'a> {
     }
 
     fn take_in(&mut self, canon: &mut CanonicalHasher, row: &Row<'_>) -> Result<&str, Error> {
-        let id: i64 = row.get(0)?;
+        let id: LaneId = row.get(0)?;
         let at = match self.services.iter().position(|(known, _)| *known == id) {
             Some(at) => at,
             None => {
@@ -72,7 +75,7 @@ impl<'a> Instructions<'a> {
 
 pub(in crate::journal::sqlite) fn instruction_digest(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
     let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
     let mut statement = c.prepare_cached(&sql)?;
@@ -96,7 +99,7 @@ pub(in crate::journal::sqlite) struct Block {
 /// Goes through the instructions of a batch from `first` to `last`, and hands over every block.
 pub(in crate::journal::sqlite) fn stored(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     (first, last): (i64, i64),
     at_most: usize,
     take: impl FnMut(Block) -> Result<(), Error>,
@@ -108,7 +111,7 @@ pub(in crate::journal::sqlite) fn stored(
 /// `None` in place of the payments: one has no amount of its own, or cannot be read.
 pub(in crate::journal::sqlite) fn with_payments(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     span: (i64, i64),
 ) -> Result<(Option<Block>, Option<Vec<BlockPayment>>), Error> {
     let mut found = None;
@@ -129,7 +132,7 @@ pub(in crate::journal::sqlite) fn with_payments(
 }
 
 /// A payment of a block: its number, its lane and itself.
-pub(in crate::journal::sqlite) type BlockPayment = (i64, i64, Arc<Payment>);
+pub(in crate::journal::sqlite) type BlockPayment = (PaymentId, LaneId, Arc<Payment>);
 
 fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
     let stored = row_of(row, PAYMENT_AT, service_of(code).ok()?).ok()?;
@@ -140,7 +143,7 @@ fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
 
 fn read(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     (first, last): (i64, i64),
     at_most: usize,
     mut see: impl FnMut(&Row<'_>, &str),
@@ -161,11 +164,11 @@ fn read(
         digest: canon.finish(),
     };
     while let Some(row) = rows.next()? {
-        let seq: i64 = row.get(1)?;
-        let (_, last, count, canon) =
-            open.get_or_insert_with(|| (seq, seq, 0, CanonicalHasher::of("instructions")));
+        let seq: PaymentId = row.get(1)?;
+        let (_, last, count, canon) = open
+            .get_or_insert_with(|| (seq.get(), seq.get(), 0, CanonicalHasher::of("instructions")));
         see(row, instructions.take_in(canon, row)?);
-        *last = seq;
+        *last = seq.get();
         *count += 1;
         if *count >= at_most
             && let Some(full) = open.take()
@@ -180,7 +183,7 @@ fn read(
 pub(in crate::journal::sqlite) fn seal(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     (first, last): (i64, i64),
     at: Timestamp,
 ) -> Result<(), Error> {
@@ -193,7 +196,7 @@ pub(in crate::journal::sqlite) fn seal(
 pub(in crate::journal::sqlite) fn append(
     c: &Connection,
     chain: &mut Chain,
-    batch_id: i64,
+    batch_id: BatchId,
     block: &Block,
     at: Timestamp,
 ) -> Result<(), Error> {
@@ -234,17 +237,17 @@ impl BlockHasher {
     /// Takes in the instruction that becomes number `seq`.
     pub(in crate::journal::sqlite) fn take_in<M: AmountField>(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         id: &PayerTransactionId,
         row: &Instruction<M>,
         amount: Option<i64>,
     ) {
         let (_, canon) = self
             .open
-            .get_or_insert_with(|| (seq, CanonicalHasher::of("instructions")));
+            .get_or_insert_with(|| (seq.get(), CanonicalHasher::of("instructions")));
         let texts = Texts::of(row);
         canon.text(row.service.as_str());
-        canon.integer(seq);
+        canon.integer(seq.get());
         canon.integer(self.load_id);
         canon.integer(line_number(row.line));
         canon.text(id.as_str());
@@ -278,7 +281,7 @@ impl BlockHasher {
         canon.flush();
         self.rows += 1;
         if self.rows == BLOCK {
-            self.close(seq);
+            self.close(seq.get());
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Day, Instruction, Timestamp, WireZone};
+use crate::domain::{Day, Instruction, LaneId, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{CLAIMED_TOGETHER, event_numbers};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
@@ -111,7 +111,7 @@ fn read(
     c: &Connection,
     from: i64,
     zone: &WireZone,
-) -> Result<(BTreeMap<i64, Told>, i64, bool), Error> {
+) -> Result<(BTreeMap<PaymentId, Told>, i64, bool), Error> {
     let intent = event_numbers(Event::Claimed).0;
     let mut statement = c.prepare_cached(
         "select evidence_id, seq, at, event, iif(event = ?3, detail, null) from evidence
@@ -121,7 +121,7 @@ fn read(
     let (mut told, mut up_to, mut read) = (BTreeMap::new(), from, 0);
     let mut day = (i64::MIN, Day::default());
     while let Some(row) = rows.next()? {
-        let (seq, at, event): (i64, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        let (seq, at, event): (PaymentId, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
         (up_to, read) = (row.get(0)?, read + 1);
         if day.0 != at {
             day = (at, Day::of(Timestamp::from_millis(at), zone));
@@ -138,9 +138,9 @@ fn read(
         if event == CLAIMED_TOGETHER {
             let detail = row.get_ref(4)?.as_str_or_null().unwrap_or_default();
             for (first, last) in ClaimRange::parse(detail)?.runs()? {
-                (first..=last).for_each(|seq| tell(seq, true));
+                (first..=last).for_each(|seq| tell(PaymentId::new(seq), true));
             }
-        } else if seq > 0 {
+        } else if seq > PaymentId::NONE {
             tell(seq, event == intent);
         }
         if told.len() >= STEP.1 {
@@ -153,7 +153,7 @@ fn read(
 /// What a payment counted for until now.
 struct Before {
     realm: i64,
-    service_id: i64,
+    service_id: LaneId,
     recipient: String,
     currency: String,
     amount: i64,
@@ -161,7 +161,7 @@ struct Before {
     counts: i64,
 }
 
-fn apply(c: &Connection, seq: i64, told: Told, moved: &mut Moved) -> Result<(), Error> {
+fn apply(c: &Connection, seq: PaymentId, told: Told, moved: &mut Moved) -> Result<(), Error> {
     let stands: Option<i64> = c
         .prepare_cached("select state from life where seq = ?1")?
         .query_row([seq], |row| row.get(0))
@@ -193,7 +193,7 @@ fn apply(c: &Connection, seq: i64, told: Told, moved: &mut Moved) -> Result<(), 
     Ok(())
 }
 
-fn before(c: &Connection, seq: i64) -> Result<Option<Before>, Error> {
+fn before(c: &Connection, seq: PaymentId) -> Result<Option<Before>, Error> {
     let found = c
         .prepare_cached(
             "select realm, service_id, recipient, currency, amount, day, counts from counted where seq = ?1",
@@ -214,12 +214,18 @@ fn before(c: &Connection, seq: i64) -> Result<Option<Before>, Error> {
 }
 
 /// Counts a payment for the first time.
-fn begin(c: &Connection, seq: i64, day: Day, counts: i64, moved: &mut Moved) -> Result<(), Error> {
+fn begin(
+    c: &Connection,
+    seq: PaymentId,
+    day: Day,
+    counts: i64,
+    moved: &mut Moved,
+) -> Result<(), Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS}, i.service_id, coalesce(b.rehearsal, 0)
          from instruction i cross join service s using (service_id) cross join batch b using (batch_id) where i.seq = ?1"
     ))?;
-    let (payment, service_id, realm): (_, i64, i64) = statement.query_row([seq], |row| {
+    let (payment, service_id, realm): (_, LaneId, i64) = statement.query_row([seq], |row| {
         Ok((
             payment_of(row, 0),
             row.get(PAYMENT_WIDTH)?,
@@ -249,7 +255,7 @@ fn begin(c: &Connection, seq: i64, day: Day, counts: i64, moved: &mut Moved) -> 
 }
 
 /// Returns the names under which the sums of a recipient and of a service are kept.
-pub(in crate::journal::sqlite) fn names_of(recipient: &str, service_id: i64) -> [String; 2] {
+pub(in crate::journal::sqlite) fn names_of(recipient: &str, service_id: LaneId) -> [String; 2] {
     [format!("r{recipient}"), format!("s{service_id}")]
 }
 
@@ -261,7 +267,7 @@ impl Moved {
     fn add(
         &mut self,
         realm: i64,
-        (recipient, service_id): (&str, i64),
+        (recipient, service_id): (&str, LaneId),
         currency: &str,
         day: Day,
         amount: i128,

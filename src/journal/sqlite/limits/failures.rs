@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, LaneId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::LANE_STOPPED;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -14,7 +14,7 @@ use crate::ledger::limits::Outcomes;
 /// Holds a lane whose payments fail too often; returns whether it does.
 pub(in crate::journal::sqlite) fn stops(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     now: Timestamp,
 ) -> Result<bool, Error> {
     let rule = c.limiter(batch_id, |limiter| limiter.limits.stop).flatten();
@@ -34,7 +34,7 @@ pub(in crate::journal::sqlite) fn stops(
         now.as_millis(),
         HeldFor::Failures.reason()
     ])?;
-    let detail = json!({"service_id": lane, "paid": ended.paid, "failed": ended.failed});
+    let detail = json!({"service_id": lane.get(), "paid": ended.paid, "failed": ended.failed});
     c.append(&Evidence {
         batch_id,
         at: now,
@@ -46,25 +46,25 @@ pub(in crate::journal::sqlite) fn stops(
 }
 
 /// Returns what has ended in a lane. The tally is written before.
-fn outcomes(c: &Connection, batch_id: i64, lane: i64) -> Result<Outcomes, Error> {
+fn outcomes(c: &Connection, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
     let (paid, failed): (i64, i64) = c
         .prepare_cached(
             "select coalesce(sum(count) filter (where state = 5), 0), coalesce(sum(count) filter (where state = 6), 0)
              from tally where batch_id = ?1 and service_id = ?2",
         )?
-        .query_row([batch_id, lane], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row((batch_id, lane), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(Outcomes {
         paid: paid.unsigned_abs(),
         failed: failed.unsigned_abs(),
     })
 }
 
-fn when_opened(c: &Connection, batch_id: i64, lane: i64) -> Result<Outcomes, Error> {
+fn when_opened(c: &Connection, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
     let found: Option<(i64, i64)> = c
         .prepare_cached(
             "select paid, failed from opened_lane where batch_id = ?1 and service_id = ?2",
         )?
-        .query_row([batch_id, lane], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row((batch_id, lane), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     Ok(
         found.map_or(Outcomes::default(), |(paid, failed)| Outcomes {
@@ -77,8 +77,8 @@ fn when_opened(c: &Connection, batch_id: i64, lane: i64) -> Result<Outcomes, Err
 /// Notes that a person has opened a lane: what has ended until now does not stop it again.
 pub(in crate::journal::sqlite) fn opened(
     c: &WriteSession,
-    batch_id: i64,
-    lane: i64,
+    batch_id: BatchId,
+    lane: LaneId,
 ) -> Result<(), Error> {
     c.write_tallies()?;
     let ended = outcomes(c, batch_id, lane)?;

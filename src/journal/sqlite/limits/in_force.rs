@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::recorded::told;
 use super::waiting;
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::events::LIMITS_TAKEN;
@@ -17,7 +17,7 @@ use crate::ledger::limits::Limits;
 /// Begins a run with its limits; a batch that has ended leaves no trace of them.
 pub(in crate::journal::sqlite) fn begin(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     limits: Option<&Arc<Limits>>,
     is_open: bool,
     now: Timestamp,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
-use crate::domain::{Amount, Currency, Money, ServiceCode, WireZone};
+use crate::domain::{Amount, BatchId, Currency, Money, ServiceCode, WireZone};
 use crate::journal::Error;
 use crate::ledger::limits::{Ceilings, Limits, NameList, OfService};
 
@@ -50,7 +50,7 @@ pub(in crate::journal::sqlite) fn told(limits: &Limits) -> Value {
 /// Returns the ceilings that the last run of a batch came with; `None` where it came with none, or with what cannot be read here.
 pub(in crate::journal::sqlite) fn of_last_run(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<Limits>, Error> {
     let detail: Option<Option<String>> = c
         .prepare_cached(

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::count::{count, names_of};
 use super::sums::{exposure, is_known, of_batch, used};
 use super::waiting::Limited;
-use crate::domain::{Currency, Day, Payment, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, Day, LaneId, Payment, PaymentId, Timestamp, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::session::limiter::Limiter;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -24,7 +24,7 @@ pub(in crate::journal::sqlite) struct Sifted<T> {
 /// Begins a claim: counts what was recorded since the last one. `false`: there is more to count, and nothing leaves until then.
 pub(in crate::journal::sqlite) fn begin_claim(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<bool, Error> {
     let counted = c.limiter(batch_id, |limiter| {
         limiter.begin_claim();
@@ -39,9 +39,9 @@ pub(in crate::journal::sqlite) fn begin_claim(
 /// Parts the rows of a lane, in their order, by what the limits of the run say. `of` tells number and payment of a row.
 pub(in crate::journal::sqlite) fn sift<T>(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     rows: Vec<T>,
-    of: impl Fn(&T) -> (i64, &Payment),
+    of: impl Fn(&T) -> (PaymentId, &Payment),
     now: Timestamp,
 ) -> Result<Sifted<T>, Error> {
     let sifted = c.limiter(batch_id, |limiter| {
@@ -74,9 +74,9 @@ pub(in crate::journal::sqlite) fn sift<T>(
 fn sift_by<T>(
     c: &Connection,
     limiter: &mut Limiter,
-    lane: i64,
+    lane: LaneId,
     rows: Vec<T>,
-    of: impl Fn(&T) -> (i64, &Payment),
+    of: impl Fn(&T) -> (PaymentId, &Payment),
     period: &Period,
     now: Timestamp,
 ) -> Result<Sifted<T>, Error> {
@@ -120,7 +120,7 @@ fn sift_by<T>(
             Verdict::Waits(reason, until) => sifted.limited.push(Limited { seq, reason, until }),
             Verdict::Full => {
                 limiter.fill(lane, instruction.money);
-                sifted.full_from = Some(seq);
+                sifted.full_from = Some(seq.get());
                 break;
             }
         }
@@ -129,7 +129,7 @@ fn sift_by<T>(
 }
 
 /// Returns on which day a payment counts already; `None` when it does not.
-fn own(c: &Connection, limits: &Limits, seq: i64) -> Result<Option<Day>, Error> {
+fn own(c: &Connection, limits: &Limits, seq: PaymentId) -> Result<Option<Day>, Error> {
     if !limits.counts() {
         return Ok(None);
     }

@@ -2,13 +2,16 @@
 
 use rusqlite::{Connection, Rows, params};
 
-use crate::domain::{Currency, Totals};
+use crate::domain::{BatchId, Currency, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::currency_of;
 use crate::ledger::limits::Period;
 
 /// Returns what of a batch is paid, or not proven unpaid.
-pub(in crate::journal::sqlite) fn of_batch(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
+pub(in crate::journal::sqlite) fn of_batch(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<Totals, Error> {
     let mut statement = c.prepare_cached(
         "select currency, amount from tally where batch_id = ?1 and state in (1, 2, 3, 4, 5, 8) and count > 0",
     )?;
@@ -61,14 +64,17 @@ pub(in crate::journal::sqlite) fn is_known(
 }
 
 /// Returns what is under way, in doubt or in conflict, over all batches of the account of a batch.
-pub(in crate::journal::sqlite) fn exposure(c: &Connection, batch_id: i64) -> Result<Totals, Error> {
+pub(in crate::journal::sqlite) fn exposure(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<Totals, Error> {
     exposure_at(c, batch_id, None)
 }
 
 /// Returns the same of a batch that no run has given a gateway and an account yet, at those that its first run would give it.
 pub(in crate::journal::sqlite) fn exposure_at(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     first: Option<(&str, &str)>,
 ) -> Result<Totals, Error> {
     let (gateway, account) = first.unzip();

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::recorded::of_last_run;
 use super::sums::exposure;
-use crate::domain::{Tally, Timestamp};
+use crate::domain::{BatchId, LaneId, PaymentId, Tally, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{currency_of, service_of};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -15,13 +15,13 @@ use crate::ledger::limits::{Ceiling, Reason};
 /// A payment that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::journal::sqlite) struct Limited {
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) reason: Reason,
     pub(in crate::journal::sqlite) until: Timestamp,
 }
 
 /// Forgets what an earlier run found: its limits may have been others, and its waits begin anew.
-pub(in crate::journal::sqlite) fn forget(c: &Connection, batch_id: i64) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn forget(c: &Connection, batch_id: BatchId) -> Result<(), Error> {
     c.prepare_cached("delete from limited where batch_id = ?1")?
         .execute([batch_id])?;
     Ok(())
@@ -30,7 +30,7 @@ pub(in crate::journal::sqlite) fn forget(c: &Connection, batch_id: i64) -> Resul
 /// Notes that payments wait.
 pub(in crate::journal::sqlite) fn note(
     c: &Connection,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     rows: &[Limited],
 ) -> Result<(), Error> {
     if rows.is_empty() {
@@ -55,11 +55,11 @@ pub(in crate::journal::sqlite) fn note(
 /// Notes that a payment waits no longer.
 pub(in crate::journal::sqlite) fn leaves(
     c: &Connection,
-    batch_id: i64,
-    seq: i64,
+    batch_id: BatchId,
+    seq: PaymentId,
 ) -> Result<(), Error> {
     c.prepare_cached("delete from limited where batch_id = ?1 and seq = ?2")?
-        .execute([batch_id, seq])?;
+        .execute((batch_id, seq))?;
     Ok(())
 }
 
@@ -67,7 +67,7 @@ pub(in crate::journal::sqlite) fn leaves(
 pub(in crate::journal::sqlite) fn is_full(
     c: &WriteSession,
     token: RunToken,
-    lane: i64,
+    lane: LaneId,
 ) -> Result<bool, Error> {
     let waits = c.limiter(token.batch_id, |limiter| {
         let money = limiter.waits(lane)?;
@@ -85,7 +85,7 @@ pub(in crate::journal::sqlite) fn is_full(
 /// Returns what waits in a batch, by the limit.
 pub(in crate::journal::sqlite) fn limited(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<LimitedRows>, Error> {
     let mut statement = c.prepare_cached(
         "select w.reason, i.currency, count(*), sum(i.amount), min(w.until), s.code from limited w

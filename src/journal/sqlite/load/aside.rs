@@ -8,7 +8,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
-use crate::domain::{Actor, Timestamp};
+use crate::domain::{Actor, BatchId, Timestamp};
 use crate::journal::{Error, Standing};
 use crate::ledger::set_aside::Withdrawal;
 
@@ -54,7 +54,7 @@ pub(in crate::journal::sqlite) enum SaidBy {
 /// Records that one rejected row is not paid.
 pub(in crate::journal::sqlite) fn withdraw(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     (load, line, nth): (i64, i64, i64),
     (said_by, reason): (SaidBy, &str),
     now: Timestamp,
@@ -95,7 +95,7 @@ pub(in crate::journal::sqlite) fn withdraw(
 /// Counts the rows that were set aside: those that may be mended, those that are withdrawn, and those that are no payments.
 pub(in crate::journal::sqlite) fn count_set_aside(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     standing: &mut Standing,
 ) -> Result<(), Error> {
     let mut statement = c.prepare_cached(

@@ -47,7 +47,7 @@ impl Load<'_> {
             if self.altered {
                 // What replaces a payment is on the chain with that one.
                 let last = self.corrections.first_replacement();
-                let last = last.map_or(i64::MAX, |first| first - 1);
+                let last = last.map_or(i64::MAX, |first| first.get() - 1);
                 return instruction_blocks::seal(c, chain, batch_id, (self.base + 1, last), now);
             }
             self.blocks

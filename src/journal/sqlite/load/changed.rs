@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use crate::domain::BatchName;
+use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of};
@@ -36,7 +36,7 @@ const WAITS: &str =
 /// The same of rows beyond the number `above`.
 pub(in crate::journal::sqlite) fn changed(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     above: i64,
 ) -> Result<ChangedRows, Error> {
     let mut found = ChangedRows::default();
@@ -86,7 +86,7 @@ pub(in crate::journal::sqlite) fn changed(
     Ok(found)
 }
 
-fn cells_of(c: &Connection, seq: i64) -> Result<(u64, BTreeMap<String, String>), Error> {
+fn cells_of(c: &Connection, seq: PaymentId) -> Result<(u64, BTreeMap<String, String>), Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
     ))?;

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::domain::PaymentId;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::DOCUMENT_CHECKED;
 
@@ -15,7 +16,7 @@ pub(in crate::journal::sqlite) fn begin(c: &Connection) -> Result<(), Error> {
 /// Returns SHA-256 of a payment's document as it was checked; `None` where an earlier release has loaded it.
 pub(in crate::journal::sqlite) fn checked_digest(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Vec<u8>>, Error> {
     Ok(c.prepare_cached(
         "select digest from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2 order by evidence_id desc limit 1",

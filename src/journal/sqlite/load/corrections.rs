@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::link::Link;
-use crate::domain::{Instruction, Money, Tally};
+use crate::domain::{Instruction, Money, PaymentId, Tally};
 use crate::journal::CrossRowError;
 use crate::ledger::correction::{Corrects, RejectedName};
 
 /// Rows of one file that may correct something: they are held in memory.
 pub(in crate::journal::sqlite) const CORRECTIONS_MAX: usize = 100_000;
 /// A row of the file that is no payment has no number.
-pub(in crate::journal::sqlite) const STILL_BAD: i64 = -1;
+pub(in crate::journal::sqlite) const STILL_BAD: PaymentId = PaymentId::new(-1);
 /// The rows of a file that say what they correct, in their order.
 #[derive(Default)]
 pub(in crate::journal::sqlite) struct Corrections {
     pub(in crate::journal::sqlite) next: Option<Corrects>,
     pub(in crate::journal::sqlite) rows: Vec<Row>,
     /// Places of those without errors, by their numbers as they were read.
-    pub(in crate::journal::sqlite) by_number: BTreeMap<i64, usize>,
+    pub(in crate::journal::sqlite) by_number: BTreeMap<PaymentId, usize>,
     /// Rows that have errors again: what they were to correct stays as it is.
     pub(in crate::journal::sqlite) still_bad: Tally,
     /// Rejected rows, and the places of their mended rows among the rows.
@@ -27,9 +27,9 @@ pub(in crate::journal::sqlite) struct Corrections {
     /// Rows that replace failed payments, by their places among the rows.
     pub(in crate::journal::sqlite) links: Vec<(usize, Link)>,
     /// Payments that are replaced, and the earlier generations of their rows.
-    pub(in crate::journal::sqlite) replaced: BTreeSet<i64>,
+    pub(in crate::journal::sqlite) replaced: BTreeSet<PaymentId>,
     /// Rows that are equal to others of the batch, and are payments of their own.
-    pub(in crate::journal::sqlite) beside: BTreeSet<i64>,
+    pub(in crate::journal::sqlite) beside: BTreeSet<PaymentId>,
 }
 
 /// A row that corrects something.
@@ -41,7 +41,7 @@ pub(in crate::journal::sqlite) struct Row {
     pub(in crate::journal::sqlite) replacement: Option<Box<Instruction>>,
     pub(in crate::journal::sqlite) line: u64,
     /// The payment that it is; none while it has errors.
-    pub(in crate::journal::sqlite) payment: Option<i64>,
+    pub(in crate::journal::sqlite) payment: Option<PaymentId>,
     /// An earlier load brought that one.
     pub(in crate::journal::sqlite) was_there: bool,
 }
@@ -63,7 +63,7 @@ impl Corrections {
     }
 
     /// Takes in the next row of the file; returns whether it corrects something.
-    pub(in crate::journal::sqlite) fn take(&mut self, line: u64, seq: Option<i64>) -> bool {
+    pub(in crate::journal::sqlite) fn take(&mut self, line: u64, seq: Option<PaymentId>) -> bool {
         let Some(corrects) = self.next.take() else {
             return false;
         };
@@ -110,7 +110,7 @@ impl Corrections {
         &mut self,
         place: usize,
         link: Link,
-        members: Vec<i64>,
+        members: Vec<PaymentId>,
     ) {
         self.by_number.insert(link.new, place);
         self.rows[place].payment = Some(link.new);
@@ -119,7 +119,7 @@ impl Corrections {
     }
 
     /// An earlier load brought the row at this place.
-    pub(in crate::journal::sqlite) fn is_there(&mut self, place: usize, payment: i64) {
+    pub(in crate::journal::sqlite) fn is_there(&mut self, place: usize, payment: PaymentId) {
         (self.rows[place].payment, self.rows[place].was_there) = (Some(payment), true);
     }
 
@@ -135,12 +135,12 @@ impl Corrections {
     }
 
     /// Returns whether a payment is replaced by this file, or is an earlier generation of one that is.
-    pub(in crate::journal::sqlite) fn replaces(&self, seq: i64) -> bool {
+    pub(in crate::journal::sqlite) fn replaces(&self, seq: PaymentId) -> bool {
         self.replaced.contains(&seq)
     }
 
     /// Returns the number of the first row that replaces a failed payment.
-    pub(in crate::journal::sqlite) fn first_replacement(&self) -> Option<i64> {
+    pub(in crate::journal::sqlite) fn first_replacement(&self) -> Option<PaymentId> {
         self.links.first().map(|(_, link)| link.new)
     }
 
@@ -151,7 +151,7 @@ impl Corrections {
     }
 
     /// Returns the number of a row among those without errors; `number`: among those of them that replace no payment.
-    pub(in crate::journal::sqlite) fn good_row(&self, seq: i64, number: i64) -> u64 {
+    pub(in crate::journal::sqlite) fn good_row(&self, seq: PaymentId, number: i64) -> u64 {
         let place = self.by_number.get(&seq).copied();
         let Some(place) = place.filter(|place| self.rows[*place].is_replacement) else {
             return (number + self.before(number)).unsigned_abs();
@@ -182,7 +182,11 @@ impl Corrections {
     }
 
     /// The row with this number is the payment of an earlier load, or none at all; returns whether it corrects something.
-    pub(in crate::journal::sqlite) fn became(&mut self, seq: i64, payment: Option<i64>) -> bool {
+    pub(in crate::journal::sqlite) fn became(
+        &mut self,
+        seq: PaymentId,
+        payment: Option<PaymentId>,
+    ) -> bool {
         let Some(row) = self.by_number.get(&seq).map(|at| &mut self.rows[*at]) else {
             return false;
         };
@@ -191,23 +195,23 @@ impl Corrections {
     }
 
     /// Returns whether the row with this number corrects something.
-    pub(in crate::journal::sqlite) fn corrects(&self, seq: i64) -> bool {
+    pub(in crate::journal::sqlite) fn corrects(&self, seq: PaymentId) -> bool {
         self.by_number.contains_key(&seq)
     }
 
     /// Returns what the row with this number corrects.
-    pub(in crate::journal::sqlite) fn named_by(&self, seq: i64) -> Option<&Corrects> {
+    pub(in crate::journal::sqlite) fn named_by(&self, seq: PaymentId) -> Option<&Corrects> {
         let at = self.by_number.get(&seq)?;
         Some(&self.rows[*at].corrects)
     }
 
     /// The row with this number is equal to another one of the batch, and a payment of its own.
-    pub(in crate::journal::sqlite) fn is_beside_its_equal(&mut self, seq: i64) {
+    pub(in crate::journal::sqlite) fn is_beside_its_equal(&mut self, seq: PaymentId) {
         self.beside.insert(seq);
     }
 
     /// Returns whether it is such a row.
-    pub(in crate::journal::sqlite) fn stands_beside_its_equal(&self, seq: i64) -> bool {
+    pub(in crate::journal::sqlite) fn stands_beside_its_equal(&self, seq: PaymentId) -> bool {
         self.beside.contains(&seq)
     }
 
@@ -225,12 +229,14 @@ impl Corrections {
     }
 
     /// Returns the numbers of the rows that correct something.
-    pub(in crate::journal::sqlite) fn seqs(&self) -> impl Iterator<Item = i64> {
+    pub(in crate::journal::sqlite) fn seqs(&self) -> impl Iterator<Item = PaymentId> {
         self.by_number.keys().copied()
     }
 
     /// Rejected rows with the payments that their mended rows became; a row may have been set aside since it was judged.
-    pub(in crate::journal::sqlite) fn mended_rows(&self) -> impl Iterator<Item = (Place, i64)> {
+    pub(in crate::journal::sqlite) fn mended_rows(
+        &self,
+    ) -> impl Iterator<Item = (Place, PaymentId)> {
         let payment = |(place, at): &(Place, usize)| Some((*place, self.rows[*at].payment?));
         self.mended.iter().filter_map(payment)
     }

@@ -3,7 +3,7 @@
 use super::checked::checked_digest;
 use super::job::Load;
 use super::sorted::Sorted;
-use crate::domain::Instruction;
+use crate::domain::{Instruction, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::DOCUMENT_CHECKED;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -22,7 +22,7 @@ impl Load<'_> {
     /// The same of the instruction with this number.
     pub(in crate::journal::sqlite) fn note_document_of<M>(
         &self,
-        seq: i64,
+        seq: PaymentId,
         row: &Instruction<M>,
     ) -> Result<(), Error> {
         let Some(digest) = row.document.as_ref().and_then(|document| document.digest) else {
@@ -37,8 +37,8 @@ impl Load<'_> {
     /// Lets the document of a row take the place of the one that was checked when an earlier load brought it, where it is to.
     pub(in crate::journal::sqlite) fn exchange_document(
         &self,
-        seq: i64,
-        earlier: i64,
+        seq: PaymentId,
+        earlier: PaymentId,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
         if !self.plan.new_documents {

@@ -7,7 +7,7 @@ use super::nameless::NamelessRows;
 use super::prepare::identifier;
 use super::sorted::LATE_MAX;
 use super::sorted::Sorted;
-use crate::domain::{AmountField, Instruction};
+use crate::domain::{AmountField, Instruction, PaymentId};
 use crate::journal::sqlite::codec::insert::Appender;
 use crate::journal::sqlite::codec::values::{Stored, state_number};
 use crate::journal::{CrossRowError, Difference, Error, LoadRefusal, RejectedRow};
@@ -42,13 +42,14 @@ impl Load<'_> {
         while let Some(entry) = entries.next()? {
             #[cfg(debug_assertions)]
             crate::failpoints::pass("in-load");
-            let seq = self.base.saturating_add_unsigned(entry.place) + 1;
+            let placed = |place| PaymentId::new(self.base.saturating_add_unsigned(place) + 1);
+            let seq = placed(entry.place);
             // What it was to correct says which payment it is, before its content does.
             if self.existed && nameless.take(self, seq)? {
                 continue;
             }
             if let Some(first) = first.filter(|first| first.id == entry.id) {
-                self.assert_same_key(seq, self.base.saturating_add_unsigned(first.place) + 1)?;
+                self.assert_same_key(seq, placed(first.place))?;
                 above += 1;
                 self.repeated(first.line, seq, above, &mut sorted)?;
                 continue;
@@ -59,7 +60,7 @@ impl Load<'_> {
                 continue;
             }
             insert.text(Some(entry.id.as_str()))?;
-            insert.number(Some(seq))?;
+            insert.number(Some(seq.get()))?;
         }
         insert.flush()?;
         drop(insert);
@@ -72,7 +73,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn repeated(
         &mut self,
         other: u64,
-        seq: i64,
+        seq: PaymentId,
         above: u32,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
@@ -129,7 +130,7 @@ impl Load<'_> {
     }
 
     /// Refuses two rows that would be one payment to the gateway although their keys differ: short identifiers can collide.
-    fn assert_same_key(&self, seq: i64, other: i64) -> Result<(), Error> {
+    fn assert_same_key(&self, seq: PaymentId, other: PaymentId) -> Result<(), Error> {
         let row = self.instruction(seq)?;
         // An earlier load may have brought the other one: it is gone from this one then, and was compared.
         let Some(other) = self.instruction_if_there(other)? else {
@@ -150,19 +151,19 @@ impl Load<'_> {
         }
     }
 
-    pub(in crate::journal::sqlite) fn good_row(&self, seq: i64) -> u64 {
+    pub(in crate::journal::sqlite) fn good_row(&self, seq: PaymentId) -> u64 {
         // Rows are numbered in the order of the file.
-        self.corrections.good_row(seq, seq - self.base)
+        self.corrections.good_row(seq, seq.get() - self.base)
     }
 
     /// Returns whether an earlier load brought this row; then it is dropped from this one.
     pub(in crate::journal::sqlite) fn was_there(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         identifier: &str,
         sorted: &mut Sorted,
     ) -> Result<bool, Error> {
-        let earlier: Option<i64> = self
+        let earlier: Option<PaymentId> = self
             .c
             .prepare_cached("select seq from identifier where identifier = ?1 and seq <= ?2")?
             .query_row(params![identifier, self.base], |row| row.get(0))
@@ -180,8 +181,8 @@ impl Load<'_> {
     /// An earlier load brought this row as that payment: it is dropped from this one.
     pub(in crate::journal::sqlite) fn is_there(
         &mut self,
-        seq: i64,
-        earlier: i64,
+        seq: PaymentId,
+        earlier: PaymentId,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
         let (row, known) = (self.instruction(seq)?, self.instruction(earlier)?);
@@ -221,7 +222,7 @@ impl Load<'_> {
         self.remove(seq)
     }
 
-    pub(in crate::journal::sqlite) fn remove(&mut self, seq: i64) -> Result<(), Error> {
+    pub(in crate::journal::sqlite) fn remove(&mut self, seq: PaymentId) -> Result<(), Error> {
         self.altered = true;
         self.c
             .prepare_cached("delete from instruction where seq = ?1")?
@@ -242,7 +243,7 @@ impl Load<'_> {
         Ok(count.unsigned_abs())
     }
 
-    pub(in crate::journal::sqlite) fn has_life(&self, seq: i64) -> Result<bool, Error> {
+    pub(in crate::journal::sqlite) fn has_life(&self, seq: PaymentId) -> Result<bool, Error> {
         Ok(self
             .c
             .prepare_cached("select exists (select 1 from life where seq = ?1)")?
@@ -251,7 +252,7 @@ impl Load<'_> {
 
     pub(in crate::journal::sqlite) fn set_aside(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         i: &Instruction<Stored>,
         error: CrossRowError,
         sorted: &mut Sorted,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::corrections::late;
 use super::job::Load;
-use crate::domain::{Instruction, Reference};
+use crate::domain::{Instruction, LaneId, PaymentId, Reference};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
 use crate::journal::sqlite::repeats::on_record::other;
 use crate::journal::sqlite::repeats::vouched::Vouched;
@@ -13,7 +13,7 @@ use crate::ledger::repeats::{References, is_same_payment};
 use crate::ledger::replacement::{Refusal, is_equal_row};
 
 /// A row that replaces a failed payment by this file: its place among the corrections, and its number.
-type New = (usize, i64);
+type New = (usize, PaymentId);
 
 impl Load<'_> {
     /// Returns the corrected rows that are equal to another row of the batch, each with its error.
@@ -21,7 +21,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn equal_replacements(
         &self,
     ) -> Result<Vec<CrossRowError>, Error> {
-        let mut by_amount: BTreeMap<(i64, i64), Vec<New>> = BTreeMap::new();
+        let mut by_amount: BTreeMap<(LaneId, i64), Vec<New>> = BTreeMap::new();
         for (place, link) in self.corrections.placed_links() {
             let key = (link.lane, link.minors.1);
             by_amount.entry(key).or_default().push((place, link.new));
@@ -36,7 +36,7 @@ impl Load<'_> {
         )?;
         let mut rows = statement.query([self.batch_id])?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
+            let seq: PaymentId = row.get(0)?;
             let Some(new) = by_amount.get(&(row.get(1)?, row.get(2)?)) else {
                 continue;
             };
@@ -66,7 +66,7 @@ impl Load<'_> {
     }
 
     /// Returns those that are the same payment, where one of the two has no reference.
-    fn like(&self, seq: i64, new: &[New]) -> Result<Vec<New>, Error> {
+    fn like(&self, seq: PaymentId, new: &[New]) -> Result<Vec<New>, Error> {
         let row = self.stored_row(seq)?;
         let mut found = Vec::new();
         for (place, new) in new {
@@ -88,7 +88,7 @@ impl Load<'_> {
 
     fn stored_row(
         &self,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Instruction<crate::journal::sqlite::codec::values::Stored>, Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
@@ -100,7 +100,10 @@ impl Load<'_> {
         Ok(stored_of(row, 0)?.instruction)
     }
 
-    pub(in crate::journal::sqlite) fn place_of(&self, seq: i64) -> Result<(u64, String), Error> {
+    pub(in crate::journal::sqlite) fn place_of(
+        &self,
+        seq: PaymentId,
+    ) -> Result<(u64, String), Error> {
         Ok(self
             .c
             .prepare_cached(

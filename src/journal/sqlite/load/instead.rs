@@ -6,6 +6,7 @@ use rusqlite::params;
 
 use super::duplicates::NEW_UNNAMED;
 use super::job::Load;
+use crate::domain::{LaneId, PaymentId};
 use crate::journal::sqlite::codec::values::state_number;
 use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::amendment::{is_batch_again, may_stand_instead};
@@ -74,7 +75,7 @@ impl Load<'_> {
         while named.len() < NAMED_MAX
             && let Some(row) = rows.next()?
         {
-            let (old, service): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (old, service): (PaymentId, LaneId) = (row.get(0)?, row.get(1)?);
             let account: rusqlite::types::Value = row.get(2)?;
             let was = self.instruction(old)?;
             let seqs = new

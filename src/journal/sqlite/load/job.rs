@@ -1,7 +1,9 @@
 //! A load under way.
 
 use super::corrections::Corrections;
-use crate::domain::{ContentDigest, Currency, IdentifierScheme, ServiceCode, Tally};
+use crate::domain::{
+    BatchId, ContentDigest, Currency, IdentifierScheme, LaneId, ServiceCode, Tally,
+};
 use crate::journal::sqlite::evidence::instruction_blocks::Block;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -15,7 +17,7 @@ pub(in crate::journal::sqlite) struct Load<'a> {
     pub(in crate::journal::sqlite) plan: &'a LoadPlan,
     /// That of the batch on record, whatever form the dialect has by now.
     pub(in crate::journal::sqlite) scheme: IdentifierScheme,
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     pub(in crate::journal::sqlite) load_id: i64,
     /// Rows with a greater number are of this load.
     pub(in crate::journal::sqlite) base: i64,
@@ -45,7 +47,7 @@ pub(in crate::journal::sqlite) struct Load<'a> {
 /// What the rows of one service and one currency come to.
 pub(in crate::journal::sqlite) struct Lane {
     pub(in crate::journal::sqlite) service: ServiceCode,
-    pub(in crate::journal::sqlite) service_id: i64,
+    pub(in crate::journal::sqlite) service_id: LaneId,
     pub(in crate::journal::sqlite) currency: Currency,
     /// Its first row has this number, or a greater one.
     pub(in crate::journal::sqlite) first: i64,

@@ -14,7 +14,9 @@ use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Preparer};
 use super::set_aside;
 use super::sorted::Sorted;
-use crate::domain::{AmountField, Instruction, PayerTransactionId, ServiceCode, Tally};
+use crate::domain::{
+    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, PaymentId, ServiceCode, Tally,
+};
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -148,7 +150,7 @@ impl<'a> Load<'a> {
         if !seen.ended {
             return Ok(Loaded::Refused(LoadRefusal::Unreadable));
         }
-        let last = prepared.last();
+        let last = prepared.last().get();
         if last > self.base && self.c.last_insert_rowid() != last {
             return Err(corrupt("numbers of instructions that are not in sequence"));
         }
@@ -362,12 +364,12 @@ impl<'a> Load<'a> {
         for row in rows {
             match row {
                 LoadRow::Valid(row) if self.corrections.is_replacement_next() => {
-                    let others = self.newest() - self.base;
+                    let others = self.newest().get() - self.base;
                     self.corrections
                         .take_replacement(row.line, Some(row), others);
                 }
                 LoadRow::Unpriced(row) if self.corrections.is_replacement_next() => {
-                    let others = self.newest() - self.base;
+                    let others = self.newest().get() - self.base;
                     self.corrections.take_replacement(row.line, None, others);
                 }
                 LoadRow::Valid(row) => {
@@ -418,9 +420,9 @@ impl<'a> Load<'a> {
     }
 
     /// Returns the number of the instruction that was inserted last.
-    pub(in crate::journal::sqlite) fn newest(&self) -> i64 {
+    pub(in crate::journal::sqlite) fn newest(&self) -> PaymentId {
         let counted = self.lanes.iter().map(|lane| lane.priced + lane.unpriced);
-        self.base + counted.sum::<i64>()
+        PaymentId::new(self.base + counted.sum::<i64>())
     }
 
     /// Counts a row in its lane; returns its service's number.
@@ -428,7 +430,7 @@ impl<'a> Load<'a> {
         &mut self,
         row: &Instruction<M>,
         amount: Option<i64>,
-    ) -> Result<i64, Error> {
+    ) -> Result<LaneId, Error> {
         let (service, currency) = (&row.service, row.money.currency());
         // A file names a handful of services.
         let known = |lane: &Lane| lane.currency == currency && lane.service == *service;
@@ -480,7 +482,7 @@ const _: () = assert!(NEVER == 9_223_372_036_854_775_807);
 fn refuse_another(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<LoadRefusal>, Error> {
     let originator: String = c.query_row(
         "select originator from batch where batch_id = ?1",
@@ -499,7 +501,7 @@ fn refuse_another(
 fn layout_changed(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     let Some(layout) = &plan.layout else {
         return Ok(None);
@@ -529,7 +531,7 @@ fn layout_changed(
 fn layout_missing(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     if plan.layout.is_some() || plan.is_ours {
         return Ok(None);
@@ -552,7 +554,7 @@ fn layout_missing(
 fn read_before(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     let Some(layout) = &plan.layout else {
         return Ok(None);
@@ -597,7 +599,7 @@ fn on_record(c: &WriteSession, plan: &LoadPlan) -> Result<(Key, Vec<ServiceCode>
     Ok((Key::made(c)?, services_on_record))
 }
 
-fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<i64, Error> {
+fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<BatchId, Error> {
     c.execute(
         "insert into batch (name, originator, created_at, identifier_form) values (?1, ?2, ?3, ?4)",
         params![
@@ -607,7 +609,7 @@ fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<i64, Error> {
             form_text(&plan.form)
         ],
     )?;
-    let batch_id = c.last_insert_rowid();
+    let batch_id = BatchId::new(c.last_insert_rowid());
     Chain::begin(c, batch_id)?;
     Ok(batch_id)
 }

@@ -7,7 +7,7 @@ use super::corrections::STILL_BAD;
 use super::corrections::late;
 use super::job::Load;
 use super::sorted::Sorted;
-use crate::domain::{Currency, ServiceCode, Tally};
+use crate::domain::{Currency, PaymentId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::events::MENDED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -179,7 +179,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn differs(
         &self,
         rejected: &Rejected,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Option<(&'static str, String)>, Error> {
         let mended: BTreeMap<String, String> = self.instruction(seq)?.cells().into_iter().collect();
         let was = with_members(rejected.cells.clone());
@@ -249,7 +249,7 @@ impl Load<'_> {
                 .prepare_cached(
                     "update rejected set replaced_by = ?4 where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
                 )?
-                .execute([load_id, line, nth, seq])?;
+                .execute((load_id, line, nth, seq))?;
             let id: String = self
                 .c
                 .prepare_cached("select identifier from instruction where seq = ?1")?

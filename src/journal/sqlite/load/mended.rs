@@ -4,7 +4,7 @@
 use rusqlite::params;
 
 use super::job::Load;
-use crate::domain::Instruction;
+use crate::domain::{Instruction, PaymentId};
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::correction::{Corrects, RejectedName, has_error};
@@ -43,9 +43,9 @@ impl Load<'_> {
         let mut statement = self.c.prepare(
             "select seq from instruction where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended) order by seq",
         )?;
-        let mut rows = statement.query([self.batch_id, self.base])?;
+        let mut rows = statement.query((self.batch_id, self.base))?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
+            let seq: PaymentId = row.get(0)?;
             let row = self.instruction(seq)?;
             let new = NewRow {
                 line: row.line,
@@ -122,9 +122,9 @@ impl Load<'_> {
     /// is a rejected row whose reference was another row's, it needs one of its own, and the payment that has it is right.
     pub(in crate::journal::sqlite) fn has_anothers_reference(
         &self,
-        seq: i64,
+        seq: PaymentId,
         row: &Instruction<Stored>,
-        (earlier, known): (i64, &Instruction<Stored>),
+        (earlier, known): (PaymentId, &Instruction<Stored>),
     ) -> Result<Option<CrossRowError>, Error> {
         let Some(reference) = &row.reference else {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Load<'_> {
             .prepare_cached(
                 "select exists (select 1 from rejected where batch_id = ?1 and replaced_by = ?2)",
             )?
-            .query_row([self.batch_id, earlier], |row| row.get(0))?;
+            .query_row((self.batch_id, earlier), |row| row.get(0))?;
         if is_mended {
             return Ok(None);
         }

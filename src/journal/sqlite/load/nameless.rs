@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use super::job::Load;
 use super::prepare::identifier;
 use super::sorted::Sorted;
-use crate::domain::Instruction;
+use crate::domain::{Instruction, PaymentId};
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::repeats::on_record::Other;
@@ -19,7 +19,7 @@ use crate::ledger::mended::{Nameless, nameless};
 /// Such rows of a file, until every other row has its place.
 #[derive(Default)]
 pub(in crate::journal::sqlite) struct NamelessRows {
-    seqs: Vec<i64>,
+    seqs: Vec<PaymentId>,
 }
 
 impl NamelessRows {
@@ -27,7 +27,7 @@ impl NamelessRows {
     pub(in crate::journal::sqlite) fn take(
         &mut self,
         load: &Load<'_>,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<bool, Error> {
         let is_one = load.corrections.corrects(seq) && load.instruction(seq)?.reference.is_none();
         if is_one {
@@ -55,8 +55,8 @@ impl Load<'_> {
     /// `claimed`: payments that rows above it are; `equal`: how many payments have a content, as far as it is known.
     fn place_nameless(
         &mut self,
-        seq: i64,
-        claimed: &mut BTreeSet<i64>,
+        seq: PaymentId,
+        claimed: &mut BTreeSet<PaymentId>,
         equal: &mut BTreeMap<[u8; 32], u32>,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
@@ -114,7 +114,7 @@ impl Load<'_> {
     }
 
     /// Returns the payments that took the place of rejected rows with the name that a row says.
-    fn took_its_place(&self, seq: i64) -> Result<Vec<i64>, Error> {
+    fn took_its_place(&self, seq: PaymentId) -> Result<Vec<PaymentId>, Error> {
         let Some(Corrects::Rejected(written)) = self.corrections.named_by(seq) else {
             return Ok(Vec::new());
         };
@@ -127,7 +127,7 @@ impl Load<'_> {
         }
     }
 
-    fn payment_with(&self, identifier: &str) -> Result<Option<i64>, Error> {
+    fn payment_with(&self, identifier: &str) -> Result<Option<PaymentId>, Error> {
         Ok(self
             .c
             .prepare_cached("select seq from identifier where identifier = ?1")?
@@ -138,7 +138,7 @@ impl Load<'_> {
     /// Returns whether a row was let in beside one of its own batch that is equal to it: no repeat of that one then.
     pub(in crate::journal::sqlite) fn is_told_apart(
         &self,
-        (seq, row): (i64, &Instruction<Stored>),
+        (seq, row): (PaymentId, &Instruction<Stored>),
         other: &Other,
     ) -> Result<bool, Error> {
         Ok(self.corrections.stands_beside_its_equal(seq)

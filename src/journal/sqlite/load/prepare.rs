@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::external_sort::{Entry, Order};
 use crate::domain::{
-    AmountField, ContentDigest, IdentifierScheme, Instruction, PayerTransactionId, RowKey,
-    ServiceCode,
+    AmountField, ContentDigest, IdentifierScheme, Instruction, PayerTransactionId, PaymentId,
+    RowKey, ServiceCode,
 };
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::instruction_blocks::BlockHasher;
@@ -75,8 +75,8 @@ impl Preparer {
     }
 
     /// Returns the number of the newest instruction.
-    pub(in crate::journal::sqlite) fn last(&self) -> i64 {
-        self.base.saturating_add_unsigned(self.rows)
+    pub(in crate::journal::sqlite) fn last(&self) -> PaymentId {
+        PaymentId::new(self.base.saturating_add_unsigned(self.rows))
     }
 
     /// Takes in a block; returns the identifiers of its instructions.

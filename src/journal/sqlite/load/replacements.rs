@@ -8,7 +8,9 @@ use super::corrections::late;
 use super::job::Load;
 use super::link::Link;
 use super::sorted::Sorted;
-use crate::domain::{BatchName, Instruction, PayerTransactionId, RowKey};
+use crate::domain::{
+    BatchId, BatchName, Instruction, LaneId, PayerTransactionId, PaymentId, RowKey,
+};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -25,15 +27,15 @@ use crate::lifecycle::State;
 
 /// A payment that a row of the file names.
 struct Named {
-    seq: i64,
+    seq: PaymentId,
     id: PayerTransactionId,
-    batch_id: i64,
-    lane: i64,
+    batch_id: BatchId,
+    lane: LaneId,
     generation: u32,
     minor: i64,
     predecessor: Predecessor,
     /// The other generations of its row, and itself.
-    members: Vec<i64>,
+    members: Vec<PaymentId>,
 }
 
 impl Load<'_> {
@@ -81,7 +83,7 @@ impl Load<'_> {
         place: usize,
         written: &str,
         row: &Instruction,
-        seen: &mut BTreeSet<i64>,
+        seen: &mut BTreeSet<PaymentId>,
         anew: Option<&Anew<'_>>,
         sorted: &mut Sorted,
     ) -> Result<Result<(), Refusal>, Error> {
@@ -134,7 +136,7 @@ impl Load<'_> {
         insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
         insert.flush()?;
         drop(insert);
-        let new = self.c.last_insert_rowid();
+        let new = PaymentId::new(self.c.last_insert_rowid());
         self.c.execute(
             "insert into identifier (identifier, seq) values (?1, ?2)",
             params![id.as_str(), new],

@@ -119,7 +119,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn has_set_aside_any(&self) -> Result<bool, Error> {
         Ok(self.c.query_row(
             "select exists (select 1 from rejected where batch_id = ?1 and load_id <> ?2 and digest is not null and replaced_by is null)",
-            [self.batch_id, self.load_id],
+            (self.batch_id, self.load_id),
             |row| row.get(0),
         )?)
     }

@@ -27,7 +27,7 @@ impl Load<'_> {
                 "select currency, sum(amount / {COARSE}) from instruction
                  where batch_id = ?1 and seq <= ?2 and generation = 0 group by currency"
             ))?;
-            let mut rows = statement.query([self.batch_id, self.base])?;
+            let mut rows = statement.query((self.batch_id, self.base))?;
             while let Some(row) = rows.next()? {
                 let currency = currency_of(&row.get::<_, String>(0)?)?;
                 let coarse: Option<i64> = row.get(1)?;

@@ -20,7 +20,7 @@ impl Load<'_> {
         let mut any = false;
         for ((load_id, line, nth), seq) in self.corrections.mended_rows() {
             // An earlier load brought it, and judged it.
-            if seq <= self.base {
+            if seq.get() <= self.base {
                 continue;
             }
             let errors: String = self

@@ -28,7 +28,7 @@ impl Load<'_> {
             "select line, reference from instruction
              where batch_id = ?1 and seq > ?2 and reference is not null and seq not in (select seq from temp.mended) order by seq",
         )?;
-        let mut rows = statement.query([self.batch_id, self.base])?;
+        let mut rows = statement.query((self.batch_id, self.base))?;
         let mut errors = Vec::new();
         while let Some(row) = rows.next()? {
             let reference: String = row.get(1)?;

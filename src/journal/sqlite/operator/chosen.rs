@@ -2,7 +2,7 @@
 
 use super::names::rows_named;
 use super::retriable::{RETRIABLE, not_allowed};
-use crate::domain::BatchName;
+use crate::domain::{BatchName, PaymentId};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of, state_of,
@@ -18,9 +18,9 @@ pub(in crate::journal::sqlite) fn chosen(
     c: &Connection,
     batch: &BatchName,
     which: &Failures,
-) -> Result<Vec<i64>, Error> {
+) -> Result<Vec<PaymentId>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let failures: Vec<i64> = c
+    let failures: Vec<PaymentId> = c
         .prepare(&format!(
             "select seq from life l where {RETRIABLE} order by seq"
         ))?
@@ -40,7 +40,10 @@ pub(in crate::journal::sqlite) fn chosen(
     Ok(chosen.into_iter().collect())
 }
 
-pub(in crate::journal::sqlite) fn failure(c: &Connection, seq: i64) -> Result<Failure, Error> {
+pub(in crate::journal::sqlite) fn failure(
+    c: &Connection,
+    seq: PaymentId,
+) -> Result<Failure, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS}, l.code from instruction i join service s using (service_id) join life l using (seq) where i.seq = ?1"
     ))?;
@@ -59,7 +62,7 @@ pub(in crate::journal::sqlite) fn failure(c: &Connection, seq: i64) -> Result<Fa
 }
 
 /// Says why a payment that is named is none of the failures.
-pub(in crate::journal::sqlite) fn refusal(c: &Connection, seq: i64) -> Result<Error, Error> {
+pub(in crate::journal::sqlite) fn refusal(c: &Connection, seq: PaymentId) -> Result<Error, Error> {
     if let Some(state) = without_amount(c, seq)? {
         return not_allowed(c, seq, state, "it has no amount, and was never posted");
     }

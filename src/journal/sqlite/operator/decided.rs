@@ -7,7 +7,7 @@ use super::names::rows_named;
 use super::orders::{acted_on, cancel_all, order, refuse_without_amount, retry, stood};
 use super::to_retry::to_retry;
 use super::withdrawal::WITHDRAWABLE;
-use crate::domain::{Amount, BatchName, Money, Tally, Timestamp};
+use crate::domain::{Amount, BatchName, Money, PaymentId, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::WITHDRAWAL_ORDERED;
@@ -80,7 +80,7 @@ impl Journal {
     /// [`Error::NotAllowed`].
     pub async fn decide_paid(
         &self,
-        seq: i64,
+        seq: PaymentId,
         seen: Seen,
         decision: Decision,
         moment: StepContext,
@@ -103,7 +103,7 @@ impl Journal {
         decided: Vec<Decided>,
         moment: StepContext,
         policy: Policy,
-    ) -> Result<Result<Vec<Transition>, (i64, Refusal)>, Error> {
+    ) -> Result<Result<Vec<Transition>, (PaymentId, Refusal)>, Error> {
         self.ask(CommitMode::Alone, move |c| {
             decide_many(c, &decided, moment, &policy)
         })
@@ -116,7 +116,7 @@ impl Journal {
     /// Faults of the journal.
     pub async fn may_fail(
         &self,
-        seq: i64,
+        seq: PaymentId,
         seen: Seen,
         asked: Asked,
         now: Timestamp,
@@ -136,7 +136,7 @@ impl Journal {
     /// [`Error::NotAllowed`].
     pub async fn decide_failed(
         &self,
-        seq: i64,
+        seq: PaymentId,
         seen: Seen,
         asked: Asked,
         decision: Decision,
@@ -206,7 +206,7 @@ fn decide_many(
     decided: &[Decided],
     moment: StepContext,
     policy: &Policy,
-) -> Result<Result<Vec<Transition>, (i64, Refusal)>, Error> {
+) -> Result<Result<Vec<Transition>, (PaymentId, Refusal)>, Error> {
     for one in decided {
         let judged = match one.decision.paid {
             true if seen_of(c, one.seq)? != one.seen => Err(Refusal::LearnedMeanwhile),
@@ -239,7 +239,7 @@ fn decide_many(
 
 fn record_paid(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     decision: &Decision,
     moment: StepContext,
 ) -> Result<Transition, Error> {
@@ -312,7 +312,7 @@ fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looke
 }
 
 /// Returns what is known of a payment: silence is not knowledge.
-fn seen_of(c: &WriteSession, seq: i64) -> Result<Seen, Error> {
+fn seen_of(c: &WriteSession, seq: PaymentId) -> Result<Seen, Error> {
     c.flush()?;
     let mut statement = c.prepare_cached(&format!(
         "select {LIFE_COLUMNS} from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
@@ -335,7 +335,7 @@ fn seen_of(c: &WriteSession, seq: i64) -> Result<Seen, Error> {
 
 fn judge_failed(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     seen: Seen,
     asked: Asked,
     now: Timestamp,
@@ -357,7 +357,7 @@ fn judge_failed(
 }
 
 /// Returns whether a reply, an answer or a genuine callback has called a payment paid.
-fn was_said_to_be_paid(c: &WriteSession, seq: i64) -> Result<bool, Error> {
+fn was_said_to_be_paid(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
     c.flush()?;
     let sql = "select exists (select 1 from evidence indexed by evidence_by_payment
          where seq = ?1 and event in (5, 6, 8, 70, 71, 72) and class = 0)";
@@ -366,7 +366,7 @@ fn was_said_to_be_paid(c: &WriteSession, seq: i64) -> Result<bool, Error> {
 
 fn decide_failed(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     seen: Seen,
     asked: Asked,
     decision: &Decision,

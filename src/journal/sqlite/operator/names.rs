@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchId, BatchName, PayerTransactionId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Reader;
@@ -11,7 +11,7 @@ use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
 /// Returns the name of a batch, where there is such a batch.
 pub(in crate::journal::sqlite) fn of(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
     Ok(
         c.prepare_cached("select name from batch where batch_id = ?1")?
@@ -23,10 +23,10 @@ pub(in crate::journal::sqlite) fn of(
 /// Finds the rows that are meant: all generations of one row, the newest first, or the one that has the identifier.
 pub(in crate::journal::sqlite) fn rows_named(
     c: &Connection,
-    (batch, batch_id): (&BatchName, i64),
+    (batch, batch_id): (&BatchName, BatchId),
     name: &PaymentName,
-) -> Result<Vec<i64>, Error> {
-    let owner: Option<(i64, i64)> = c
+) -> Result<Vec<PaymentId>, Error> {
+    let owner: Option<(PaymentId, BatchId)> = c
         .prepare_cached(
             "select i.seq, i.batch_id from identifier d cross join instruction i using (seq) where d.identifier = ?1",
         )?
@@ -77,7 +77,7 @@ impl Reader {
 /// Returns the name of the batch of a payment.
 pub(in crate::journal::sqlite) fn batch_name_of(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<BatchName, Error> {
     let name: String = c
         .prepare_cached(

@@ -9,7 +9,7 @@ use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::unretried;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchName, Currency, IdentifierScheme, Timestamp};
+use crate::domain::{BatchId, BatchName, Currency, IdentifierScheme, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{
@@ -132,7 +132,7 @@ impl Journal {
 }
 
 /// Finds the payment that a person names; of several generations the newest.
-fn find_in(c: &Connection, batch: &BatchName, name: &PaymentName) -> Result<i64, Error> {
+fn find_in(c: &Connection, batch: &BatchName, name: &PaymentName) -> Result<PaymentId, Error> {
     let rows = rows_named(c, (batch, known_batch(c, batch)?), name)?;
     Ok(rows[0])
 }
@@ -161,7 +161,7 @@ pub(in crate::journal::sqlite) fn decide(
 }
 
 /// Takes in what a payment comes to that is ordered about.
-fn worth(c: &Connection, seq: i64, signed: &mut SignedContent) -> Result<(), Error> {
+fn worth(c: &Connection, seq: PaymentId, signed: &mut SignedContent) -> Result<(), Error> {
     let (minor, code): (Option<i64>, String) = c
         .prepare_cached("select amount, currency from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -188,12 +188,12 @@ pub(in crate::journal::sqlite) fn stood(moved: &Transition) -> String {
 /// Records who gave an order about one payment, and why, where the order says it.
 pub(in crate::journal::sqlite) fn acted_on(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     (act, what): (&'static str, &str),
     (reason, told): (Option<&str>, String),
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch_id, id): (i64, String) = c
+    let (batch_id, id): (BatchId, String) = c
         .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut touched = Touched::one(&id, what);
@@ -205,7 +205,7 @@ pub(in crate::journal::sqlite) fn acted_on(
 /// Refuses a decision about a row without an amount.
 pub(in crate::journal::sqlite) fn refuse_without_amount(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<(), Error> {
     let why = "it has no amount, so it was never posted: cancel it instead";
     match without_amount(c, seq)? {
@@ -217,7 +217,7 @@ pub(in crate::journal::sqlite) fn refuse_without_amount(
 /// Carries out what a person orders about a payment, if its state allows it.
 pub(in crate::journal::sqlite) fn order(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     event: Event,
     detail: Option<&str>,
     moment: StepContext,
@@ -241,7 +241,7 @@ pub(in crate::journal::sqlite) fn order(
 /// Brings a payment into conflict that is not paid here, and that a statement shows paid; returns whether it did.
 pub(in crate::journal::sqlite) fn hold(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     detail: &str,
     moment: StepContext,
 ) -> Result<bool, Error> {
@@ -266,7 +266,11 @@ pub(in crate::journal::sqlite) fn hold(
 }
 
 /// Refuses a row whose generations are not as the evidence has them: an order would put its seal on an edit.
-fn assert_as_recorded(c: &WriteSession, of_lane: (i64, i64), seq: i64) -> Result<(), Error> {
+fn assert_as_recorded(
+    c: &WriteSession,
+    of_lane: (BatchId, LaneId),
+    seq: PaymentId,
+) -> Result<(), Error> {
     match check_generations(c, of_lane, seq)? {
         None => Ok(()),
         Some(what) => {
@@ -306,7 +310,7 @@ fn carry_out(
     if after.life.state != from {
         save_life(c, seq, &after.life, true)?;
         c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
-            .execute([seq, moment.now.as_millis()])?;
+            .execute((seq, moment.now.as_millis()))?;
     }
     c.append(&Evidence {
         batch_id: subject.batch_id,
@@ -357,7 +361,7 @@ pub(in crate::journal::sqlite) fn cancel(
     Ok(cancel_all(c, batch, reason, moment)?.withdrawn)
 }
 
-fn is_open_failure(c: &WriteSession, seq: i64) -> Result<bool, Error> {
+fn is_open_failure(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
     let members = of_row(c, seq)?;
     let is_newest = members.last().is_some_and(|newest| newest.seq == seq);
     Ok(is_newest && may_be_retried(&states(&members)))
@@ -368,10 +372,10 @@ fn is_open_failure(c: &WriteSession, seq: i64) -> Result<bool, Error> {
 fn close(
     c: &WriteSession,
     batch: &BatchName,
-    seq: i64,
+    seq: PaymentId,
     moment: StepContext,
 ) -> Result<bool, Error> {
-    let (batch_id, lane): (i64, i64) = c
+    let (batch_id, lane): (BatchId, LaneId) = c
         .prepare_cached("select batch_id, service_id from life where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     assert_as_recorded(c, (batch_id, lane), seq)?;
@@ -407,10 +411,10 @@ pub(in crate::journal::sqlite) fn cancel_all(
     begin_all(c, batch_number)?;
     let never_posted = "l.state = 0 and (l.exposures = 0 or l.attempts = 0) and ?2 > 0";
     for (which, is_order) in [(never_posted, false), (WITHDRAWABLE, true)] {
-        let mut after = 0;
+        let mut after = PaymentId::NONE;
         loop {
             c.flush()?;
-            let seqs: Vec<i64> = c
+            let seqs: Vec<PaymentId> = c
                 .prepare_cached(&format!(
                     "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?3 order by l.seq limit ?4"
                 ))?
@@ -489,10 +493,10 @@ pub(in crate::journal::sqlite) fn retry(
 fn replace(
     c: &WriteSession,
     scheme: &IdentifierScheme,
-    batch_number: i64,
-    seq: i64,
+    batch_number: BatchId,
+    seq: PaymentId,
     now: Timestamp,
-) -> Result<i64, Error> {
+) -> Result<PaymentId, Error> {
     let (old, lane, load_id) = {
         let mut statement = c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
@@ -503,7 +507,7 @@ fn replace(
             .ok_or_else(|| corrupt("a payment without its instruction"))?;
         (
             payment_of(row, 0)?,
-            row.get::<_, i64>(PAYMENT_WIDTH)?,
+            row.get::<_, LaneId>(PAYMENT_WIDTH)?,
             row.get::<_, i64>(PAYMENT_WIDTH + 1)?,
         )
     };
@@ -519,7 +523,7 @@ fn replace(
     let mut insert = Insert::new(c)?;
     insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
     insert.flush()?;
-    let new = c.last_insert_rowid();
+    let new = PaymentId::new(c.last_insert_rowid());
     c.execute(
         "insert into identifier (identifier, seq) values (?1, ?2)",
         params![id.as_str(), new],
@@ -645,7 +649,7 @@ pub(in crate::journal::sqlite) fn resume_lane(
             name: batch.to_string(),
         });
     };
-    let held: Option<(i64, String, i64)> = c
+    let held: Option<(LaneId, String, i64)> = c
         .query_row(
             "select service_id, reason, held_at from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
             params![batch_number, service],

@@ -1,13 +1,14 @@
 //! What an order may be given about, and why not.
 
 use super::names::batch_name_of;
+use crate::domain::PaymentId;
 use crate::journal::Error;
 use crate::lifecycle::{Event, State};
 use rusqlite::Connection;
 
 pub(in crate::journal::sqlite) fn not_allowed(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     state: &'static str,
     why: &str,
 ) -> Result<Error, Error> {

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::chosen::{chosen, failure};
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchName, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::identifier_of;
@@ -65,7 +65,7 @@ pub(in crate::journal::sqlite) struct Judged {
     /// By what it may be paid since.
     pub(in crate::journal::sqlite) since: Option<PaidSince>,
     /// Rows of its debt that have failed as well.
-    pub(in crate::journal::sqlite) failed: Vec<i64>,
+    pub(in crate::journal::sqlite) failed: Vec<PaymentId>,
 }
 
 /// Judges a failure that is ordered to be paid anew.
@@ -73,7 +73,7 @@ pub(in crate::journal::sqlite) fn judged(
     c: &Connection,
     anew: Option<&Anew<'_>>,
     which: &Failures,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Judged, Error> {
     let because = |why| Judged {
         why: Some(why),

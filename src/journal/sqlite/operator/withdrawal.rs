@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use crate::domain::ResponseDetails;
+use crate::domain::{PaymentId, ResponseDetails};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::WITHDRAWAL_ORDERED;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -18,7 +18,7 @@ pub(in crate::journal::sqlite) const WITHDRAWABLE: &str =
     "l.state = 2 and l.attempts = 0 and l.known = 0 and not exists (
     select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = ?2)";
 
-fn is_ordered(c: &WriteSession, seq: i64) -> Result<bool, Error> {
+fn is_ordered(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
     c.flush()?;
     Ok(c.prepare_cached(
         "select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)",
@@ -29,7 +29,7 @@ fn is_ordered(c: &WriteSession, seq: i64) -> Result<bool, Error> {
 /// Takes the order to withdraw a payment that may have been posted; returns whether it is one.
 pub(in crate::journal::sqlite) fn order(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     moment: StepContext,
 ) -> Result<bool, Error> {
     let subject = subject(c, seq)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Row, params};
 
 use super::decided::refuse_more;
-use crate::domain::{BatchName, Tally, Timestamp};
+use crate::domain::{BatchId, BatchName, PaymentId, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
@@ -64,7 +64,7 @@ type Place = (i64, i64, i64);
 
 /// The rejected rows that an order is about.
 struct Which {
-    batch_id: i64,
+    batch_id: BatchId,
     /// Those that are named; `None`: all that are open.
     places: Option<BTreeSet<Place>>,
 }
@@ -76,7 +76,7 @@ impl Which {
     fn of(
         c: &Connection,
         batch: &BatchName,
-        batch_id: i64,
+        batch_id: BatchId,
         names: &[String],
     ) -> Result<Self, Error> {
         if names.is_empty() {
@@ -179,7 +179,7 @@ fn place_of(row: &Row<'_>) -> Result<Place, rusqlite::Error> {
 fn named(
     c: &Connection,
     batch: &BatchName,
-    batch_id: i64,
+    batch_id: BatchId,
     text: &str,
 ) -> Result<Vec<Place>, Error> {
     let name = RejectedName::parse(text).filter(|name| name.batch == *batch);
@@ -251,7 +251,7 @@ fn all_named(c: &Connection, batch: &BatchName, places: &[Place]) -> Result<Stri
 
 fn became(
     c: &Connection,
-    replaced_by: Option<i64>,
+    replaced_by: Option<PaymentId>,
     withdrawn: Option<i64>,
 ) -> Result<Became, Error> {
     if let Some(withdrawal) = withdrawal(c, withdrawn)? {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Country, Msisdn, ResponseDetails};
+use crate::domain::{BatchId, Country, Msisdn, PaymentId, ResponseDetails};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
 use crate::journal::sqlite::codec::values::{corrupt, save_life};
@@ -142,12 +142,12 @@ pub(in crate::journal::sqlite) fn note_other(
 /// Returns what the gateway named last of a payment that is not ours.
 pub(in crate::journal::sqlite) fn named_otherwise(
     c: &Connection,
-    batch_id: i64,
-    seq: i64,
+    batch_id: BatchId,
+    seq: PaymentId,
 ) -> Result<Option<String>, Error> {
     Ok(
         c.prepare_cached("select words from named_otherwise where batch_id = ?1 and seq = ?2")?
-            .query_row([batch_id, seq], |row| row.get(0))
+            .query_row((batch_id, seq), |row| row.get(0))
             .optional()?,
     )
 }
@@ -155,8 +155,8 @@ pub(in crate::journal::sqlite) fn named_otherwise(
 /// Returns the same of every payment of a batch.
 pub(in crate::journal::sqlite) fn all_named_otherwise(
     c: &Connection,
-    batch_id: i64,
-) -> Result<BTreeMap<i64, String>, Error> {
+    batch_id: BatchId,
+) -> Result<BTreeMap<PaymentId, String>, Error> {
     let mut statement = c.prepare("select seq, words from named_otherwise where batch_id = ?1")?;
     let rows = statement.query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::agreed::{apply_other, judged};
 use super::taken::{conclude_other, conclude_taken, recognise};
-use crate::domain::{ResponseDetails, Timestamp};
+use crate::domain::{PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -155,7 +155,7 @@ struct Meaning {
 /// Stores where a payment stands, and what was said of it.
 fn save_told(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     life: &PaymentState,
     queued: bool,
     words: Words<'_>,

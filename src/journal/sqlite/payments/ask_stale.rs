@@ -3,7 +3,7 @@
 use super::apply::apply;
 use super::generations;
 use super::stale::rests_on_stale;
-use crate::domain::{ResponseDetails, Timestamp};
+use crate::domain::{BatchId, LaneId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -14,7 +14,7 @@ use rusqlite::params;
 /// Puts a ready payment back to asking, where it is not to be posted unasked; returns whether it did.
 pub(in crate::journal::sqlite) fn ask_again(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     life: &PaymentState,
     now: Timestamp,
     policy: &Policy,
@@ -46,11 +46,11 @@ pub(in crate::journal::sqlite) const EXPOSED: &str = "select seq, service_id fro
 /// Puts all ready payments of a batch back to asking that are not to be posted unasked: a run begins, maybe a day later.
 pub(in crate::journal::sqlite) fn ask_all_again(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let exposed: Vec<(i64, i64)> = c
+    let exposed: Vec<(PaymentId, LaneId)> = c
         .prepare_cached(EXPOSED)?
         .query_map(params![batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;

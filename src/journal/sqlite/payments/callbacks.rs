@@ -7,7 +7,7 @@ use super::apply::apply;
 use super::generations;
 use super::inquiries::is_taken_back;
 use super::taken::recognise;
-use crate::domain::ResponseDetails;
+use crate::domain::{BatchId, PaymentId, ResponseDetails};
 use crate::journal::sqlite::codec::catalog::{batch_of, find};
 use crate::journal::sqlite::codec::detail::detail_with;
 use crate::journal::sqlite::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
@@ -31,7 +31,7 @@ pub(in crate::journal::sqlite) const STORED_CALLBACKS: &str = "select count(*) f
      from evidence indexed by evidence_by_payment where seq = ?1 and event in (8, ?5, ?6) and digest is not null";
 
 /// Returns what is kept of a payment's callbacks, and whether this one is.
-fn kept(c: &WriteSession, seq: i64, note: &IncomingCallback) -> Result<(Kept, bool), Error> {
+fn kept(c: &WriteSession, seq: PaymentId, note: &IncomingCallback) -> Result<(Kept, bool), Error> {
     let (_, class, code) = note.event.map_or((0, None, None), event_numbers);
     let stored = c.prepare_cached(STORED_CALLBACKS)?.query_row(
         params![
@@ -136,7 +136,7 @@ pub(in crate::journal::sqlite) fn callback(
 
 /// Returns why a listener does not know what a callback about this payment says. How replies are read stays with the batch: what
 /// is read in another way, or for another gateway, might end it otherwise.
-fn misread(c: &WriteSession, seq: i64, by: &ReadBy) -> Result<Option<&'static str>, Error> {
+fn misread(c: &WriteSession, seq: PaymentId, by: &ReadBy) -> Result<Option<&'static str>, Error> {
     let (gateway, reading): (Option<String>, Option<String>) = c
         .prepare_cached(
             "select b.gateway, b.reading from instruction i join batch b using (batch_id) where i.seq = ?1",
@@ -176,7 +176,7 @@ fn has_ended_unpaid(state: State) -> bool {
 }
 
 /// Returns where a payment stands; `None` when its life has not begun.
-fn state(c: &WriteSession, seq: i64) -> Result<Option<State>, Error> {
+fn state(c: &WriteSession, seq: PaymentId) -> Result<Option<State>, Error> {
     let number: Option<i64> = c
         .prepare_cached("select state from life where seq = ?1")?
         .query_row([seq], |row| row.get(0))
@@ -270,7 +270,7 @@ fn set_aside(
 // It was never posted from here: another journal may have done so. Once the row has its amount, it is asked about first.
 fn note_early(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     note: &IncomingCallback,
     kept: Kept,
     moment: StepContext,
@@ -301,8 +301,8 @@ fn note_early(
 
 fn append(
     c: &WriteSession,
-    batch_id: i64,
-    seq: i64,
+    batch_id: BatchId,
+    seq: PaymentId,
     note: &IncomingCallback,
     kind: crate::journal::sqlite::evidence::append::Kind,
     why: &str,

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::{BatchId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -10,17 +11,17 @@ use crate::journal::sqlite::codec::values::corrupt;
 /// First claims that share a row of evidence: its detail.
 #[derive(Deserialize, Serialize)]
 pub(in crate::journal::sqlite) struct ClaimRange {
-    /// The lane.
-    pub(in crate::journal::sqlite) service_id: i64,
+    /// The lane, as it is stored.
+    service_id: i64,
     /// Numbers of payments in their order, those that follow one another as `first-last`.
     payments: String,
 }
 
 impl ClaimRange {
-    pub(in crate::journal::sqlite) fn of(service_id: i64, seqs: &[i64]) -> Self {
+    pub(in crate::journal::sqlite) fn of(lane: LaneId, seqs: &[PaymentId]) -> Self {
         use std::fmt::Write;
         let mut payments = String::new();
-        for run in seqs.chunk_by(|a, b| a + 1 == *b) {
+        for run in seqs.chunk_by(|a, b| a.get() + 1 == b.get()) {
             let space = if payments.is_empty() { "" } else { " " };
             let _ = match run {
                 [first, .., last] => write!(payments, "{space}{first}-{last}"),
@@ -29,9 +30,13 @@ impl ClaimRange {
             };
         }
         Self {
-            service_id,
+            service_id: lane.get(),
             payments,
         }
+    }
+
+    pub(in crate::journal::sqlite) fn lane(&self) -> LaneId {
+        LaneId::new(self.service_id)
     }
 
     pub(in crate::journal::sqlite) fn to_text(&self) -> String {
@@ -73,17 +78,17 @@ pub(in crate::journal::sqlite) const BLOCKS: &str =
 /// Finds the first claim of a payment among those that share a row of evidence.
 pub(in crate::journal::sqlite) fn first_claim(
     c: &Connection,
-    batch_id: i64,
-    seq: i64,
+    batch_id: BatchId,
+    seq: PaymentId,
 ) -> Result<Option<FirstClaim>, Error> {
     let mut statement = c.prepare_cached(BLOCKS)?;
-    let mut rows = statement.query([batch_id, 0, CLAIMED_TOGETHER])?;
+    let mut rows = statement.query((batch_id, 0, CLAIMED_TOGETHER))?;
     while let Some(row) = rows.next()? {
         let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
         let runs = together.runs()?;
         if runs
             .iter()
-            .any(|(first, last)| (*first..=*last).contains(&seq))
+            .any(|(first, last)| (*first..=*last).contains(&seq.get()))
         {
             return Ok(Some(FirstClaim {
                 evidence_id: row.get(0)?,
@@ -97,14 +102,14 @@ pub(in crate::journal::sqlite) fn first_claim(
 
 /// The first claims of one lane in the order of its payments, a block at a time.
 pub(in crate::journal::sqlite) struct FirstClaims {
-    lane: i64,
+    lane: LaneId,
     claim: FirstClaim,
     /// What is left of the block, the last run first.
     runs: Vec<(i64, i64)>,
 }
 
 impl FirstClaims {
-    pub(in crate::journal::sqlite) fn of(lane: i64) -> Self {
+    pub(in crate::journal::sqlite) fn of(lane: LaneId) -> Self {
         Self {
             lane,
             claim: FirstClaim {
@@ -120,27 +125,27 @@ impl FirstClaims {
     pub(in crate::journal::sqlite) fn find(
         &mut self,
         c: &Connection,
-        batch_id: i64,
-        seq: i64,
+        batch_id: BatchId,
+        seq: PaymentId,
     ) -> Result<Option<FirstClaim>, Error> {
         loop {
             match self.runs.last().copied() {
-                Some((_, last)) if last < seq => {
+                Some((_, last)) if last < seq.get() => {
                     self.runs.pop();
                 }
-                Some((first, _)) => return Ok((first <= seq).then_some(self.claim)),
+                Some((first, _)) => return Ok((first <= seq.get()).then_some(self.claim)),
                 None if self.next_block(c, batch_id)? => {}
                 None => return Ok(None),
             }
         }
     }
 
-    fn next_block(&mut self, c: &Connection, batch_id: i64) -> Result<bool, Error> {
+    fn next_block(&mut self, c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
         let mut statement = c.prepare_cached(BLOCKS)?;
-        let mut rows = statement.query([batch_id, self.claim.evidence_id, CLAIMED_TOGETHER])?;
+        let mut rows = statement.query((batch_id, self.claim.evidence_id, CLAIMED_TOGETHER))?;
         while let Some(row) = rows.next()? {
             let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
-            if together.service_id == self.lane {
+            if together.lane() == self.lane {
                 self.claim = FirstClaim {
                     evidence_id: row.get(0)?,
                     at: row.get(1)?,
@@ -168,10 +173,11 @@ mod tests {
             (&[1, 2, 3], "1-3"),
             (&[1, 2, 5, 7, 8], "1-2 5 7-8"),
         ] {
-            let together = ClaimRange::of(4, seqs);
+            let ids: Vec<PaymentId> = seqs.iter().copied().map(PaymentId::new).collect();
+            let together = ClaimRange::of(LaneId::new(4), &ids);
             assert_eq!(together.payments, expected);
             let read = ClaimRange::parse(Some(&together.to_text())).unwrap();
-            assert_eq!(read.service_id, 4);
+            assert_eq!(read.lane(), LaneId::new(4));
             let told: Vec<i64> = read
                 .runs()
                 .unwrap()

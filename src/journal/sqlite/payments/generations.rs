@@ -8,7 +8,7 @@ use super::apply::apply;
 use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
 use super::watched::watched;
-use crate::domain::{ResponseDetails, Timestamp};
+use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
 use crate::journal::sqlite::operator::withdrawal;
@@ -26,7 +26,7 @@ use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
 /// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(in crate::journal::sqlite) fn paid_twice(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<(Vec<PaidTwice>, u64), Error> {
     // One that was replaced, and is paid or in conflict; the row may have another one.
     let mut statement = c.prepare_cached(
@@ -36,7 +36,7 @@ pub(in crate::journal::sqlite) fn paid_twice(
     let mut found = statement.query([batch_id])?;
     let (mut rows, mut count) = (Vec::new(), 0);
     while let Some(replaced) = found.next()? {
-        let seq: i64 = replaced.get(0)?;
+        let seq: PaymentId = replaced.get(0)?;
         let row = of_row(c, seq)?;
         let paid = |member: &&Member| matches!(member.life.state, State::Paid | State::Conflict);
         let Some(twice) = generations::paid_twice(&states(&row)) else {
@@ -152,7 +152,7 @@ fn hold(c: &WriteSession, newest: &Member, held: bool) -> Result<PaymentState, E
         true => "update life set due_at = ?2 where seq = ?1 and state = 0 and due_at <> ?2",
         false => "update life set due_at = 0 where seq = ?1 and state = 0 and due_at = ?2",
     };
-    c.prepare_cached(sql)?.execute([newest.seq, NEVER])?;
+    c.prepare_cached(sql)?.execute((newest.seq, NEVER))?;
     let mut life = newest.life;
     if held {
         life.due_at = None;
@@ -164,8 +164,8 @@ fn hold(c: &WriteSession, newest: &Member, held: bool) -> Result<PaymentState, E
 /// Ends the newest generation: an earlier one is paid.
 fn supersede(
     c: &WriteSession,
-    seq: i64,
-    paid: i64,
+    seq: PaymentId,
+    paid: PaymentId,
     moment: StepContext,
 ) -> Result<PaymentState, Error> {
     let paid: String = c
@@ -199,18 +199,18 @@ fn supersede(
 /// Holds every row of a batch to the rule whose newest generation is open: an earlier release may have left it half way.
 pub(in crate::journal::sqlite) fn settle_all(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let listed: Vec<i64> = c
+    let listed: Vec<PaymentId> = c
         .prepare_cached(
             "delete from inquiry where batch_id = ?1 returning iif(alone = 1, seq, null)",
         )?
-        .query_map([batch_id], |row| row.get::<_, Option<i64>>(0))?
+        .query_map([batch_id], |row| row.get::<_, Option<PaymentId>>(0))?
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
-    let open: Vec<i64> = c
+    let open: Vec<PaymentId> = c
         .prepare_cached(
             "select n.seq from life l indexed by replaced cross join life n on n.seq = l.replaced_by
              where l.batch_id = ?1 and l.replaced_by is not null and n.replaced_by is null and n.state < 5 order by n.seq",
@@ -227,7 +227,7 @@ pub(in crate::journal::sqlite) fn settle_all(
 /// Says of a claim, just before it leaves, whether it still may.
 pub(in crate::journal::sqlite) fn clearance(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Clearance, Error> {
@@ -286,7 +286,13 @@ mod tests {
     }
 
     fn clear(c: &WriteSession) -> Clearance {
-        clearance(c, 2, Timestamp::from_millis(3), &Policy::default()).unwrap()
+        clearance(
+            c,
+            PaymentId::new(2),
+            Timestamp::from_millis(3),
+            &Policy::default(),
+        )
+        .unwrap()
     }
 
     #[test]

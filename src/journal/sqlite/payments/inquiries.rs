@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
@@ -106,11 +106,11 @@ fn waited(life: &PaymentState, class: Class, (moment, policy): (StepContext, &Po
     began.is_some_and(|began| is_patient(moment.now.since(began), longest))
 }
 
-fn last(c: &Connection, seq: i64, event: i64) -> Result<i64, Error> {
+fn last(c: &Connection, seq: PaymentId, event: i64) -> Result<i64, Error> {
     let mut last = c.prepare_cached(
         "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
     )?;
-    Ok(last.query_row([seq, event], |row| row.get(0))?)
+    Ok(last.query_row((seq, event), |row| row.get(0))?)
 }
 
 /// What is on record of an ended payment, by its evidence, and whether any of it was recorded when the gateway could be asked.
@@ -130,7 +130,7 @@ fn mark_of(kind: i64, class: Option<i64>, expressly: bool) -> Result<Option<Mark
     })
 }
 
-fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
+fn marks(c: &Connection, seq: PaymentId) -> Result<Marks, Error> {
     let mut statement = c.prepare_cached(
         "select e.evidence_id, e.event, e.class, coalesce(e.detail ->> 'although_accepted', 0),
              exists (select 1 from policy p where p.policy_id = e.policy_id and p.status_query = 1)
@@ -153,7 +153,7 @@ fn marks(c: &Connection, seq: i64) -> Result<Marks, Error> {
 
 /// The newest evidence whenever it was noticed that the journal may have missed something of a payment, or that what it was told
 /// was read wrongly.
-fn noticed(c: &Connection, seq: i64) -> Result<Vec<i64>, Error> {
+fn noticed(c: &Connection, seq: PaymentId) -> Result<Vec<i64>, Error> {
     // By a person's word, nothing had been missed.
     let mut statement = c.prepare_cached(&format!(
         "select newest_evidence from recovery where newest_seq >= ?1 and reason is null
@@ -191,7 +191,7 @@ pub(in crate::journal::sqlite) fn waits_for(
 /// Returns what is said of an ended payment that is asked about again, though nothing waits for the answer; `None` of any other.
 pub(in crate::journal::sqlite) fn doubted(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     life: &PaymentState,
 ) -> Result<Option<WaitsFor>, Error> {
     let is_asked: bool = c
@@ -208,7 +208,7 @@ pub(in crate::journal::sqlite) fn doubted(
 }
 
 /// Returns what was said last that makes doubtful that an ended payment was not paid, since the gateway said that it was not.
-pub(in crate::journal::sqlite) fn doubt_of(c: &Connection, seq: i64) -> Result<Doubt, Error> {
+pub(in crate::journal::sqlite) fn doubt_of(c: &Connection, seq: PaymentId) -> Result<Doubt, Error> {
     let mut statement = c.prepare_cached(
         "select event, class, code from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id desc",
     )?;
@@ -242,15 +242,15 @@ pub(in crate::journal::sqlite) fn doubt_of(c: &Connection, seq: i64) -> Result<D
 /// Returns every such payment of a batch.
 pub(in crate::journal::sqlite) fn all_doubted(
     c: &Connection,
-    batch_id: i64,
-) -> Result<BTreeSet<i64>, Error> {
+    batch_id: BatchId,
+) -> Result<BTreeSet<PaymentId>, Error> {
     let mut statement = c.prepare("select seq from inquiry where batch_id = ?1 and alone = 1")?;
     let found = statement.query_map([batch_id], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Returns the ended payments of a batch that are asked about again, the first of them and how many they are.
-fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error> {
+fn doubtful(c: &Connection, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Error> {
     const LISTED: &str =
         "from inquiry q indexed by inquiry_queue where q.batch_id = ?1 and q.alone = 1";
     let count: i64 = c
@@ -261,9 +261,9 @@ fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error>
         return Ok((found, 0));
     }
     let shown = i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX);
-    let first: Vec<i64> = c
+    let first: Vec<PaymentId> = c
         .prepare_cached(&format!("select q.seq {LISTED} order by q.seq limit ?2"))?
-        .query_map([batch_id, shown], |row| row.get(0))?
+        .query_map((batch_id, shown), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for seq in first {
         let row = of_row(c, seq)?;
@@ -280,7 +280,7 @@ fn doubtful(c: &Connection, batch_id: i64) -> Result<(Vec<Waiting>, u64), Error>
 /// Tells what of a batch is held back, or asked about again.
 pub(in crate::journal::sqlite) fn tell_waiting(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     standing: &mut Standing,
 ) -> Result<(), Error> {
     let held = waiting(c, batch_id)?;
@@ -305,12 +305,12 @@ struct HeldBack {
 }
 
 /// Returns the payments of a batch that are held back.
-fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
+fn waiting(c: &Connection, batch_id: BatchId) -> Result<HeldBack, Error> {
     const HELD: &str = "from life indexed by post_queue
          where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at = ?2";
     let count: i64 = c
         .prepare_cached(&format!("select count(*) {HELD}"))?
-        .query_row([batch_id, NEVER], |row| row.get(0))?;
+        .query_row((batch_id, NEVER), |row| row.get(0))?;
     let mut held = HeldBack {
         count: count.unsigned_abs(),
         ..HeldBack::default()
@@ -323,9 +323,9 @@ fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
         Some(_) => i64::MAX,
         None => i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX),
     };
-    let seqs: Vec<i64> = c
+    let seqs: Vec<PaymentId> = c
         .prepare_cached(&format!("select seq {HELD} order by seq limit ?3"))?
-        .query_map([batch_id, NEVER, shown], |row| row.get(0))?
+        .query_map((batch_id, NEVER, shown), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for seq in seqs {
         let Some(waits_for) = waits_for(c, &of_row(c, seq)?)? else {
@@ -346,7 +346,7 @@ fn waiting(c: &Connection, batch_id: i64) -> Result<HeldBack, Error> {
 /// gateway has spoken of it since it called it failed.
 pub(in crate::journal::sqlite) fn is_open_to_decision(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<bool, Error> {
     c.flush()?;
     // What nothing has happened to yet has no life: nothing of it failed.
@@ -373,7 +373,7 @@ pub(in crate::journal::sqlite) fn is_open_to_decision(
 /// Puts every earlier generation on the list that the gateway is to be asked about.
 pub(in crate::journal::sqlite) fn ask(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     row: &[Member],
     moment: StepContext,
     policy: &Policy,
@@ -395,7 +395,7 @@ pub(in crate::journal::sqlite) fn ask(
 /// Puts those of ended payments on the list that may be paid all the same, and takes the others off it. Nothing waits for them.
 pub(in crate::journal::sqlite) fn doubt(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     members: &[Member],
     moment: StepContext,
     policy: Option<&Policy>,
@@ -440,7 +440,7 @@ const ALONE_MAX: u32 = 3;
 /// to a person; the next run asks again.
 pub(in crate::journal::sqlite) fn put_off(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
@@ -460,6 +460,6 @@ pub(in crate::journal::sqlite) fn put_off(
         false => policy.next_inquiry(queries, moment).as_millis(),
     };
     c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?
-        .execute([seq, due_at])?;
+        .execute((seq, due_at))?;
     Ok(())
 }

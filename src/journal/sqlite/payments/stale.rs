@@ -2,7 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
-use crate::domain::Timestamp;
+use crate::domain::{PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::stale::is_stale;
@@ -13,7 +13,7 @@ use crate::lifecycle::{PaymentState, Policy};
 const NOT_FOUND_AT: &str = "select at from evidence indexed by evidence_by_payment where seq = ?1 and event = 6 and class = 7
      order by evidence_id desc limit 1";
 
-fn not_found_at(c: &WriteSession, seq: i64) -> Result<Option<Timestamp>, Error> {
+fn not_found_at(c: &WriteSession, seq: PaymentId) -> Result<Option<Timestamp>, Error> {
     c.flush()?;
     let at: Option<i64> = c
         .prepare_cached(NOT_FOUND_AT)?
@@ -25,7 +25,7 @@ fn not_found_at(c: &WriteSession, seq: i64) -> Result<Option<Timestamp>, Error> 
 /// Returns whether a claim rests on a "not found" that is too old by now.
 pub(in crate::journal::sqlite) fn rests_on_stale(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     life: &PaymentState,
     now: Timestamp,
     policy: &Policy,

@@ -70,7 +70,7 @@ fn note(
     save_life(c, subject.moved.seq, &life, true)?;
     if ended {
         c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
-            .execute([subject.moved.seq, moment.now.as_millis()])?;
+            .execute((subject.moved.seq, moment.now.as_millis()))?;
     }
     subject.moved.life = life;
     c.remember(subject);

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::domain::{BatchId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{NEVER, millis, state_number};
 use crate::lifecycle::PaymentState;
@@ -28,7 +29,7 @@ pub(in crate::journal::sqlite) fn fresh_in_lane(columns: &str) -> String {
 pub(in crate::journal::sqlite) fn begun_between(
     c: &Connection,
     (first, last): (i64, i64),
-) -> Result<Vec<i64>, Error> {
+) -> Result<Vec<PaymentId>, Error> {
     let mut statement =
         c.prepare_cached("select seq from life where seq between ?1 and ?2 order by seq")?;
     let mut rows = statement.query([first, last])?;
@@ -42,26 +43,26 @@ pub(in crate::journal::sqlite) fn begun_between(
 /// Begins a lane, where it has not begun: its fresh payments have this number or a greater one.
 pub(in crate::journal::sqlite) fn begin_lane(
     c: &Connection,
-    batch_id: i64,
-    lane: i64,
+    batch_id: BatchId,
+    lane: LaneId,
     from: i64,
 ) -> Result<(), Error> {
     c.prepare_cached(
         "insert into lane (batch_id, service_id, fresh_from) values (?1, ?2, ?3) on conflict do nothing",
     )?
-    .execute([batch_id, lane, from])?;
+    .execute((batch_id, lane, from))?;
     Ok(())
 }
 
 /// Returns from where on a lane has fresh payments; `None` when it has none.
 pub(in crate::journal::sqlite) fn fresh_from(
     c: &Connection,
-    batch_id: i64,
-    lane: i64,
+    batch_id: BatchId,
+    lane: LaneId,
 ) -> Result<Option<i64>, Error> {
     Ok(
         c.prepare_cached("select fresh_from from lane where batch_id = ?1 and service_id = ?2")?
-            .query_row([batch_id, lane], |row| row.get(0))
+            .query_row((batch_id, lane), |row| row.get(0))
             .optional()?,
     )
 }
@@ -69,8 +70,8 @@ pub(in crate::journal::sqlite) fn fresh_from(
 /// Returns whether a lane has a fresh payment with this number or a lesser one.
 pub(in crate::journal::sqlite) fn has_fresh(
     c: &Connection,
-    batch_id: i64,
-    lane: i64,
+    batch_id: BatchId,
+    lane: LaneId,
     up_to: i64,
 ) -> Result<bool, Error> {
     static SQL: LazyLock<String> = LazyLock::new(|| fresh_in_lane("1"));
@@ -78,21 +79,24 @@ pub(in crate::journal::sqlite) fn has_fresh(
         return Ok(false);
     };
     Ok(c.prepare_cached(&SQL)?
-        .exists([from, batch_id, lane, 1, up_to])?)
+        .exists((from, batch_id, lane, 1, up_to))?)
 }
 
 /// Begins the life of a fresh payment that something is learned of before it was claimed.
 pub(in crate::journal::sqlite) fn begin_life(
     c: &Connection,
-    batch_id: i64,
-    lane: i64,
-    seq: i64,
+    batch_id: BatchId,
+    lane: LaneId,
+    seq: PaymentId,
 ) -> Result<(), Error> {
     begin_lives(c, (batch_id, lane), &[seq], &PaymentState::NEW)
 }
 
 /// Begins the lives of all fresh payments of a batch.
-pub(in crate::journal::sqlite) fn begin_all(c: &Connection, batch_id: i64) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn begin_all(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<(), Error> {
     c.execute(
         &format!(
             "insert into life (seq, batch_id, service_id, state, due_at)
@@ -111,8 +115,8 @@ pub(in crate::journal::sqlite) fn begin_all(c: &Connection, batch_id: i64) -> Re
 /// Begins the lives of payments of one lane, all alike.
 pub(in crate::journal::sqlite) fn begin_lives(
     c: &Connection,
-    (batch_id, lane): (i64, i64),
-    seqs: &[i64],
+    (batch_id, lane): (BatchId, LaneId),
+    seqs: &[PaymentId],
     life: &PaymentState,
 ) -> Result<(), Error> {
     static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));

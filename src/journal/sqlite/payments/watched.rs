@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchName, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::events::WATCHED;
 use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
@@ -25,11 +25,11 @@ type Pair = (i64, bool);
 /// Has a payment looked at again before it leaves, because of rows of its debt that had failed when it was loaded or ordered.
 pub(in crate::journal::sqlite) fn watch(
     c: &WriteSession,
-    seq: i64,
-    failed: &[i64],
+    seq: PaymentId,
+    failed: &[PaymentId],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let pairs: Vec<Pair> = failed.iter().map(|other| (*other, false)).collect();
+    let pairs: Vec<Pair> = failed.iter().map(|other| (other.get(), false)).collect();
     watch_pairs(c, seq, &pairs, now)
 }
 
@@ -43,9 +43,9 @@ pub(in crate::journal::sqlite) fn watch_found(
          union all select seq, other, 1 from temp.by_word where seq in (select seq from instruction) order by 1, 2, 3",
     )?;
     let mut rows = statement.query([])?;
-    let (mut current, mut pairs) = (0, Vec::new());
+    let (mut current, mut pairs) = (PaymentId::NONE, Vec::new());
     while let Some(row) = rows.next()? {
-        let seq: i64 = row.get(0)?;
+        let seq: PaymentId = row.get(0)?;
         if seq != current {
             watch_pairs(c, current, &pairs, now)?;
             (current, pairs) = (seq, Vec::new());
@@ -55,7 +55,12 @@ pub(in crate::journal::sqlite) fn watch_found(
     watch_pairs(c, current, &pairs, now)
 }
 
-fn watch_pairs(c: &WriteSession, seq: i64, pairs: &[Pair], now: Timestamp) -> Result<(), Error> {
+fn watch_pairs(
+    c: &WriteSession,
+    seq: PaymentId,
+    pairs: &[Pair],
+    now: Timestamp,
+) -> Result<(), Error> {
     let mut insert = c.prepare_cached(
         "insert or ignore into watched (seq, other, by_word) values (?1, ?2, ?3)",
     )?;
@@ -86,12 +91,12 @@ pub(in crate::journal::sqlite) fn recorded_pairs(detail: &str) -> Result<Vec<Pai
 }
 
 /// Compares the pairs of payments with those that were recorded; returns what does not fit, in words.
-fn altered(c: &WriteSession, seqs: &[i64]) -> Result<Option<String>, Error> {
+fn altered(c: &WriteSession, seqs: &[PaymentId]) -> Result<Option<String>, Error> {
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
         return Ok(None);
     };
     // What is recorded came with a load or an order, which was a transaction of its own: nothing of it waits to be written.
-    let mut recorded: BTreeMap<i64, BTreeSet<Pair>> = BTreeMap::new();
+    let mut recorded: BTreeMap<PaymentId, BTreeSet<Pair>> = BTreeMap::new();
     let mut statement = c.prepare_cached(
         "select seq, detail from evidence indexed by watches where event = 87 and seq between ?1 and ?2",
     )?;
@@ -121,7 +126,7 @@ fn altered(c: &WriteSession, seqs: &[i64]) -> Result<Option<String>, Error> {
 #[derive(Debug, Default)]
 pub(in crate::journal::sqlite) struct Watched {
     /// Those that are held against such a row, in their order.
-    pub(in crate::journal::sqlite) seqs: Vec<i64>,
+    pub(in crate::journal::sqlite) seqs: Vec<PaymentId>,
     /// Which of them such a row has paid by now, or may have.
     pub(in crate::journal::sqlite) paid: Option<DebtElsewhere>,
     /// What of them is not as it was recorded, in words.
@@ -142,7 +147,7 @@ impl Watched {
 // rest on a person's word, ends the run as any other edit does. One that is added asks one question more.
 pub(in crate::journal::sqlite) fn watched(
     c: &WriteSession,
-    seqs: &[i64],
+    seqs: &[PaymentId],
 ) -> Result<Watched, Error> {
     let mut watched = Watched::default();
     #[cfg(test)]
@@ -164,7 +169,7 @@ pub(in crate::journal::sqlite) fn watched(
     while let Some(row) = rows.next()? {
         // What was learned in this transaction is read as well.
         c.flush()?;
-        let (seq, seq_of_other): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (seq, seq_of_other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
         if seqs.binary_search(&seq).is_err() {
             continue;
         }
@@ -182,8 +187,8 @@ pub(in crate::journal::sqlite) fn watched(
     Ok(watched)
 }
 
-fn told(c: &Connection, seq: i64, other: &Other) -> Result<DebtElsewhere, Error> {
-    let place = |seq: i64| -> Result<(String, i64, String, String, i64), Error> {
+fn told(c: &Connection, seq: PaymentId, other: &Other) -> Result<DebtElsewhere, Error> {
+    let place = |seq: PaymentId| -> Result<(String, i64, String, String, i64), Error> {
         Ok(c.prepare_cached(
             "select i.identifier, i.line, l.source, b.name, l.loaded_at from instruction i
              join load l on l.load_id = i.load_id join batch b on b.batch_id = i.batch_id where i.seq = ?1",

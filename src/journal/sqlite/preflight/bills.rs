@@ -5,7 +5,9 @@ use serde_json::json;
 
 use super::rivals::name_rivals;
 use super::unpriced::add_unpriced;
-use crate::domain::{Amount, BatchName, Money, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{
+    Amount, BatchId, BatchName, LaneId, Money, Msisdn, PaymentId, ServiceCode, Timestamp,
+};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
@@ -112,7 +114,8 @@ fn to_ask(
     // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
     // before is left alone; it was checked before its first post, or belongs to the question after its status.
     let mut statement = c.prepare_cached(&to_be_compared())?;
-    let list = serde_json::to_string(&services).expect("numbers are JSON");
+    let numbers: Vec<i64> = services.iter().map(|lane| lane.get()).collect();
+    let list = serde_json::to_string(&numbers).expect("numbers are JSON");
     take(
         &mut rows,
         statement.query(params![batch_id, after, count(wanted), list])?,
@@ -124,7 +127,7 @@ fn to_ask(
 }
 
 fn page(rows: Vec<BillRow>, checks: bool) -> (Vec<BillRow>, Option<BillCursor>) {
-    let after = rows.last().map_or(0, |row| row.seq);
+    let after = rows.last().map_or(0, |row| row.seq.get());
     (rows, Some(BillCursor { checks, after }))
 }
 
@@ -162,11 +165,11 @@ fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
     })
 }
 
-fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<i64>, Error> {
+fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<LaneId>, Error> {
     let mut statement = c.prepare_cached("select service_id from service where code = ?1")?;
     let mut services = Vec::with_capacity(checked.len());
     for service in checked {
-        let id: Option<i64> = statement
+        let id: Option<LaneId> = statement
             .query_row([service.as_str()], |row| row.get(0))
             .optional()?;
         services.extend(id);
@@ -174,7 +177,11 @@ fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<i64>, Erro
     Ok(services)
 }
 
-fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option<i64>, Error> {
+fn first_ready(
+    c: &Connection,
+    batch_id: BatchId,
+    services: &[LaneId],
+) -> Result<Option<i64>, Error> {
     let mut statement = c.prepare_cached(
         "select min(seq) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
     )?;
@@ -193,8 +200,8 @@ fn first_ready(c: &Connection, batch_id: i64, services: &[i64]) -> Result<Option
 
 /// A row as its bill finds it.
 struct Subject {
-    batch_id: i64,
-    service_id: i64,
+    batch_id: BatchId,
+    service_id: LaneId,
     currency: String,
     identifier: String,
     priced: bool,
@@ -204,14 +211,14 @@ struct Subject {
     exposed: bool,
 }
 
-fn subject(c: &Connection, seq: i64) -> Result<Subject, Error> {
+fn subject(c: &Connection, seq: PaymentId) -> Result<Subject, Error> {
     let mut statement = c.prepare_cached(
         "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
              exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
              exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event not in (?2, ?3))
          from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
     )?;
-    let mut rows = statement.query([seq, BILLED, WATCHED])?;
+    let mut rows = statement.query((seq, BILLED, WATCHED))?;
     let row = rows
         .next()?
         .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
@@ -281,7 +288,7 @@ fn record(
 /// Fixes the amount, and begins the row's life.
 fn price(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     subject: &Subject,
     due: Money,
     now: Timestamp,
@@ -330,7 +337,7 @@ fn price(
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
 fn append(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     finding: &BillFinding,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -389,7 +396,7 @@ fn outcome_of(number: i64) -> Result<BillOutcome, Error> {
 /// Returns what the bills of a row said, oldest first.
 pub(in crate::journal::sqlite) fn bills(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Vec<BillRecord>, Error> {
     let mut statement = c.prepare_cached(
         "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description
@@ -406,7 +413,7 @@ pub(in crate::journal::sqlite) fn bills(
 /// Returns what the bill of a row said last.
 pub(in crate::journal::sqlite) fn last_bill(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<BillRecord>, Error> {
     let mut statement = c.prepare_cached(
         "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use crate::domain::{BatchName, DocumentPath, Reference, Timestamp};
+use crate::domain::{BatchName, DocumentPath, PaymentId, Reference, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -30,7 +30,7 @@ impl Journal {
     pub async fn documents_due(
         &self,
         batch: BatchName,
-        after: i64,
+        after: PaymentId,
         limit: usize,
     ) -> Result<Vec<DocumentDue>, Error> {
         self.ask(CommitMode::Shared, move |c| {
@@ -46,7 +46,7 @@ impl Journal {
     /// Faults of the journal.
     pub async fn begin_upload(
         &self,
-        seq: i64,
+        seq: PaymentId,
         digest: [u8; 32],
     ) -> Result<Option<(EarlierUploads, bool)>, Error> {
         self.ask(CommitMode::Shared, move |c| begin_upload(c, seq, &digest))
@@ -57,7 +57,7 @@ impl Journal {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn forget_upload(&self, seq: i64, digest: [u8; 32]) -> Result<(), Error> {
+    pub async fn forget_upload(&self, seq: PaymentId, digest: [u8; 32]) -> Result<(), Error> {
         self.ask(CommitMode::Shared, move |c| {
             c.prepare_cached("delete from upload_begun where seq = ?1 and digest = ?2")?
                 .execute(params![seq, &digest[..]])?;
@@ -70,7 +70,7 @@ impl Journal {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn record_upload(&self, seq: i64, upload: Upload) -> Result<(), Error> {
+    pub async fn record_upload(&self, seq: PaymentId, upload: Upload) -> Result<(), Error> {
         self.ask(CommitMode::Shared, move |c| record_upload(c, seq, &upload))
             .await
     }
@@ -89,7 +89,7 @@ pub(in crate::journal::sqlite) fn without_upload() -> String {
 fn documents_due(
     c: &Connection,
     batch: &BatchName,
-    after: i64,
+    after: PaymentId,
     limit: usize,
 ) -> Result<Vec<DocumentDue>, Error> {
     let batch_id = known_batch(c, batch)?;
@@ -120,7 +120,7 @@ fn documents_due(
 // What is there under an identifier may have come from here although the reply was lost: then it is known by its digest.
 fn begin_upload(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     digest: &[u8; 32],
 ) -> Result<Option<(EarlierUploads, bool)>, Error> {
     if checked_digest(c, seq)?.is_some_and(|checked| checked != digest) {
@@ -139,7 +139,7 @@ fn begin_upload(
     Ok(Some((earlier, added > 0)))
 }
 
-fn record_upload(c: &WriteSession, seq: i64, upload: &Upload) -> Result<(), Error> {
+fn record_upload(c: &WriteSession, seq: PaymentId, upload: &Upload) -> Result<(), Error> {
     let inserted = c
         .prepare_cached(
         "insert into upload (seq, at, digest, bytes, reference, reply) values (?1, ?2, ?3, ?4, ?5, ?6)
@@ -163,7 +163,7 @@ fn record_upload(c: &WriteSession, seq: i64, upload: &Upload) -> Result<(), Erro
 /// Adds the upload of a payment to its trail, before the first intent to post it.
 pub(in crate::journal::sqlite) fn add_to_trail(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     trail: &mut Vec<HistoryEntry>,
 ) -> Result<(), Error> {
     let mut statement =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchName, Msisdn, ServiceCode, Timestamp};
+use crate::domain::{BatchId, BatchName, Msisdn, PaymentId, ServiceCode, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, country_of, service_of};
@@ -74,7 +74,7 @@ impl Journal {
         &self,
         batch: BatchName,
         to_account: BTreeSet<ServiceCode>,
-        after: i64,
+        after: PaymentId,
         limit: usize,
     ) -> Result<Vec<RowNetwork>, Error> {
         self.ask(CommitMode::Shared, move |c| {
@@ -99,7 +99,7 @@ fn note_numbers(
     let mut note = c.prepare_cached(
         "insert into lookup (country, msisdn, at) values (?1, ?2, 0) on conflict do nothing",
     )?;
-    let (mut after, mut noted) = (0, 0);
+    let (mut after, mut noted) = (PaymentId::NONE, 0);
     loop {
         let page = rows(c, batch_id, to_account, after, PAGE)?;
         let Some(last) = page.last() else {
@@ -118,9 +118,9 @@ fn note_numbers(
 /// Reads a page of rows, without what is known of their numbers.
 fn rows(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     to_account: &BTreeSet<ServiceCode>,
-    after: i64,
+    after: PaymentId,
     limit: usize,
 ) -> Result<Vec<RowNetwork>, Error> {
     let mut statement = c.prepare_cached(ROWS)?;
@@ -159,7 +159,7 @@ fn row_networks(
     c: &Connection,
     batch: &BatchName,
     to_account: &BTreeSet<ServiceCode>,
-    after: i64,
+    after: PaymentId,
     limit: usize,
 ) -> Result<Vec<RowNetwork>, Error> {
     let mut page = rows(c, known_batch(c, batch)?, to_account, after, limit)?;

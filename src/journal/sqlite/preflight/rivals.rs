@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::domain::Instruction;
+use crate::domain::{BatchId, Instruction, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, Stored, corrupt, stored_of};
 use crate::journal::sqlite::repeats::fingerprints::{Entry, Key, entry_of, place_of};
 use crate::journal::sqlite::repeats::joins::{join, join_open};
@@ -14,7 +14,7 @@ use crate::ledger::repeats::{holds_bill, is_same_account};
 /// Names for each row without an amount a row that holds its bill, if there is one.
 pub(in crate::journal::sqlite) fn name_rivals(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     rows: &mut [BillRow],
 ) -> Result<(), Error> {
     let (Some(key), false) = (Key::of(c)?, rows.is_empty()) else {
@@ -29,10 +29,10 @@ pub(in crate::journal::sqlite) fn name_rivals(
     }
     entries.sort_unstable();
     // The first one is named, so that it is the same one each time.
-    let mut found: Vec<Option<i64>> = vec![None; rows.len()];
+    let mut found: Vec<Option<PaymentId>> = vec![None; rows.len()];
     let vouched = Vouched::default();
     for load_id in loads(c, batch_id)? {
-        let mut compare = |entries: &[Entry], seqs: &[(i64, Entry)]| {
+        let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
             for (seq, _) in seqs {
                 let Some(other) = other(c, &vouched, *seq)? else {
                     continue;
@@ -71,7 +71,7 @@ pub(in crate::journal::sqlite) fn name_rivals(
 
 pub(in crate::journal::sqlite) fn instruction(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Instruction<Stored>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
@@ -85,7 +85,7 @@ pub(in crate::journal::sqlite) fn instruction(
 
 /// Loads of the batch itself, and those of others that something is unfinished of: what has ended holds no bill of another
 /// batch. A rehearsal and a payment hold none of each other.
-fn loads(c: &Connection, batch_id: i64) -> Result<Vec<i64>, Error> {
+fn loads(c: &Connection, batch_id: BatchId) -> Result<Vec<i64>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select l.load_id from load l cross join batch b on b.batch_id = l.batch_id cross join batch own on own.batch_id = ?1
          where l.accepted > 0 and (l.batch_id = ?1
@@ -98,14 +98,14 @@ fn loads(c: &Connection, batch_id: i64) -> Result<Vec<i64>, Error> {
 }
 
 /// The batch of a row, and its line.
-fn place(c: &Connection, seq: i64) -> Result<(i64, i64), Error> {
+fn place(c: &Connection, seq: PaymentId) -> Result<(BatchId, i64), Error> {
     Ok(
         c.prepare_cached("select batch_id, line from instruction where seq = ?1")?
             .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?,
     )
 }
 
-fn name_of(c: &Connection, batch_id: i64) -> Result<String, Error> {
+fn name_of(c: &Connection, batch_id: BatchId) -> Result<String, Error> {
     Ok(
         c.prepare_cached("select name from batch where batch_id = ?1")?
             .query_row([batch_id], |row| row.get(0))?,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Amount, BatchName, Money, Totals};
+use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, PaymentId, Totals};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
@@ -32,8 +32,8 @@ impl Journal {
 /// Adds to (or takes from) the count of rows without an amount.
 pub(in crate::journal::sqlite) fn add_unpriced(
     c: &Connection,
-    batch_id: i64,
-    service_id: i64,
+    batch_id: BatchId,
+    service_id: LaneId,
     currency: &str,
     count: i64,
 ) -> Result<(), Error> {
@@ -48,7 +48,7 @@ pub(in crate::journal::sqlite) fn add_unpriced(
 /// Where a row without an amount stands; `None` for every other row.
 pub(in crate::journal::sqlite) fn without_amount(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<&'static str>, Error> {
     let found: Option<(bool, bool)> = c
         .prepare_cached(
@@ -67,10 +67,10 @@ pub(in crate::journal::sqlite) fn without_amount(
 /// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
 pub(in crate::journal::sqlite) fn withdraw(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch, service, currency): (i64, i64, String) = c
+    let (batch, service, currency): (BatchId, LaneId, String) = c
         .prepare_cached("select batch_id, service_id, currency from instruction where seq = ?1")?
         .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     c.prepare_cached(
@@ -98,13 +98,13 @@ pub(in crate::journal::sqlite) fn withdraw(
 /// Withdraws every row of a batch that has no amount; returns how many.
 pub(in crate::journal::sqlite) fn withdraw_all(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     moment: StepContext,
     signed: &mut SignedContent,
 ) -> Result<u64, Error> {
-    let (mut after, mut withdrawn) = (0, 0);
+    let (mut after, mut withdrawn) = (PaymentId::NONE, 0);
     loop {
-        let seqs: Vec<i64> = c
+        let seqs: Vec<PaymentId> = c
             .prepare_cached(
                 "select seq from instruction i indexed by unpriced where batch_id = ?1 and amount is null and seq > ?2
                      and not exists (select 1 from life l where l.seq = i.seq) order by seq limit 1000",
@@ -124,7 +124,10 @@ pub(in crate::journal::sqlite) fn withdraw_all(
 }
 
 /// Returns how many rows of a batch have no amount yet.
-pub(in crate::journal::sqlite) fn unpriced(c: &Connection, batch_id: i64) -> Result<u64, Error> {
+pub(in crate::journal::sqlite) fn unpriced(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<u64, Error> {
     Ok(c.prepare_cached(
         "select coalesce(sum(count), 0) from tally where batch_id = ?1 and state = ?2",
     )?
@@ -169,7 +172,7 @@ fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDiffere
 }
 
 /// What the rows of one load add up to, those set aside included.
-fn total_of(c: &Connection, batch_id: i64, load_id: i64) -> Result<Totals, Error> {
+fn total_of(c: &Connection, batch_id: BatchId, load_id: i64) -> Result<Totals, Error> {
     let mut total = Totals::default();
     for sql in [
         "select currency, sum(amount) from instruction

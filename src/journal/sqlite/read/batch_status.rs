@@ -34,7 +34,7 @@ pub(in crate::journal::sqlite) fn standing(
         "select code, state, currency, count, amount from tally join service using (service_id)
          where batch_id = ?1 and count > 0 and state <> ?2 order by code, currency, state",
     )?;
-    let mut rows = statement.query([batch_id, UNPRICED])?;
+    let mut rows = statement.query((batch_id, UNPRICED))?;
     while let Some(row) = rows.next()? {
         let currency = currency_of(&row.get::<_, String>(2)?)?;
         let mut tally = Tally::default();

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use rusqlite::{OptionalExtension, params};
 
 use super::reader::{Reader, Snapshot};
-use crate::domain::{Money, ServiceCode, Timestamp, Totals};
+use crate::domain::{Money, PaymentId, ServiceCode, Timestamp, Totals};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, stamp};
 use crate::journal::sqlite::limits::recorded::of_last_run;
 use crate::journal::sqlite::limits::sums::{exposure_at, of_batch};
@@ -30,12 +30,12 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn limited_by(&self, seq: i64) -> Result<Option<(Reason, Timestamp)>, Error> {
+    pub fn limited_by(&self, seq: PaymentId) -> Result<Option<(Reason, Timestamp)>, Error> {
         let found: Option<(String, i64)> = self
             .c
             .query_row(
                 "select w.reason, w.until from limited w join life l using (seq) where w.batch_id = ?1 and w.seq = ?2 and l.state = 0",
-                [self.batch_id, seq],
+                (self.batch_id, seq),
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .optional()?;
@@ -57,7 +57,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn is_covered(&self, seq: i64, bound: Bound) -> Result<bool, Error> {
+    pub fn is_covered(&self, seq: PaymentId, bound: Bound) -> Result<bool, Error> {
         let priced_by: Option<Option<i64>> = self
             .c
             .query_row(
@@ -66,7 +66,7 @@ impl Snapshot<'_> {
                 |row| row.get(0),
             )
             .optional()?;
-        Ok(bound.covers(seq, priced_by.flatten()))
+        Ok(bound.covers(seq.get(), priced_by.flatten()))
     }
 
     /// Returns what is under way, in doubt or in conflict over all batches of the account; of a batch that has not run yet, over
@@ -99,7 +99,7 @@ impl Snapshot<'_> {
             if seen.contains(&row.service) {
                 return ControlFlow::Continue(());
             }
-            match is_limited.query_row([self.batch_id, seq], |row| row.get(0)) {
+            match is_limited.query_row((self.batch_id, seq), |row| row.get(0)) {
                 Ok(true) => return ControlFlow::Continue(()),
                 Ok(false) => {}
                 Err(error) => {

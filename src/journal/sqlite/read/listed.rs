@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::reader::Snapshot;
 use crate::domain::{
-    Amount, BankAccount, Currency, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
+    Amount, BankAccount, Currency, LaneId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
+    PaymentId,
 };
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, stamp, state_of};
@@ -48,7 +49,7 @@ impl Snapshot<'_> {
                 visit(ListedRow::Plain(plain))?;
                 continue;
             }
-            let (place, whole) = self.row_of(integer(row, 0)?)?;
+            let (place, whole) = self.row_of(PaymentId::new(integer(row, 0)?))?;
             while let Some(rejected) = others.rejected_before(place)? {
                 visit(ListedRow::Other(rejected))?;
             }
@@ -64,7 +65,7 @@ impl Snapshot<'_> {
 /// What most rows have in common, looked up once.
 struct Known {
     /// Codes of services by their number.
-    services: Vec<(i64, String)>,
+    services: Vec<(LaneId, String)>,
     /// The service of the row before, as its place among them.
     service: usize,
     currency: Option<Currency>,
@@ -73,9 +74,9 @@ struct Known {
     /// The members of `extraData` of the row before.
     extra: Vec<(String, String)>,
     /// Payments about which it named something that is not ours.
-    named_otherwise: BTreeMap<i64, String>,
+    named_otherwise: BTreeMap<PaymentId, String>,
     /// Ended payments that are asked about again.
-    doubted: BTreeSet<i64>,
+    doubted: BTreeSet<PaymentId>,
 }
 
 /// Phrases that are kept in memory.
@@ -112,7 +113,7 @@ impl Known {
         };
         let state = number(row, 10)?.map_or(Ok(State::Ready), state_of)?;
         let code = number(row, 11)?;
-        let seq = integer(row, 0)?;
+        let seq = PaymentId::new(integer(row, 0)?);
         if has_more(row, state, code)?
             || self.named_otherwise.contains_key(&seq)
             || self.doubted.contains(&seq)
@@ -138,7 +139,7 @@ impl Known {
             own => own,
         };
         let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
-        self.find_service(integer(row, 5)?)?;
+        self.find_service(LaneId::new(integer(row, 5)?))?;
         let phrase = number(row, 20)?;
         if let Some(phrase) = phrase {
             self.find_phrase(c, phrase)?;
@@ -176,7 +177,7 @@ impl Known {
         }))
     }
 
-    fn find_service(&mut self, number: i64) -> Result<(), Error> {
+    fn find_service(&mut self, number: LaneId) -> Result<(), Error> {
         if self
             .services
             .get(self.service)

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::reader::{Reader, Snapshot};
-use crate::domain::{BatchName, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
 use crate::journal::sqlite::load::aside::withdrawal;
@@ -168,7 +168,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn file_of(&self, seq: i64) -> Result<SourceFile, Error> {
+    pub fn file_of(&self, seq: PaymentId) -> Result<SourceFile, Error> {
         let found = self.c.query_row(
             "select l.source, l.loaded_at from instruction i join load l using (load_id) where i.seq = ?1",
             [seq],
@@ -212,7 +212,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn took_the_place_of(&self, seq: i64) -> Result<Vec<RejectedFound>, Error> {
+    pub fn took_the_place_of(&self, seq: PaymentId) -> Result<Vec<RejectedFound>, Error> {
         rejected(
             self.c,
             &self.batch,

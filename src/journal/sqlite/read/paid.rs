@@ -40,7 +40,7 @@ impl Snapshot<'_> {
             ))
             .map_err(Error::from)?;
         let mut rows = statement
-            .query([self.batch_id, state_number(State::Paid)])
+            .query((self.batch_id, state_number(State::Paid)))
             .map_err(Error::from)?;
         while let Some(row) = rows.next().map_err(Error::from)? {
             let text = |at| {

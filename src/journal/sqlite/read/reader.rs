@@ -5,7 +5,7 @@ use crate::journal::sqlite::codec::values::PAYMENT_COLUMNS;
 use crate::journal::sqlite::payments::stood::DESCRIPTION;
 use rusqlite::Connection;
 
-use crate::domain::BatchName;
+use crate::domain::{BatchId, BatchName};
 use crate::ledger::recovery::Traces;
 
 /// A connection that only reads.
@@ -40,7 +40,7 @@ impl Reader {
 pub struct Snapshot<'a> {
     pub(in crate::journal::sqlite) c: &'a Connection,
     pub(in crate::journal::sqlite) batch: BatchName,
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
 }
 
 impl Drop for Snapshot<'_> {

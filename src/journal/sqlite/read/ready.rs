@@ -32,7 +32,7 @@ impl Snapshot<'_> {
              left join life l on l.seq = i.seq
              where i.batch_id = ?1 and coalesce(l.state, ?2) = ?2 order by i.seq"
         ))?;
-        let mut rows = statement.query([self.batch_id, state_number(State::Ready)])?;
+        let mut rows = statement.query((self.batch_id, state_number(State::Ready)))?;
         while let Some(row) = rows.next()? {
             // What has no amount is not posted.
             let Some(payment) = stored_of(row, 0)?.payment() else {

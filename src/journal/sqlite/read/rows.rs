@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::reader::Snapshot;
 use super::reader::{PAGE, record_columns};
-use crate::domain::{Amount, Money};
+use crate::domain::{Amount, Money, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_WIDTH, corrupt, currency_of};
 use crate::journal::sqlite::load::aside::withdrawal;
 use crate::journal::{Error, RejectedRow, ReportRow};
@@ -158,7 +158,7 @@ impl Snapshot<'_> {
     /// Reads the row of one instruction, and its place: the load and the line of the payment that stands for it now.
     pub(in crate::journal::sqlite) fn row_of(
         &self,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<((i64, u64), ReportRow), Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {} {ROW_TABLES} where i.seq = ?1",
@@ -177,7 +177,7 @@ impl Snapshot<'_> {
             return Ok(((load_id, line), ReportRow::Unpriced(Box::new(record))));
         }
         let (load_id, record) = self.payment_record(row)?;
-        let replaced: Option<i64> = row.get(PAYMENT_WIDTH + 17)?;
+        let replaced: Option<PaymentId> = row.get(PAYMENT_WIDTH + 17)?;
         let (load_id, record) = match replaced {
             Some(_) => self.standing_for(record.seq)?,
             None => (load_id, record),

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::reader::Snapshot;
-use crate::domain::{BatchName, Tally, Timestamp};
+use crate::domain::{BatchId, BatchName, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{currency_of, service_of, stamp};
@@ -22,7 +22,7 @@ impl Snapshot<'_> {
     }
 }
 
-fn scheduled(c: &Connection, batch_id: i64, now: Timestamp) -> Result<Scheduled, Error> {
+fn scheduled(c: &Connection, batch_id: BatchId, now: Timestamp) -> Result<Scheduled, Error> {
     let (count, first, last): (i64, Option<i64>, Option<i64>) = c.query_row(
         "select count(*), min(i.not_before), max(i.not_before) from instruction i indexed by scheduled
          where i.batch_id = ?1 and i.not_before > ?2 and i.not_before is not null
@@ -54,7 +54,7 @@ impl Journal {
     }
 }
 
-fn not_due(c: &Connection, batch_id: i64, now: Timestamp) -> Result<Vec<StandingRow>, Error> {
+fn not_due(c: &Connection, batch_id: BatchId, now: Timestamp) -> Result<Vec<StandingRow>, Error> {
     let mut statement = c.prepare_cached(
         "select s.code, i.currency, count(*), sum(i.amount) from instruction i indexed by scheduled
              join service s using (service_id)

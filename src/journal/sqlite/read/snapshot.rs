@@ -9,7 +9,8 @@ use super::reader::{RECORD_TABLES, record_columns};
 use super::reader::{Reader, Snapshot};
 use super::rows::Rows;
 use crate::domain::{
-    BatchName, ControlTotals, Currency, Originator, PayerTransactionId, Timestamp,
+    BatchId, BatchName, ControlTotals, Currency, LaneId, Originator, PayerTransactionId, PaymentId,
+    Timestamp,
 };
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::{known_batch, name};
@@ -168,16 +169,16 @@ impl Snapshot<'_> {
             "select service_id, currency, amount from instruction where batch_id = ?1 and generation = 0",
         )?;
         let mut rows = statement.query([self.batch_id])?;
-        let mut lanes: Vec<(i64, Currency, u64, i128)> = Vec::new();
+        let mut lanes: Vec<(LaneId, Currency, u64, i128)> = Vec::new();
         let mut last = 0;
         while let Some(row) = rows.next()? {
-            let service: i64 = row.get(0)?;
+            let service: LaneId = row.get(0)?;
             let code = row
                 .get_ref(1)?
                 .as_str()
                 .map_err(|_| corrupt("a currency"))?;
             let is_lane =
-                |lane: &(i64, Currency, u64, i128)| lane.0 == service && lane.1.code() == code;
+                |lane: &(LaneId, Currency, u64, i128)| lane.0 == service && lane.1.code() == code;
             if !lanes.get(last).is_some_and(is_lane) {
                 last = lanes.iter().position(is_lane).unwrap_or(lanes.len());
             }
@@ -190,7 +191,7 @@ impl Snapshot<'_> {
         drop(rows);
         for (service, currency, more) in corrected(self.c, self.batch_id)? {
             let is_lane =
-                |lane: &&mut (i64, Currency, u64, i128)| lane.0 == service && lane.1 == currency;
+                |lane: &&mut (LaneId, Currency, u64, i128)| lane.0 == service && lane.1 == currency;
             if let Some(lane) = lanes.iter_mut().find(is_lane) {
                 lane.3 += more;
             }
@@ -243,7 +244,10 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn named_otherwise(&self, seq: i64) -> Result<Option<(PayerTransactionId, String)>, Error> {
+    pub fn named_otherwise(
+        &self,
+        seq: PaymentId,
+    ) -> Result<Option<(PayerTransactionId, String)>, Error> {
         let Some(words) = named_otherwise(self.c, self.batch_id, seq)? else {
             return Ok(None);
         };
@@ -273,7 +277,7 @@ impl Snapshot<'_> {
         Ok(self.unpriced_record(row)?.map(|(_, record)| record))
     }
 
-    fn rows_named(&self, name: &PaymentName) -> Result<Vec<i64>, Error> {
+    fn rows_named(&self, name: &PaymentName) -> Result<Vec<PaymentId>, Error> {
         rows_named(self.c, (&self.batch, self.batch_id), name)
     }
 
@@ -281,7 +285,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn bills(&self, seq: i64) -> Result<Vec<BillRecord>, Error> {
+    pub fn bills(&self, seq: PaymentId) -> Result<Vec<BillRecord>, Error> {
         bills(self.c, seq)
     }
 
@@ -289,7 +293,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn failed_before(&self, seq: i64) -> Result<Vec<Linked>, Error> {
+    pub fn failed_before(&self, seq: PaymentId) -> Result<Vec<Linked>, Error> {
         linked(self.c, seq, Side::Older)
     }
 
@@ -297,8 +301,8 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn trail(&self, seq: i64) -> Result<Vec<HistoryEntry>, Error> {
-        let batch_id: i64 = self.batch_id;
+    pub fn trail(&self, seq: PaymentId) -> Result<Vec<HistoryEntry>, Error> {
+        let batch_id: BatchId = self.batch_id;
         let mut first = first_claim(self.c, batch_id, seq)?;
         let intent = |claim: FirstClaim| HistoryEntry {
             at: Timestamp::from_millis(claim.at),
@@ -313,7 +317,7 @@ impl Snapshot<'_> {
              where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 81 or e.event = 112) order by e.evidence_id"
         ))?;
         // What only proves that other tables are as they were is no news of the payment.
-        let mut rows = statement.query([seq, REPLACED, STOOD, SUPERSEDED, DOCUMENT_CHECKED])?;
+        let mut rows = statement.query((seq, REPLACED, STOOD, SUPERSEDED, DOCUMENT_CHECKED))?;
         let mut trail = Vec::new();
         while let Some(row) = rows.next()? {
             let kind: i64 = row.get(1)?;
@@ -372,7 +376,7 @@ impl Snapshot<'_> {
         row: &Row<'_>,
     ) -> Result<(i64, PaymentRecord), Error> {
         let at = PAYMENT_WIDTH + 10;
-        let seq: i64 = row.get(at)?;
+        let seq: PaymentId = row.get(at)?;
         let payment = payment_of(row, 0)?;
         let mut record = PaymentRecord {
             seq,
@@ -418,7 +422,7 @@ impl Snapshot<'_> {
     }
 
     /// Returns what a person decided of a payment last: `recorded as failed by ana on desk-7: REASON (evidence: EVIDENCE)`.
-    fn decision(&self, seq: i64) -> Result<Option<String>, Error> {
+    fn decision(&self, seq: PaymentId) -> Result<Option<String>, Error> {
         let found: Option<(i64, i64, Option<String>)> = self
             .c
             .prepare_cached(
@@ -479,7 +483,7 @@ impl Snapshot<'_> {
     /// Returns the generation that stands for the row of a payment.
     pub(in crate::journal::sqlite) fn standing_for(
         &self,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<(i64, PaymentRecord), Error> {
         let standing = standing_for(self.c, seq)?;
         let mut statement = self.c.prepare_cached(&format!(

@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::desk::{StatementDesk, money_of, standing_of};
-use crate::domain::{BankAccount, Day, Msisdn, Tally, Timestamp, WireZone};
+use crate::domain::{BankAccount, Day, Msisdn, PaymentId, Tally, Timestamp, WireZone};
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, corrupt, country_of, identifier_of, life_of, state_number, state_of,
 };
@@ -82,7 +82,7 @@ impl Snapshot<'_> {
 fn lay_out_one(desk: &StatementDesk, row: &Row<'_>, zone: &WireZone) -> Result<(), Error> {
     let life = life_of(row, 0)?;
     let at = |place: usize| row.get(10 + place);
-    let seq: i64 = at(0)?;
+    let seq: PaymentId = at(0)?;
     let received = Timestamp::from_millis(row.get(14)?);
     let msisdn: String = row.get(15)?;
     let extra: String = row.get(20)?;
@@ -169,7 +169,7 @@ const LINE: &str = "e.n, e.place, e.day, e.flow, e.reversal, e.minor, e.currency
 type Group = (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>);
 
 struct Facts {
-    seq: i64,
+    seq: PaymentId,
     account: String,
     view: PaymentView<'static>,
 }
@@ -247,9 +247,9 @@ impl StatementDesk {
             .c
             .prepare("update entry set several = 1, seq = null, by = null where n = ?1")?;
         let mut rows = hits.query([])?;
-        let mut before: Option<(i64, i64, i64)> = None;
+        let mut before: Option<(i64, i64, PaymentId)> = None;
         while let Some(row) = rows.next()? {
-            let (n, rank, seq): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (n, rank, seq): (i64, i64, PaymentId) = (row.get(0)?, row.get(1)?, row.get(2)?);
             match before {
                 Some((same, best, first)) if same == n => {
                     if rank == best && seq != first {
@@ -257,7 +257,7 @@ impl StatementDesk {
                     }
                 }
                 _ => {
-                    name.execute([n, seq, rank])?;
+                    name.execute((n, seq, rank))?;
                     before = Some((n, rank, seq));
                 }
             }
@@ -274,7 +274,7 @@ impl StatementDesk {
         let mut rows = lines.query([])?;
         let mut known: Option<(Facts, Shown)> = None;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
+            let seq: PaymentId = row.get(0)?;
             if known.as_ref().is_none_or(|(facts, _)| facts.seq != seq) {
                 self.save(known.take())?;
                 known = Some((Facts::of(row)?, Shown::default()));
@@ -322,7 +322,7 @@ impl StatementDesk {
             let (number, from) = (row.get(4)?, Day::from_number(row.get(6)?));
             match row.get(3)? {
                 0 => group.1.push(Candidate {
-                    seq: number,
+                    seq: PaymentId::new(number),
                     state: state_of(row.get(5)?)?,
                     from,
                     to: Day::from_number(row.get(7)?),
@@ -340,7 +340,7 @@ impl StatementDesk {
         let by = MatchedBy::AmountAndRecipient;
         for (seq, n) in pair(payments, lines) {
             let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE} from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
-            let mut rows = statement.query([seq, n])?;
+            let mut rows = statement.query((seq, n))?;
             let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
             let (facts, entry) = (Facts::of(row)?, line_of(row, FACTS_WIDTH)?);
             if !is_to(&facts.view(), &entry.recipient) {
@@ -351,7 +351,7 @@ impl StatementDesk {
             self.save(Some((facts, shown)))?;
             self.c
                 .prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?
-                .execute([n, seq, by_number(by)])?;
+                .execute((n, seq, by_number(by)))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::said::{finding_said, summary_said};
-use crate::domain::BatchName;
+use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{RECONCILED, STATEMENT_FINDING};
@@ -28,7 +28,7 @@ impl Journal {
         facts: StatementFacts,
         reconciled: Reconciled,
         kept: Vec<StatementFinding>,
-        held: Vec<(i64, String)>,
+        held: Vec<(PaymentId, String)>,
         moment: StepContext,
     ) -> Result<u64, Error> {
         self.ask(CommitMode::Alone, move |c| {
@@ -59,7 +59,7 @@ impl Journal {
 
 fn append(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     moment: StepContext,
     (kind, digest): (i64, Option<[u8; 32]>),
     detail: &str,
@@ -77,9 +77,9 @@ fn append(
 /// Brings into conflict what is not paid here and is paid there: no retry and no run pays it again.
 fn hold_all(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     facts: &StatementFacts,
-    held: &[(i64, String)],
+    held: &[(PaymentId, String)],
     moment: StepContext,
 ) -> Result<u64, Error> {
     let mut touched = Touched::default();

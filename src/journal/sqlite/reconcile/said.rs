@@ -84,7 +84,7 @@ impl Snapshot<'_> {
             let mut statement = self.c.prepare_cached(
                 "select evidence_id, at, detail from evidence indexed by about_batch where seq = 0 and event = ?1 and batch_id = ?2 order by evidence_id",
             )?;
-            let mut rows = statement.query([event, self.batch_id])?;
+            let mut rows = statement.query((event, self.batch_id))?;
             let mut read = Vec::new();
             while let Some(row) = rows.next()? {
                 let detail: String = row.get(2)?;

@@ -9,7 +9,7 @@ use super::on_chain;
 use super::payers;
 use super::presume::{Reach, presume};
 use super::when_done;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -207,7 +207,7 @@ const NOBODY_KNOWS: OrdersLost = OrdersLost {
 /// Returns whether an order that a batch is presumed posted begins a recovery; `None`: the batch is new.
 pub(in crate::journal::sqlite) fn begins(
     c: &Connection,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
     planned: Purpose,
     is_repeated: bool,
 ) -> Result<bool, Error> {

@@ -1,6 +1,7 @@
 //! Batches that were posted in the place of this journal and that it does not have.
 
 use super::noticed::open_recovery;
+use crate::domain::BatchId;
 use crate::journal::Error;
 use crate::ledger::payer::{AsLoaded, Here, Identifiers, Lost, key, lost};
 use rusqlite::Connection;
@@ -69,7 +70,7 @@ pub(in crate::journal::sqlite) fn all_here(
 /// Returns what each load of a batch brought, the first one at the beginning.
 pub(in crate::journal::sqlite) fn loads(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<Option<Identifiers>>, Error> {
     let mut statement = c.prepare_cached(
         "select payments, identifiers from load where batch_id = ?1 order by load_id",

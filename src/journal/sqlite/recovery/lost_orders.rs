@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
 use super::place::look;
-use crate::domain::{ContentDigest, PayerTransactionId, Timestamp};
+use crate::domain::{BatchId, ContentDigest, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
@@ -125,7 +125,7 @@ impl Touched {
 /// Records that rows after number `base` may repeat others, as their load has found them; `digest` names the list.
 pub(in crate::journal::sqlite) fn allow_repeats(
     c: &WriteSession,
-    place: (i64, Timestamp),
+    place: (BatchId, Timestamp),
     digest: &str,
     base: i64,
 ) -> Result<(), Error> {

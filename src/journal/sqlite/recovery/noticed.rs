@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::domain::Timestamp;
+use crate::domain::{PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{Error, Recovery};
 use crate::ledger::recovery::Cause;
@@ -27,7 +27,7 @@ pub(in crate::journal::sqlite) fn open_recovery(c: &Connection) -> Result<Option
 /// Returns whether a payment was there when it was noticed, once, that the journal may have missed something.
 pub(in crate::journal::sqlite) fn was_there_when_noticed(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<bool, Error> {
     // By a person's word, nothing had been missed.
     Ok(c.prepare_cached(
@@ -39,7 +39,7 @@ pub(in crate::journal::sqlite) fn was_there_when_noticed(
 /// Returns when it was noticed last that the journal may have missed what was posted of a payment; `None`: it never was.
 pub(in crate::journal::sqlite) fn noticed_at(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Timestamp>, Error> {
     let at: Option<i64> = c
         .prepare_cached(

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::noticed::open_recovery;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
@@ -62,7 +62,7 @@ pub(in crate::journal::sqlite) fn tell_of_payer(
 /// Tells a batch that is new of the recovery that is open, if one is.
 pub(in crate::journal::sqlite) fn tell_new(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
 ) -> Result<(), Error> {
     let Some(open) = open_recovery(c)? else {
@@ -74,7 +74,7 @@ pub(in crate::journal::sqlite) fn tell_new(
 
 fn say(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     kind: i64,
     detail: &str,
     at: Timestamp,
@@ -172,7 +172,7 @@ pub(in crate::journal::sqlite) fn assert_as_recorded(c: &WriteSession) -> Result
 /// [`Error::Altered`].
 pub(in crate::journal::sqlite) fn assert_may_leave(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<(), Error> {
     match assert_as_recorded(c) {
         Err(Error::AlteredLoad { what }) => {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::lost_orders::Touched;
+use crate::domain::BatchId;
 use crate::journal::Error;
 use crate::journal::sqlite::Reader;
 use crate::ledger::payer::key;
@@ -47,7 +48,7 @@ impl Reader {
         )?;
         let mut batches = names.query([])?;
         while let Some(batch) = batches.next()? {
-            let (batch_id, name): (i64, String) = (batch.get(0)?, batch.get(1)?);
+            let (batch_id, name): (BatchId, String) = (batch.get(0)?, batch.get(1)?);
             let Some(mut left) = wanted.remove(key(&name).as_str()) else {
                 continue;
             };

@@ -7,7 +7,7 @@ use super::lost_batches::{batches_lost, loads, told_batches};
 use super::noticed::open_recovery;
 use super::on_chain;
 use super::presume::ask_anew;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -167,7 +167,7 @@ pub(in crate::journal::sqlite) fn on_record(c: &Connection) -> Result<Vec<Payer>
 /// Refuses to ask about a batch that an earlier journal may have posted, where nobody knows that it did so from there.
 pub(in crate::journal::sqlite) fn assert_known(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     batch: &BatchName,
     home: &Home,
 ) -> Result<(), Error> {
@@ -274,7 +274,7 @@ pub(in crate::journal::sqlite) fn mark_payer(
     if lost.unlike.iter().any(|unlike| unlike.batch == name) {
         return Ok(());
     }
-    let (batch_id, originator): (i64, String) = c.query_row(
+    let (batch_id, originator): (BatchId, String) = c.query_row(
         "select batch_id, originator from batch where name = ?1",
         [batch.as_str()],
         |row| Ok((row.get(0)?, row.get(1)?)),
@@ -290,12 +290,12 @@ pub(in crate::journal::sqlite) fn mark_payer(
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.
-fn is_presumed(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+fn is_presumed(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
     Ok(c.prepare_cached(
         "select exists (select 1 from evidence p indexed by presumed
              where p.batch_id = ?1 and p.event = 21 and not exists (
                  select 1 from evidence r indexed by evidence_by_payment
                  where r.seq = p.seq and r.event = ?2 and r.evidence_id > p.evidence_id))",
     )?
-    .query_row([batch_id, RELEASED], |row| row.get(0))?)
+    .query_row((batch_id, RELEASED), |row| row.get(0))?)
 }

@@ -81,7 +81,7 @@ pub(in crate::journal::sqlite) fn look(
     let heads = positions.iter().map(|position| {
         let found: Option<Option<[u8; 32]>> = c
             .prepare_cached("select hash from evidence where evidence_id = ?1 and batch_id = ?2")?
-            .query_row([position.evidence_id, position.batch_id], |row| row.get(0))
+            .query_row((position.evidence_id, position.batch_id), |row| row.get(0))
             .optional()?;
         Ok(found.flatten())
     });

@@ -1,6 +1,6 @@
 //! Payments that an earlier journal may have posted: they are asked about before they are posted.
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
 use crate::journal::sqlite::codec::values::save_life;
@@ -31,7 +31,7 @@ pub(in crate::journal::sqlite) enum Reach {
 /// Gives whatever is ready of a batch back to asking, as what was asked before was asked at the wrong account.
 pub(in crate::journal::sqlite) fn ask_anew(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
 ) -> Result<u64, Error> {
     presume(c, batch_id, Reach::Ready, now)
@@ -40,7 +40,7 @@ pub(in crate::journal::sqlite) fn ask_anew(
 /// Presumes posted whatever is ready of a batch; returns how many payments.
 pub(in crate::journal::sqlite) fn presume(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     reach: Reach,
     now: Timestamp,
 ) -> Result<u64, Error> {
@@ -62,7 +62,7 @@ pub(in crate::journal::sqlite) fn presume(
 /// Gives back to asking what may have left and was not found since: "not found" was heard in a reading that counts no more.
 pub(in crate::journal::sqlite) fn ask_exposed(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
 ) -> Result<u64, Error> {
     c.flush()?;
@@ -71,7 +71,7 @@ pub(in crate::journal::sqlite) fn ask_exposed(
 
 fn presume_those(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     which: &str,
     now: Timestamp,
 ) -> Result<u64, Error> {
@@ -109,7 +109,7 @@ fn presume_those(
 /// Presumes posted what waits for its amount: its bill may have told it before, and then it was posted.
 pub(in crate::journal::sqlite) fn presume_unpriced(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
 ) -> Result<(), Error> {
     let sql = "select i.seq from instruction i where i.batch_id = ?1 and i.amount is null and i.seq > ?2
@@ -132,15 +132,15 @@ pub(in crate::journal::sqlite) fn presume_unpriced(
 /// Does something with payments of a batch, a page at a time; returns how many it was done with.
 pub(in crate::journal::sqlite) fn each(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     sql: &str,
-    mut work: impl FnMut(&WriteSession, i64) -> Result<bool, Error>,
+    mut work: impl FnMut(&WriteSession, PaymentId) -> Result<bool, Error>,
 ) -> Result<u64, Error> {
-    let (mut after, mut done) = (0, 0);
+    let (mut after, mut done) = (PaymentId::NONE, 0);
     loop {
-        let seqs: Vec<i64> = c
+        let seqs: Vec<PaymentId> = c
             .prepare_cached(sql)?
-            .query_map([batch_id, after, PAGE], |row| row.get(0))?
+            .query_map((batch_id, after, PAGE), |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         let Some(last) = seqs.last() else {
             return Ok(done);
@@ -154,7 +154,7 @@ pub(in crate::journal::sqlite) fn each(
 
 pub(in crate::journal::sqlite) fn move_by(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
     subject: crate::journal::sqlite::session::subject::Subject,
     from: State,
     kind: i64,

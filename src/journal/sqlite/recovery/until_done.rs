@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::domain::PaymentId;
 use crate::journal::Error;
 use crate::ledger::recovery::{Arrival, waits_until_done};
 
@@ -17,7 +18,7 @@ const ARRIVAL: &str = "select i.seq > ?2,
 
 /// Returns whether a payment waits until the recovery is declared done.
 // Of most journals no recovery is open: then this is a look at an empty table.
-pub(in crate::journal::sqlite) fn waits(c: &Connection, seq: i64) -> Result<bool, Error> {
+pub(in crate::journal::sqlite) fn waits(c: &Connection, seq: PaymentId) -> Result<bool, Error> {
     let (newest, missing): (Option<i64>, Option<bool>) = c
         .prepare_cached(
             "select min(newest_seq), max(batches_missing) from recovery where done_at is null",
@@ -28,7 +29,7 @@ pub(in crate::journal::sqlite) fn waits(c: &Connection, seq: i64) -> Result<bool
     };
     let arrival = c
         .prepare_cached(ARRIVAL)?
-        .query_row([seq, newest], |row| {
+        .query_row((seq, newest), |row| {
             Ok(Arrival {
                 since_noticed: row.get(0)?,
                 in_place_of_ended: row.get(1)?,

@@ -11,7 +11,7 @@ use super::place::look;
 use super::presume::{each, move_by};
 use super::presumed::presumptions;
 use super::when_done;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
@@ -133,7 +133,12 @@ fn assert_done(c: &WriteSession) -> Result<(), Error> {
 }
 
 /// Makes ready again what only the presumption made doubtful; returns how many payments.
-fn release(c: &WriteSession, batch_id: i64, reason: &str, now: Timestamp) -> Result<u64, Error> {
+fn release(
+    c: &WriteSession,
+    batch_id: BatchId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<u64, Error> {
     c.mark(batch_id);
     let mut touched = Touched::default();
     let detail = json!({"reason": reason}).to_string();

@@ -3,7 +3,7 @@
 use super::lost_batches::batches_lost;
 use super::noticed::open_recovery;
 use super::until_done::waits;
-use crate::domain::Timestamp;
+use crate::domain::{PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::session::members::{of_row, split};
@@ -26,7 +26,7 @@ pub(in crate::journal::sqlite) fn watch_repeats(
     let mut found = c.prepare("select seq, other from temp.repeat order by seq, other")?;
     let mut rows = found.query([])?;
     while let Some(row) = rows.next()? {
-        let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (seq, other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
         c.prepare_cached("insert or ignore into repeat_in_recovery (seq) values (?1)")?
             .execute([seq])?;
         let has_begun: bool = c

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use super::judge::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::load::job::Load;
@@ -157,7 +157,7 @@ impl Journal {
     }
 }
 
-fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
+fn alike(c: &Connection, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
     let mut statement = c.prepare_cached(
         "select a.kind, l.source, a.batch, a.source, a.loaded_at, a.count, a.lines, l.load_id
          from load l cross join alike a on a.load_id = l.load_id where l.batch_id = ?1 order by a.alike_id",
@@ -203,7 +203,7 @@ fn alike(c: &Connection, batch_id: i64) -> Result<Vec<Alike>, Error> {
 /// Returns which of these lines are of rows that were cancelled.
 fn cancelled(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     load_id: i64,
     alike: &Alike,
 ) -> Result<BTreeSet<u64>, Error> {

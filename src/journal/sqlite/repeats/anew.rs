@@ -11,7 +11,7 @@ use super::namesakes::Namesakes;
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::vouched::{Vouched, check_loads};
-use crate::domain::{AmountField, Instruction, Timestamp};
+use crate::domain::{AmountField, BatchId, Instruction, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of,
 };
@@ -31,7 +31,7 @@ pub(in crate::journal::sqlite) struct Anew<'a> {
     has_open: bool,
     vouched: Vouched,
     now: Timestamp,
-    batch_id: i64,
+    batch_id: BatchId,
     namesakes: OnceCell<Namesakes>,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::journal::sqlite) struct Elsewhere {
     /// The batch of a row that is paid, or may be.
     pub(in crate::journal::sqlite) counts: Option<String>,
     /// Rows that have failed as well, or were cancelled.
-    pub(in crate::journal::sqlite) unpaid: Vec<i64>,
+    pub(in crate::journal::sqlite) unpaid: Vec<PaymentId>,
     /// The first row under another reference by which it may be paid.
     pub(in crate::journal::sqlite) since: Option<PaidSince>,
 }
@@ -58,7 +58,7 @@ impl<'a> Anew<'a> {
     /// Begins with the failures of a batch; `None` where nothing is to be compared: a rehearsal repeats nothing.
     pub(in crate::journal::sqlite) fn begin(
         c: &'a Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         judged: Option<(&'a RepeatPlan, Timestamp)>,
     ) -> Result<Option<Self>, Error> {
         let Some((plan, now)) = judged else {
@@ -97,7 +97,7 @@ impl<'a> Anew<'a> {
     }
 
     /// Looks for the debt of a failed row in all loads but its own: as it is, and as it was before it was corrected.
-    pub(in crate::journal::sqlite) fn find(&self, seq: i64) -> Result<Elsewhere, Error> {
+    pub(in crate::journal::sqlite) fn find(&self, seq: PaymentId) -> Result<Elsewhere, Error> {
         let own = self.own(seq)?;
         let (mut found, mut seen) = (Elsewhere::default(), BTreeSet::new());
         for member in &own {
@@ -113,7 +113,7 @@ impl<'a> Anew<'a> {
     /// The same, by what a person corrected in a failed row.
     pub(in crate::journal::sqlite) fn find_corrected<M: AmountField + Clone>(
         &self,
-        seq: i64,
+        seq: PaymentId,
         row: &Instruction<M>,
     ) -> Result<Elsewhere, Error> {
         let mut found = self.find(seq)?;
@@ -124,14 +124,14 @@ impl<'a> Anew<'a> {
     }
 
     /// All generations of a row, the oldest first.
-    fn own(&self, seq: i64) -> Result<Vec<i64>, Error> {
+    fn own(&self, seq: PaymentId) -> Result<Vec<PaymentId>, Error> {
         Ok(of_row(self.c, seq)?.iter().map(|own| own.seq).collect())
     }
 
     fn find_as<M: AmountField + Clone>(
         &self,
         load_id: i64,
-        own: &[i64],
+        own: &[PaymentId],
         (row, amount): (&Instruction<M>, Option<i64>),
     ) -> Result<Elsewhere, Error> {
         let mut of_service = row.clone();
@@ -146,7 +146,7 @@ impl<'a> Anew<'a> {
         entries.dedup();
         let mut found = Elsewhere::default();
         for load in self.loads.iter().filter(|load| load.load_id != load_id) {
-            let mut take = |_: &[Entry], seqs: &[(i64, Entry)]| {
+            let mut take = |_: &[Entry], seqs: &[(PaymentId, Entry)]| {
                 for (seq, entry) in seqs.iter().filter(|(seq, _)| !own.contains(seq)) {
                     if let Some(other) = load.other(self.c, &self.vouched, *seq)? {
                         check_row(self.key, *entry, &other)?;
@@ -183,7 +183,7 @@ impl<'a> Anew<'a> {
         Ok(self.namesakes.get_or_init(|| read))
     }
 
-    fn row(&self, seq: i64) -> Result<(i64, Instruction<Stored>), Error> {
+    fn row(&self, seq: PaymentId) -> Result<(i64, Instruction<Stored>), Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS}, i.load_id from instruction i join service s using (service_id) where i.seq = ?1"
         ))?;
@@ -197,7 +197,7 @@ impl<'a> Anew<'a> {
     /// `first`: the oldest generation of the row.
     fn take_in<M: AmountField>(
         &self,
-        (row, first): (&Instruction<M>, i64),
+        (row, first): (&Instruction<M>, PaymentId),
         other: &Other,
         found: &mut Elsewhere,
     ) -> Result<(), Error> {
@@ -237,7 +237,7 @@ impl<'a> Anew<'a> {
     }
 }
 
-fn batch_of(c: &Connection, seq: i64) -> Result<String, Error> {
+fn batch_of(c: &Connection, seq: PaymentId) -> Result<String, Error> {
     Ok(c.prepare_cached(
         "select b.name from instruction i join batch b on b.batch_id = i.batch_id where i.seq = ?1",
     )?

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use crate::domain::{AmountField, Instruction, ServiceCode};
+use crate::domain::{AmountField, Instruction, PaymentId, ServiceCode};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use crate::ledger::likeness::of_reference;
@@ -390,17 +390,22 @@ pub(in crate::journal::sqlite) fn fill(c: &Connection) -> Result<(), Error> {
     // The rows of a load follow one another; retries come between those of two loads alone.
     let mut load: Option<(i64, i64, Collector)> = None;
     while let Some(row) = rows.next()? {
-        let (load_id, seq): (i64, i64) = (row.get(PAYMENT_WIDTH)?, row.get(PAYMENT_WIDTH + 1)?);
+        let (load_id, seq): (i64, PaymentId) =
+            (row.get(PAYMENT_WIDTH)?, row.get(PAYMENT_WIDTH + 1)?);
         if load
             .as_ref()
             .is_none_or(|(current, ..)| *current != load_id)
         {
             store(c, load.take())?;
-            load = Some((load_id, seq, Collector::new(key)));
+            load = Some((load_id, seq.get(), Collector::new(key)));
         }
         if let Some((_, first, collector)) = &mut load {
             let row = stored_of(row, 0)?.instruction;
-            collector.row((seq - *first).unsigned_abs(), &row, row.money.written())?;
+            collector.row(
+                (seq.get() - *first).unsigned_abs(),
+                &row,
+                row.money.written(),
+            )?;
         }
     }
     store(c, load)

@@ -6,6 +6,7 @@ use super::fingerprints::{
     AMOUNT_BITS, Entry, PLACE_BITS, account_of, entries_of, hash_of, is_of_payment, is_open,
     place_of, signed,
 };
+use crate::domain::PaymentId;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 
@@ -103,7 +104,7 @@ pub(in crate::journal::sqlite) fn join(
     c: &Connection,
     load_id: i64,
     slice: &[Entry],
-    mut found: impl FnMut(&[Entry], &[(i64, Entry)]) -> Result<(), Error>,
+    mut found: impl FnMut(&[Entry], &[(PaymentId, Entry)]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut recorded = Recorded::of(c, load_id)?;
     let mut rest = slice;
@@ -120,7 +121,7 @@ pub(in crate::journal::sqlite) fn join(
         let (group, later) = rest.split_at(until(rest, hash + 1));
         let mut seqs = Vec::new();
         while let Some(known) = recorded.current().filter(|known| hash_of(*known) == hash) {
-            seqs.push((recorded.first + place_of(known), known));
+            seqs.push((PaymentId::new(recorded.first + place_of(known)), known));
             recorded.advance()?;
             if seqs.len() == TOGETHER {
                 found(group, &seqs)?;
@@ -142,7 +143,7 @@ pub(in crate::journal::sqlite) fn join_open(
     load_id: i64,
     slice: &[Entry],
     recorded_open: bool,
-    mut found: impl FnMut(&[Entry], &[(i64, Entry)]) -> Result<(), Error>,
+    mut found: impl FnMut(&[Entry], &[(PaymentId, Entry)]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut recorded = Recorded::of(c, load_id)?;
     let payments = &slice[slice.partition_point(|entry| !is_of_payment(*entry))..];
@@ -171,7 +172,7 @@ pub(in crate::journal::sqlite) fn join_open(
             if !seqs_open && open.is_empty() {
                 break;
             }
-            seqs.push((recorded.first + place_of(known), known));
+            seqs.push((PaymentId::new(recorded.first + place_of(known)), known));
             recorded.advance()?;
         }
         let partners = if seqs_open { priced } else { open };

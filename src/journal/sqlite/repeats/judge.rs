@@ -9,7 +9,7 @@ use super::on_record::day;
 use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::sides::{Counted, Found, Sides, Table};
 use super::vouched::Vouched;
-use crate::domain::{AmountField, BatchName, ContentDigest, Instruction, Timestamp};
+use crate::domain::{AmountField, BatchName, ContentDigest, Instruction, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of,
 };
@@ -47,7 +47,7 @@ const SHOWN: [(Table, AlikeKind); 4] = [
 /// Rows that repeat others, and differ from every one that they repeat.
 #[derive(Default)]
 struct Changed {
-    current: Option<(i64, Option<ChangedRepeat>)>,
+    current: Option<(PaymentId, Option<ChangedRepeat>)>,
     count: u64,
     /// Some row differs from one of those that it repeats.
     any: bool,
@@ -56,7 +56,7 @@ struct Changed {
 
 impl Changed {
     /// Takes a row, and one that it repeats; those of one row come one after the other.
-    fn compare(&mut self, seq: i64, own: &Instruction<Stored>, other: &Instruction<Stored>) {
+    fn compare(&mut self, seq: PaymentId, own: &Instruction<Stored>, other: &Instruction<Stored>) {
         let difference = (!is_same_payment(own, other)).then(|| ChangedRepeat {
             line: own.line,
             reference: own
@@ -111,7 +111,7 @@ impl Load<'_> {
     /// Returns a row of the journal; `None` where this load has dropped it, as an earlier one had brought it.
     pub(in crate::journal::sqlite) fn instruction_if_there(
         &self,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Option<Instruction<Stored>>, Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
@@ -125,7 +125,7 @@ impl Load<'_> {
 
     pub(in crate::journal::sqlite) fn instruction(
         &self,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Instruction<Stored>, Error> {
         self.instruction_if_there(seq)?
             .ok_or_else(|| corrupt("a row vanished in its own load"))
@@ -178,8 +178,9 @@ impl Load<'_> {
             store.take(slice)?;
             sides.compare_file(slice)?;
             loads.iter().try_for_each(|load| {
-                let mut compare =
-                    |entries: &[Entry], seqs: &[(i64, Entry)]| sides.compare(*load, entries, seqs);
+                let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
+                    sides.compare(*load, entries, seqs)
+                };
                 join(record, load.load_id, slice, &mut compare)?;
                 join_open(record, load.load_id, slice, recorded_open, &mut compare)
             })
@@ -188,7 +189,7 @@ impl Load<'_> {
         drop(store);
         through_others.each_slice(|slice| {
             loads.iter().try_for_each(|load| {
-                let mut compare = |entries: &[Entry], seqs: &[(i64, Entry)]| {
+                let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
                     sides.compare_through_others(*load, entries, seqs)
                 };
                 join(record, load.load_id, slice, &mut compare)?;
@@ -229,8 +230,8 @@ impl Load<'_> {
         ))?;
         let mut rows = statement.query([self.base])?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(PAYMENT_WIDTH)?;
-            let place = (seq - self.base - 1).unsigned_abs();
+            let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
+            let place = (seq.get() - self.base - 1).unsigned_abs();
             collector.row(place, &stored_of(row, 0)?.instruction, None)?;
         }
         Ok(collector)
@@ -258,9 +259,9 @@ impl Load<'_> {
         ))?;
         let mut rows = statement.query([self.base])?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(PAYMENT_WIDTH)?;
+            let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
             let row = stored_of(row, 0)?.instruction;
-            let place = (seq - self.base - 1).unsigned_abs();
+            let place = (seq.get() - self.base - 1).unsigned_abs();
             let amount = row.money.written();
             collector.row(place, &row, amount)?;
             through_others.row_through_others(place, &row, amount, &self.services_on_record)?;
@@ -368,10 +369,10 @@ impl Load<'_> {
                  from temp.repeat r order by seq, load_id",
             )?;
         let mut found = statement.query([])?;
-        let mut current: Option<(i64, Instruction<Stored>)> = None;
+        let mut current: Option<(PaymentId, Instruction<Stored>)> = None;
         let mut changed = Changed::default();
         while let Some(row) = found.next()? {
-            let (seq, other): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (seq, other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
             let own = match current.take() {
                 Some((known, own)) if known == seq => own,
                 _ => self.instruction(seq)?,
@@ -471,12 +472,12 @@ impl Load<'_> {
 
     /// Makes an error of every row that repeats another one.
     fn refuse_repeats(&mut self, record: &Connection, sorted: &mut Sorted) -> Result<(), Error> {
-        let mut after = self.base;
+        let mut after = PaymentId::new(self.base);
         let plan = self.plan.repeats.as_ref();
         let vouched = Vouched::read_as(plan.and_then(|plan| plan.reading.as_deref()));
         loop {
             // The newest load that has the debt; read in pages, as rows are removed meanwhile.
-            let page: Vec<(i64, i64, i64)> = self
+            let page: Vec<(PaymentId, i64, PaymentId)> = self
                 .c
                 .prepare_cached(
                     "select seq, max(load_id), other from temp.repeat where seq > ?1 group by seq order by seq limit 512",
@@ -510,7 +511,7 @@ impl Load<'_> {
         }
     }
 
-    fn forget_identifier(&self, seq: i64) -> Result<(), Error> {
+    fn forget_identifier(&self, seq: PaymentId) -> Result<(), Error> {
         self.c
             .prepare_cached(
                 "delete from identifier where identifier = (select identifier from instruction where seq = ?1) and seq = ?1",

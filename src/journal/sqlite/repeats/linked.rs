@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::domain::{BatchId, PaymentId};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::session::members::{Member, named, of_row, states};
 use crate::journal::{Error, Linked, PAID_TWICE_SHOWN};
@@ -23,10 +24,10 @@ pub(in crate::journal::sqlite) enum Side {
 /// Returns the rows that have the debt of a payment's row on that side.
 pub(in crate::journal::sqlite) fn linked(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     side: Side,
 ) -> Result<Vec<Linked>, Error> {
-    let mut own: Vec<i64> = of_begun(c, seq)?.iter().map(|own| own.seq).collect();
+    let mut own: Vec<PaymentId> = of_begun(c, seq)?.iter().map(|own| own.seq).collect();
     if own.is_empty() {
         own.push(seq);
     }
@@ -38,7 +39,7 @@ pub(in crate::journal::sqlite) fn linked(
     for seq in own {
         let mut rows = pairs.query([seq])?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
+            let seq: PaymentId = row.get(0)?;
             let members = of_begun(c, seq)?;
             let place = stands_for(&states(&members));
             let stands = members.get(place);
@@ -60,7 +61,7 @@ pub(in crate::journal::sqlite) fn linked(
 }
 
 /// Every generation of a row; none where nothing is known of it yet.
-fn of_begun(c: &Connection, seq: i64) -> Result<Vec<Member>, Error> {
+fn of_begun(c: &Connection, seq: PaymentId) -> Result<Vec<Member>, Error> {
     let begun: bool = c
         .prepare_cached("select exists (select 1 from life where seq = ?1)")?
         .query_row([seq], |row| row.get(0))?;
@@ -70,7 +71,7 @@ fn of_begun(c: &Connection, seq: i64) -> Result<Vec<Member>, Error> {
     }
 }
 
-fn batch_of(c: &Connection, seq: i64) -> Result<String, Error> {
+fn batch_of(c: &Connection, seq: PaymentId) -> Result<String, Error> {
     let name: Option<String> = c
         .prepare_cached(
             "select b.name from instruction i join batch b on b.batch_id = i.batch_id where i.seq = ?1",
@@ -83,7 +84,7 @@ fn batch_of(c: &Connection, seq: i64) -> Result<String, Error> {
 /// Returns by batch how many failures of a batch have a row there that was loaded since.
 pub(in crate::journal::sqlite) fn loaded_anew(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<(String, u64)>, Error> {
     const _: () = assert!(State::Failed as i64 == 6);
     let mut statement = c.prepare_cached(
@@ -101,7 +102,7 @@ pub(in crate::journal::sqlite) fn loaded_anew(
 /// are named first, up to `room`, and how many they are.
 pub(in crate::journal::sqlite) fn paid_beside(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     rows: &mut Vec<PaidTwice>,
 ) -> Result<u64, Error> {
     // Only what has begun, and may be paid in one of its generations, is read in full.
@@ -114,7 +115,7 @@ pub(in crate::journal::sqlite) fn paid_beside(
     let mut pairs = statement.query([batch_id])?;
     let (mut seen, mut count) = (BTreeSet::new(), 0);
     while let Some(pair) = pairs.next()? {
-        let (seq, other): (i64, i64) = (pair.get(0)?, pair.get(1)?);
+        let (seq, other): (PaymentId, PaymentId) = (pair.get(0)?, pair.get(1)?);
         let (own, other) = match pair.get(2)? {
             true => (of_row(c, seq)?, of_row(c, other)?),
             false => (of_row(c, other)?, of_row(c, seq)?),

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 use rustc_hash::FxHashMap;
 
 use super::on_record::OnRecord;
-use crate::domain::{AmountField, Instruction};
+use crate::domain::{AmountField, BatchId, Instruction, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::ledger::repeats::{named, names};
@@ -17,22 +17,22 @@ type Key = (String, String, i64);
 const EACH_MAX: usize = 8;
 
 /// By the names and amounts of the failures of a batch: the place of a load in the list that was given, and the row.
-pub(in crate::journal::sqlite) struct Namesakes(FxHashMap<Key, Vec<(usize, i64)>>);
+pub(in crate::journal::sqlite) struct Namesakes(FxHashMap<Key, Vec<(usize, PaymentId)>>);
 
 impl Namesakes {
     /// Reads the later loads once: memory grows with the failures alone.
     pub(in crate::journal::sqlite) fn read(
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         loads: &[OnRecord],
     ) -> Result<Self, Error> {
-        let mut found: FxHashMap<Key, Vec<(usize, i64)>> = FxHashMap::default();
+        let mut found: FxHashMap<Key, Vec<(usize, PaymentId)>> = FxHashMap::default();
         let mut failures = c.prepare_cached(
             "select i.customer_names, i.extra, i.currency, i.amount, min(i.seq) over () from life l join instruction i using (seq)
              where l.batch_id = ?1 and l.state = ?2 and (i.customer_names is not null or i.extra is not null) and i.amount is not null",
         )?;
-        let mut rows = failures.query([batch_id, state_number(State::Failed)])?;
-        let mut first = i64::MAX;
+        let mut rows = failures.query((batch_id, state_number(State::Failed)))?;
+        let mut first = PaymentId::new(i64::MAX);
         while let Some(row) = rows.next()? {
             first = row.get(4)?;
             for name in names_in(row, 0)? {
@@ -71,7 +71,7 @@ impl Namesakes {
     pub(in crate::journal::sqlite) fn of<M: AmountField>(
         &self,
         row: &Instruction<M>,
-    ) -> Vec<(usize, i64)> {
+    ) -> Vec<(usize, PaymentId)> {
         let Some(amount) = row.money.known() else {
             return Vec::new();
         };

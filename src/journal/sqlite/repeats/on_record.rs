@@ -6,7 +6,7 @@ use super::fingerprints::Entry;
 use super::fingerprints::Key;
 use super::fingerprints::hash_of;
 use super::vouched::{Vouched, check_key, replaced_at};
-use crate::domain::{Instruction, Timestamp};
+use crate::domain::{Instruction, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
 use crate::journal::sqlite::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::sqlite::run::belongs::assert_rehearsals;
@@ -27,7 +27,7 @@ const BY_WORD: &str = "failed by the word of a person, which the gateway has not
 
 /// A row on record.
 pub(in crate::journal::sqlite) struct Other {
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) row: Instruction<Stored>,
     pub(in crate::journal::sqlite) standing: Standing,
     /// In the word of a report, or what is to be known beyond it.
@@ -37,7 +37,7 @@ pub(in crate::journal::sqlite) struct Other {
     /// When it was loaded, or retried last.
     pub(in crate::journal::sqlite) newest: Timestamp,
     /// Its generations, the oldest first.
-    pub(in crate::journal::sqlite) generations: Vec<i64>,
+    pub(in crate::journal::sqlite) generations: Vec<PaymentId>,
 }
 
 impl Other {
@@ -72,7 +72,7 @@ impl Other {
 pub(in crate::journal::sqlite) fn other(
     c: &Connection,
     vouched: &Vouched,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Other>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS}, exists (select 1 from life l where l.seq = i.seq)
@@ -124,7 +124,7 @@ const READ_OTHERWISE: &str = "not certain to be unpaid: replies about its batch 
 fn standing_of_row(
     c: &Connection,
     vouched: &Vouched,
-    seq: i64,
+    seq: PaymentId,
     members: &[Member],
 ) -> Result<(Standing, &'static str), Error> {
     let mut missed = true;
@@ -210,7 +210,7 @@ impl OnRecord {
         self,
         c: &Connection,
         vouched: &Vouched,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<Option<Other>, Error> {
         if !self.is_recent {
             let is_over: bool = c

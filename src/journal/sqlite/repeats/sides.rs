@@ -10,7 +10,7 @@ use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other};
 use super::vouched::Vouched;
-use crate::domain::{AmountField, Instruction};
+use crate::domain::{AmountField, Instruction, PaymentId};
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
@@ -92,14 +92,14 @@ impl Found<'_> {
     pub(in crate::journal::sqlite) fn add(
         &self,
         table: Table,
-        seq: i64,
+        seq: PaymentId,
         load_id: i64,
-        other: i64,
+        other: PaymentId,
     ) -> Result<(), Error> {
         let sql = format!("insert or ignore into {} values (?1, ?2, ?3)", table.name());
         self.c
             .prepare_cached(&sql)?
-            .execute([seq, load_id, other])?;
+            .execute((seq, load_id, other))?;
         Ok(())
     }
 
@@ -195,8 +195,8 @@ impl Sides<'_, '_> {
     pub(in crate::journal::sqlite) fn row(
         &self,
         entry: Entry,
-    ) -> Result<(i64, Instruction<Stored>), Error> {
-        let seq = self.load.base + 1 + place_of(entry);
+    ) -> Result<(PaymentId, Instruction<Stored>), Error> {
+        let seq = PaymentId::new(self.load.base + 1 + place_of(entry));
         Ok((seq, self.load.instruction(seq)?))
     }
 
@@ -205,7 +205,7 @@ impl Sides<'_, '_> {
         &self,
         load: OnRecord,
         entries: &[Entry],
-        seqs: &[(i64, Entry)],
+        seqs: &[(PaymentId, Entry)],
     ) -> Result<(), Error> {
         let load_id = load.load_id;
         // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
@@ -238,7 +238,7 @@ impl Sides<'_, '_> {
     fn others(
         &self,
         load: OnRecord,
-        seqs: &[(i64, Entry)],
+        seqs: &[(PaymentId, Entry)],
         is_wanted: impl Fn(Entry) -> bool,
     ) -> Result<Vec<Other>, Error> {
         let mut others = Vec::new();
@@ -269,7 +269,7 @@ impl Sides<'_, '_> {
         &self,
         load: OnRecord,
         entries: &[Entry],
-        seqs: &[(i64, Entry)],
+        seqs: &[(PaymentId, Entry)],
     ) -> Result<(), Error> {
         let all_named = entries.iter().all(|entry| is_named(*entry));
         let mut others: BTreeMap<PaymentKey, [Option<Other>; 2]> = BTreeMap::new();
@@ -318,7 +318,7 @@ impl Sides<'_, '_> {
         &self,
         load: OnRecord,
         entries: &[Entry],
-        seqs: &[(i64, Entry)],
+        seqs: &[(PaymentId, Entry)],
     ) -> Result<(), Error> {
         let all_named = entries.iter().all(|entry| is_named(*entry));
         for other in self.others(load, seqs, |known| !(all_named && is_named(known)))? {
@@ -389,7 +389,7 @@ impl Sides<'_, '_> {
     fn judge(
         &self,
         load_id: i64,
-        (seq, row): (i64, &Instruction<Stored>),
+        (seq, row): (PaymentId, &Instruction<Stored>),
         other: &Other,
         same_payment: bool,
     ) -> Result<bool, Error> {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fingerprints::chunks_of;
 use super::fingerprints::{Key, entry_of};
 use super::joins::join;
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{FILE_LOADED, REPLACED};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -70,7 +70,7 @@ pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Erro
 /// Returns whether a load is in its batch, from when it was, and of as many rows. What it set aside is compared with no row.
 fn is_as_loaded(
     c: &Connection,
-    (batch_id, load_id): (i64, i64),
+    (batch_id, load_id): (BatchId, i64),
     digest: Option<Digest>,
     detail: &serde_json::Value,
 ) -> Result<bool, Error> {
@@ -79,7 +79,7 @@ fn is_as_loaded(
         let found = file_digest(c, load_id)?.map(|(digest, _)| digest);
         return Ok(same(digest, found, Mismatch::Instruction).is_ok());
     };
-    let found: Option<(i64, i64, i64)> = c
+    let found: Option<(BatchId, i64, i64)> = c
         .prepare_cached("select batch_id, loaded_at, accepted from load where load_id = ?1")?
         .query_row([load_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
@@ -102,7 +102,7 @@ pub(in crate::journal::sqlite) fn check_key(
     let Some(row) = rows.next()? else {
         return altered(c, load_id, "its rows are gone");
     };
-    let seq: i64 = row.get(PAYMENT_WIDTH)?;
+    let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
     let row = stored_of(row, 0)?.instruction;
     let mut found = false;
     for hash in key.hashes(&row, row.money.written()) {
@@ -132,7 +132,7 @@ fn altered<T>(c: &Connection, load_id: i64, what: &str) -> Result<T, Error> {
 /// Replays rows on record; what is read of the chain of a batch is read once.
 #[derive(Default)]
 pub(in crate::journal::sqlite) struct Vouched {
-    known: RefCell<BTreeMap<i64, Intact>>,
+    known: RefCell<BTreeMap<BatchId, Intact>>,
     /// How replies are read by whoever asks.
     reading: Option<String>,
 }
@@ -150,7 +150,7 @@ impl Vouched {
     pub(in crate::journal::sqlite) fn is_read_otherwise(
         &self,
         c: &Connection,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<bool, Error> {
         let Some(in_force) = &self.reading else {
             return Ok(false);
@@ -165,9 +165,9 @@ impl Vouched {
     pub(in crate::journal::sqlite) fn stands(
         &self,
         c: &Connection,
-        seq: i64,
+        seq: PaymentId,
     ) -> Result<bool, Error> {
-        let (batch_id, lane): (i64, i64) = c
+        let (batch_id, lane): (BatchId, LaneId) = c
             .prepare_cached("select batch_id, service_id from instruction where seq = ?1")?
             .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut known = self.known.borrow_mut();
@@ -179,7 +179,7 @@ impl Vouched {
 /// Returns when a payment was replaced by a retry, by the chain.
 pub(in crate::journal::sqlite) fn replaced_at(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Timestamp>, Error> {
     let at: Option<i64> = c
         .prepare_cached(

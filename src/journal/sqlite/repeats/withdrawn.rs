@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use super::sides::{Found, Table};
+use crate::domain::PaymentId;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, stored_of};
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{Error, RepeatPlan};
@@ -109,7 +110,7 @@ impl Load<'_> {
         ))?;
         let mut rows = statement.query([self.base])?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(PAYMENT_WIDTH)?;
+            let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
             let row = stored_of(row, 0)?.instruction;
             let reference = row.reference.as_ref();
             let reference = reference.map(|reference| likeness::of_reference(reference.as_str()));
@@ -124,7 +125,7 @@ impl Load<'_> {
             };
             let restart = plan.terms.of(&row.service).references_restart;
             for load_id in withdrawn.loads_of(&named, restart) {
-                found.add(Table::Withdrawn, seq, load_id, 0)?;
+                found.add(Table::Withdrawn, seq, load_id, PaymentId::NONE)?;
             }
         }
         Ok(())

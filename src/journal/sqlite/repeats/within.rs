@@ -3,7 +3,7 @@
 use super::fingerprints::{Entry, account_of, hash_of, is_of_payment, is_open};
 use super::judge::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
 use super::sides::{PaymentKey, Sides, Table, payment_key};
-use crate::domain::Instruction;
+use crate::domain::{Instruction, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::Stored;
 use crate::ledger::likeness::folded;
@@ -15,7 +15,7 @@ const NAMES: usize = 64;
 impl Sides<'_, '_> {
     /// Looks for equal people among rows of the file with the same recipient, amount and service.
     fn compare_within(&self, entries: &[Entry]) -> Result<(), Error> {
-        let mut names: Vec<((PaymentKey, String), i64)> = Vec::new();
+        let mut names: Vec<((PaymentKey, String), PaymentId)> = Vec::new();
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
             let name = folded(&row.customer_names);
@@ -41,10 +41,11 @@ impl Sides<'_, '_> {
         if open == 0 || entries.len() == 1 {
             return Ok(());
         }
-        let mut waiting: Vec<(i64, Instruction<Stored>)> = Vec::new();
+        let mut waiting: Vec<(PaymentId, Instruction<Stored>)> = Vec::new();
         for (place, entry) in entries.iter().enumerate() {
             let (seq, row) = self.row(*entry)?;
-            let same = |(_, first): &&(i64, Instruction<Stored>)| is_same_account(first, &row);
+            let same =
+                |(_, first): &&(PaymentId, Instruction<Stored>)| is_same_account(first, &row);
             match waiting.iter().find(same) {
                 Some((first, _)) => {
                     self.found
@@ -59,7 +60,7 @@ impl Sides<'_, '_> {
 
     /// Looks for references that read alike among rows of the file. Those that are the same have their errors.
     fn compare_references(&self, entries: &[Entry]) -> Result<(), Error> {
-        let mut known: Vec<(String, i64)> = Vec::new();
+        let mut known: Vec<(String, PaymentId)> = Vec::new();
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
             let Some(reference) = row.reference else {

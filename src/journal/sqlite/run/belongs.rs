@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::domain::BatchName;
+use crate::domain::{BatchId, BatchName};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::sqlite::codec::events::{
@@ -18,7 +18,7 @@ use crate::ledger::pin::{Belongs, altered};
 /// [`Error::Altered`].
 pub(in crate::journal::sqlite) fn assert_as_recorded(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     batch: &BatchName,
 ) -> Result<(), Error> {
     match altered(&stands(c, batch_id)?, &recorded(c, batch_id)?) {
@@ -40,7 +40,7 @@ pub(in crate::journal::sqlite) fn assert_rehearsals(c: &Connection) -> Result<()
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (batch_id, name): (i64, String) = (row.get(0)?, row.get(1)?);
+        let (batch_id, name): (BatchId, String) = (row.get(0)?, row.get(1)?);
         if let Some(what) = altered(&stands(c, batch_id)?, &recorded(c, batch_id)?) {
             return Err(Error::AlteredRow {
                 batch: BatchName::parse(&name)
@@ -52,7 +52,7 @@ pub(in crate::journal::sqlite) fn assert_rehearsals(c: &Connection) -> Result<()
     Ok(())
 }
 
-fn stands(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
+fn stands(c: &Connection, batch_id: BatchId) -> Result<Belongs, Error> {
     let is_pinned: bool = c
         .prepare_cached("select gateway is not null from batch where batch_id = ?1")?
         .query_row([batch_id], |row| row.get(0))?;
@@ -67,7 +67,7 @@ fn stands(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
     })
 }
 
-fn recorded(c: &Connection, batch_id: i64) -> Result<Belongs, Error> {
+fn recorded(c: &Connection, batch_id: BatchId) -> Result<Belongs, Error> {
     let mut statement = c.prepare_cached(
         "select event, digest, detail ->> 'rehearsal', detail ->> 'account', detail ->> 'reading' from evidence indexed by about_batch
          where seq = 0 and event in (26, 27, 60, 61, 85, 120, 121) and batch_id = ?1 order by evidence_id",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
-use crate::domain::{Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, life_of, payment_of,
 };
@@ -50,7 +50,7 @@ pub(in crate::journal::sqlite) fn due_in_lane() -> String {
 /// Records the intent to post up to `share` payments of a lane whose life has begun.
 pub(in crate::journal::sqlite) fn claim_lane(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -74,7 +74,7 @@ pub(in crate::journal::sqlite) fn claim_lane(
 
 /// A payment that is due to be posted, as it was read.
 struct DuePayment {
-    seq: i64,
+    seq: PaymentId,
     payment: Payment,
     life: PaymentState,
     support_document: Option<String>,
@@ -83,7 +83,7 @@ struct DuePayment {
 /// Reads up to `share` payments of a lane that are due, and confirmed.
 fn read_due(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -112,7 +112,7 @@ fn read_due(
             life: life_of(row, PAYMENT_WIDTH)?,
             support_document: row.get(PAYMENT_WIDTH + 11)?,
         };
-        if confirmed.covers(due.seq, row.get(PAYMENT_WIDTH + 12)?) {
+        if confirmed.covers(due.seq.get(), row.get(PAYMENT_WIDTH + 12)?) {
             found.push(due);
         }
     }
@@ -144,7 +144,7 @@ fn put_off(c: &WriteSession, waiting: BTreeMap<Timestamp, Vec<DuePayment>>) -> R
     Ok(())
 }
 
-fn put_off_until(c: &WriteSession, seq: i64, at: Timestamp) -> Result<(), Error> {
+fn put_off_until(c: &WriteSession, seq: PaymentId, at: Timestamp) -> Result<(), Error> {
     c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
         .execute(params![seq, at.as_millis()])?;
     c.change_recent(seq, |subject| {
@@ -166,7 +166,7 @@ struct Leaving {
 /// halt: nothing of the batch may leave.
 fn judge_due(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (BatchId, LaneId),
     DuePayment {
         seq,
         payment,
@@ -227,7 +227,7 @@ fn judge_due(
 /// Records the intent to post a payment that may leave.
 fn claim_due(
     c: &WriteSession,
-    lane: i64,
+    lane: LaneId,
     Leaving {
         mut subject,
         payment,

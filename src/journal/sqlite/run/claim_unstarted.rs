@@ -1,6 +1,6 @@
 //! Payments of which nothing is known yet, claimed together.
 
-use crate::domain::{Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
@@ -32,7 +32,7 @@ const ROUNDS: usize = 64;
 /// queue of what is due later.
 pub(in crate::journal::sqlite) fn claim_fresh(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -55,7 +55,7 @@ pub(in crate::journal::sqlite) fn claim_fresh(
 /// Looks at up to `share` fresh payments of a lane; returns how many of them wait for their time.
 fn claim_some(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     confirmed: Bound,
     share: usize,
     now: Timestamp,
@@ -70,12 +70,12 @@ fn claim_some(
         Ok(found) => found,
         Err(altered) => return Ok(Err(Halt::Altered(altered))),
     };
-    let (looked_at, last) = (found.len(), found.last().map(|(seq, _)| *seq));
+    let (looked_at, last) = (found.len(), found.last().map(|(seq, _)| seq.get()));
     let (found, waiting) = schedule::part(found, |(_, row)| row.instruction.not_before(), now);
     let sifted = sift(c, (batch_id, lane), found, |(seq, row)| (*seq, &**row), now)?;
     let found = sifted.leaving;
     // What waits is judged when its time comes: what was confirmed is counted once for each payment.
-    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let seqs: Vec<PaymentId> = found.iter().map(|(seq, _)| *seq).collect();
     let held = match may_leave(c, (batch_id, lane), &found, &seqs)? {
         Ok(held) => held,
         Err(halt) => return Ok(Err(halt)),
@@ -92,14 +92,14 @@ fn claim_some(
         c.prepare_cached(
             "update lane set fresh_from = ?3 where batch_id = ?1 and service_id = ?2",
         )?
-        .execute([batch_id, lane, next])?;
+        .execute((batch_id, lane, next))?;
     }
     for (at, rows) in waiting {
         let later = PaymentState {
             due_at: Some(at),
             ..PaymentState::NEW
         };
-        let seqs: Vec<i64> = rows.iter().map(|(seq, _)| *seq).collect();
+        let seqs: Vec<PaymentId> = rows.iter().map(|(seq, _)| *seq).collect();
         begin_lives(c, (batch_id, lane), &seqs, &later)?;
     }
     wait_for_limits(c, (batch_id, lane), &sifted.limited)?;
@@ -117,7 +117,7 @@ fn claim_some(
 /// Begins the lives of payments that a limit keeps from leaving.
 fn wait_for_limits(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (BatchId, LaneId),
     limited: &[Limited],
 ) -> Result<(), Error> {
     for row in limited {
@@ -133,14 +133,14 @@ fn wait_for_limits(
 /// Records the intent to post fresh payments of a lane.
 fn begin(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     found: Numbered,
     held: &Watched,
     now: Timestamp,
     policy: &Policy,
     claims: &mut Vec<Claim>,
 ) -> Result<(), Error> {
-    let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+    let seqs: Vec<PaymentId> = found.iter().map(|(seq, _)| *seq).collect();
     let moment = StepContext { now, jitter: 0 };
     let Step { life, .. } = step(&PaymentState::NEW, Event::Claimed, moment, policy);
     #[cfg(test)]
@@ -184,9 +184,9 @@ fn begin(
 /// at once more before they leave, or why nothing may leave.
 fn may_leave(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
-    found: &[(i64, Arc<Payment>)],
-    seqs: &[i64],
+    (batch_id, lane): (BatchId, LaneId),
+    found: &[(PaymentId, Arc<Payment>)],
+    seqs: &[PaymentId],
 ) -> Result<Result<Watched, Halt>, Error> {
     if found.is_empty() {
         return Ok(Ok(Watched::default()));
@@ -210,8 +210,8 @@ fn may_leave(
 /// Keeps in memory where a payment stands that was claimed for the first time.
 fn remember_claimed(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
-    seq: i64,
+    (batch_id, lane): (BatchId, LaneId),
+    seq: PaymentId,
     payment: &Payment,
     life: PaymentState,
 ) -> Result<(), Error> {
@@ -235,12 +235,12 @@ fn remember_claimed(
 }
 
 /// Payments with the journal's numbers of them.
-type Numbered = Vec<(i64, Arc<Payment>)>;
+type Numbered = Vec<(PaymentId, Arc<Payment>)>;
 
 /// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
 fn read(
     c: &WriteSession,
-    of_lane: (i64, i64),
+    of_lane: (BatchId, LaneId),
     (mut from, up_to): (i64, i64),
     share: usize,
 ) -> Result<Result<Numbered, String>, Error> {
@@ -262,14 +262,14 @@ fn read(
 /// number behind the block, or `None` where that yields nothing.
 fn take_compared(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,
 ) -> Result<Result<Option<i64>, String>, Error> {
     c.intact(batch_id, |intact| {
         intact.refresh(c, batch_id)?;
-        let block = match intact.compare(c, batch_id, from)? {
+        let block = match intact.compare(c, batch_id, PaymentId::new(from))? {
             Ok(Some(block)) => block,
             Ok(None) => return Ok(Ok(None)),
             Err((span, mismatch)) => return told_of(c, span, mismatch).map(Err),
@@ -277,10 +277,10 @@ fn take_compared(
         let last = block.span.1.min(up_to);
         let begun = begun_between(c, (from, last))?;
         let before = found.len();
-        let first = block.payments.partition_point(|(seq, ..)| *seq < from);
+        let first = block.payments.partition_point(|(seq, ..)| seq.get() < from);
         let fresh = block.payments[first..]
             .iter()
-            .take_while(|(seq, ..)| *seq <= last)
+            .take_while(|(seq, ..)| seq.get() <= last)
             .filter(|(seq, of, payment)| {
                 *of == lane
                     && payment.instruction.document.is_none()
@@ -295,7 +295,7 @@ fn take_compared(
 /// Reads on where no block helps.
 fn read_rest(
     c: &Connection,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,
@@ -304,7 +304,7 @@ fn read_rest(
         LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
     let limit = i64::try_from(share - found.len()).unwrap_or(i64::MAX);
     let mut statement = c.prepare_cached(&SQL)?;
-    let mut rows = statement.query([from, batch_id, lane, limit, up_to])?;
+    let mut rows = statement.query((from, batch_id, lane, limit, up_to))?;
     while let Some(row) = rows.next()? {
         found.push((row.get(PAYMENT_WIDTH)?, Arc::new(payment_of(row, 0)?)));
     }

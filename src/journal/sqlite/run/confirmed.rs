@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::events::CONFIRMED;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -43,7 +43,7 @@ fn bound(c: &Connection) -> Result<Bound, Error> {
 /// Puts a confirmation on the chain. One of nothing leaves no trace: a finished batch that is run again stays as it is.
 pub(in crate::journal::sqlite) fn record(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     confirmation: &Confirmation,
     now: Timestamp,
 ) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, Timestamp};
 use crate::journal::sqlite::codec::events::SCHEDULED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -14,7 +14,7 @@ use crate::ledger::calendar::BatchDates;
 /// Returns the dates of a batch.
 pub(in crate::journal::sqlite) fn dates(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<BatchDates, Error> {
     dates_before(c, batch_id, i64::MAX)
 }
@@ -22,7 +22,7 @@ pub(in crate::journal::sqlite) fn dates(
 /// Returns the dates that a batch had before a row of evidence.
 pub(in crate::journal::sqlite) fn dates_before(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     before: i64,
 ) -> Result<BatchDates, Error> {
     let detail: Option<String> = c
@@ -30,7 +30,7 @@ pub(in crate::journal::sqlite) fn dates_before(
             "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1 and evidence_id < ?2
              order by evidence_id desc limit 1",
         )?
-        .query_row([batch_id, before], |row| row.get(0))
+        .query_row((batch_id, before), |row| row.get(0))
         .optional()?;
     match detail {
         None => Ok(BatchDates::default()),
@@ -40,7 +40,7 @@ pub(in crate::journal::sqlite) fn dates_before(
 
 /// Returns the dates that the first load of a batch came with; `None` where it came with none, or where an earlier release recorded them,
 /// which did not say whose they were.
-fn dates_of_load(c: &Connection, batch_id: i64) -> Result<Option<BatchDates>, Error> {
+fn dates_of_load(c: &Connection, batch_id: BatchId) -> Result<Option<BatchDates>, Error> {
     let detail: Option<String> = c
         .prepare_cached(
             "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1
@@ -77,7 +77,7 @@ fn read(detail: &Value) -> Result<BatchDates, Error> {
 /// Records the dates that a batch has from now on; with `of_load`, those that it was loaded with.
 pub(in crate::journal::sqlite) fn record(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     (dates, of_load): (BatchDates, bool),
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -103,7 +103,7 @@ pub(in crate::journal::sqlite) fn record(
 pub(in crate::journal::sqlite) fn other_dates(
     c: &WriteSession,
     plan: &LoadPlan,
-    batch_id: Option<i64>,
+    batch_id: Option<BatchId>,
 ) -> Result<Option<LoadRefusal>, Error> {
     let Some(batch_id) = batch_id.filter(|_| plan.dates != BatchDates::default()) else {
         return Ok(None);

@@ -7,7 +7,7 @@ use super::pin::{
     assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, witnesses,
 };
 use super::pinned::may_be_there;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::account;
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -56,7 +56,7 @@ impl Journal {
     }
 }
 
-fn gateway(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
+fn gateway(c: &Connection, batch_id: BatchId) -> Result<Option<String>, Error> {
     Ok(
         c.prepare_cached("select gateway from batch where batch_id = ?1")?
             .query_row([batch_id], |row| row.get(0))?,
@@ -65,7 +65,7 @@ fn gateway(c: &Connection, batch_id: i64) -> Result<Option<String>, Error> {
 
 fn judged(
     c: &WriteSession,
-    (batch_id, batch): (i64, &BatchName),
+    (batch_id, batch): (BatchId, &BatchName),
     on_record: Option<&str>,
     configured: &str,
 ) -> Result<GatewayMove, Error> {

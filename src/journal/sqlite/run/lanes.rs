@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, LaneId, Timestamp};
 use crate::journal::sqlite::codec::values::service_of;
 use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -12,7 +12,7 @@ use crate::ledger::HeldFor;
 /// Returns the lanes of a batch that are held.
 pub(in crate::journal::sqlite) fn held_lanes(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Vec<Lane>, Error> {
     let mut statement = c.prepare_cached(
         "select service_id, code, reason from held_lane join service using (service_id) where batch_id = ?1 order by code",
@@ -33,7 +33,7 @@ pub(in crate::journal::sqlite) fn held_lanes(
 pub(in crate::journal::sqlite) fn hold_lane(
     c: &Connection,
     token: RunToken,
-    lane: i64,
+    lane: LaneId,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -66,7 +66,7 @@ pub(in crate::journal::sqlite) fn hold_all(
 /// Holds the lanes that a load has brought to a batch whose posts are stopped: what stopped them is none of one service's.
 pub(in crate::journal::sqlite) fn hold_added(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     load_id: i64,
 ) -> Result<(), Error> {
     for why in [HeldFor::Taken, HeldFor::Misread] {
@@ -94,7 +94,7 @@ pub(in crate::journal::sqlite) fn hold_added(
 /// Opens the lanes of a batch that are held for this reason.
 pub(in crate::journal::sqlite) fn open_all(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     why: HeldFor,
 ) -> Result<(), Error> {
     c.prepare_cached("delete from held_lane where batch_id = ?1 and reason = ?2")?
@@ -106,7 +106,7 @@ pub(in crate::journal::sqlite) fn open_all(
 pub(in crate::journal::sqlite) fn reopen_lane(
     c: &Connection,
     token: RunToken,
-    lane: i64,
+    lane: LaneId,
 ) -> Result<(), Error> {
     assert_current(c, token)?;
     c.execute(

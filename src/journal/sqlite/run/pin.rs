@@ -6,7 +6,9 @@ use serde_json::json;
 use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
 use super::reread;
-use crate::domain::{BatchName, PayerTransactionId, ResponseDetails, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
+};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::catalog::{account, purpose, reading};
@@ -74,7 +76,7 @@ impl Journal {
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn may_be(&self, seq: i64, said: ResponseDetails) -> Result<bool, Error> {
+    pub async fn may_be(&self, seq: PaymentId, said: ResponseDetails) -> Result<bool, Error> {
         self.ask(CommitMode::Alone, move |c| {
             let judged = judged(c, &subject(c, seq)?, &said)?;
             Ok(judged.differs.is_none())
@@ -122,7 +124,7 @@ pub(in crate::journal::sqlite) fn pin(
     batch: &BatchName,
     home: &Home,
     now: Timestamp,
-) -> Result<(i64, Option<i64>), Error> {
+) -> Result<(BatchId, Option<i64>), Error> {
     assert_as_recorded(c, known_batch(c, batch)?, batch)?;
     assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
     let found = c
@@ -131,7 +133,11 @@ pub(in crate::journal::sqlite) fn pin(
             [batch.as_str()],
             |row| {
                 let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-                Ok((row.get::<_, i64>(0)?, pinned, row.get::<_, Option<i64>>(3)?))
+                Ok((
+                    row.get::<_, BatchId>(0)?,
+                    pinned,
+                    row.get::<_, Option<i64>>(3)?,
+                ))
             },
         )
         .optional()?;
@@ -205,7 +211,7 @@ fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) ->
 
 fn judge(
     c: &WriteSession,
-    (batch_id, batch): (i64, &BatchName),
+    (batch_id, batch): (BatchId, &BatchName),
     on_record: Option<&str>,
     configured: &str,
 ) -> Result<Pin, Error> {
@@ -222,7 +228,7 @@ fn judge(
 /// at any time, and read in another way an answer may end it otherwise.
 fn judge_reading(
     c: &WriteSession,
-    (batch_id, batch): (i64, &BatchName),
+    (batch_id, batch): (BatchId, &BatchName),
     home: &Home,
 ) -> Result<Option<(i64, Option<String>)>, Error> {
     let on_record = reading(c, batch_id)?;
@@ -241,7 +247,7 @@ fn judge_reading(
 
 fn take_reading(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     (kind, before): (i64, Option<String>),
     reading: &str,
     now: Timestamp,
@@ -263,7 +269,7 @@ fn take_reading(
 /// the file could hide what was posted.
 pub(in crate::journal::sqlite) fn assert_nothing_was_edited(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     batch: &BatchName,
 ) -> Result<(), Error> {
     match check_batch(c, batch_id)? {
@@ -292,7 +298,7 @@ pub(in crate::journal::sqlite) fn mark_payer(
 
 fn take(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     account: &str,
     kind: i64,
     detail: &serde_json::Value,
@@ -313,7 +319,7 @@ fn take(
 
 pub(in crate::journal::sqlite) fn witnesses(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     limit: usize,
 ) -> Result<Vec<Question>, Error> {
     let mut statement = c.prepare_cached(
@@ -368,7 +374,7 @@ fn move_account(
 
 pub(in crate::journal::sqlite) fn assert_belongs(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     id: PayerTransactionId,
 ) -> Result<(), Error> {
     let belongs: bool = c.query_row(

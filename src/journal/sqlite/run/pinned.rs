@@ -1,5 +1,6 @@
 //! Whether something of a batch may be at the gateway that it is pinned to.
 
+use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, rehearsal};
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
@@ -11,7 +12,7 @@ use rusqlite::{Connection, params};
 /// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
 pub(in crate::journal::sqlite) fn bind(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     purpose: Purpose,
 ) -> Result<(), Error> {
     c.execute(
@@ -22,14 +23,17 @@ pub(in crate::journal::sqlite) fn bind(
 }
 
 /// Returns whether something of a batch is known to be at the account on record.
-pub(in crate::journal::sqlite) fn is_bound(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+pub(in crate::journal::sqlite) fn is_bound(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<bool, Error> {
     Ok(account(c, batch_id)?.is_some() && may_be_there(c, batch_id)?)
 }
 
 /// Returns whether something of a batch may be at its gateway.
 pub(in crate::journal::sqlite) fn may_be_there(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<bool, Error> {
     Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
 }
@@ -37,10 +41,10 @@ pub(in crate::journal::sqlite) fn may_be_there(
 /// Returns the numbers of payments whose lives are such, the newest first.
 pub(in crate::journal::sqlite) fn lives(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     limit: usize,
     is_such: fn(&PaymentState) -> bool,
-) -> Result<Vec<i64>, Error> {
+) -> Result<Vec<PaymentId>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {LIFE_COLUMNS}, l.seq from life l not indexed where l.batch_id = ?1 and (l.attempts > 0 or l.exposures > 0)
          order by l.seq desc"

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::pin::{assert_nothing_was_edited, pin};
-use crate::domain::{BatchName, Payment, Timestamp};
+use crate::domain::{BatchId, BatchName, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{PROBE_ANSWERED, PROBE_POSTED};
@@ -150,7 +150,7 @@ fn digest(home: &Home) -> String {
 
 fn record(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     kind: i64,
     detail: &Value,
     now: Timestamp,
@@ -164,15 +164,15 @@ fn record(
     })
 }
 
-fn was_posted(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+fn was_posted(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
     Ok(c.prepare_cached(
         "select exists (select 1 from evidence indexed by about_batch where seq = 0 and event = ?1 and batch_id = ?2)",
     )?
-    .query_row([PROBE_POSTED, batch_id], |row| row.get(0))?)
+    .query_row((PROBE_POSTED, batch_id), |row| row.get(0))?)
 }
 
 /// Returns how many rows a batch has, its retries among them, and the first of them.
-fn only_row(c: &Connection, batch_id: i64) -> Result<(i64, i64), Error> {
+fn only_row(c: &Connection, batch_id: BatchId) -> Result<(i64, PaymentId), Error> {
     Ok(c.prepare_cached(
         "select count(*), coalesce(min(seq), 0) from instruction where batch_id = ?1",
     )?
@@ -180,7 +180,7 @@ fn only_row(c: &Connection, batch_id: i64) -> Result<(i64, i64), Error> {
 }
 
 /// Returns a payment, and the document that its posts name; `None` where its amount is not known.
-fn stored(c: &Connection, seq: i64) -> Result<Option<(Payment, Option<String>)>, Error> {
+fn stored(c: &Connection, seq: PaymentId) -> Result<Option<(Payment, Option<String>)>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select {PAYMENT_COLUMNS}, (select u.reference from upload u where u.seq = i.seq)
          from instruction i join service s using (service_id) where i.seq = ?1"

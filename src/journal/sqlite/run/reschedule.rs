@@ -38,7 +38,7 @@ impl Journal {
                 .prepare_cached(
                     "select coalesce(max(evidence_id), 0) from evidence indexed by about_batch where seq = 0 and event = ?2 and batch_id = ?1",
                 )?
-                .query_row([batch_id, SCHEDULED], |row| row.get(0))?;
+                .query_row((batch_id, SCHEDULED), |row| row.get(0))?;
             let signed = touched.signed();
             signed.bind(&given.to_string());
             signed.tell(format!("instead of {}", told(order.before)));

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::BootTime;
+use crate::domain::{BatchId, BootTime};
 use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::{Error, RunToken};
 use crate::ledger::pace::Last;
@@ -47,7 +47,7 @@ pub(in crate::journal::sqlite) fn rest(
 /// Forgets it: from the commit on, something may leave.
 pub(in crate::journal::sqlite) fn disturb(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     what: What,
 ) -> Result<(), Error> {
     c.prepare_cached(
@@ -61,7 +61,7 @@ pub(in crate::journal::sqlite) fn disturb(
 /// Returns what is known of the last departure to the account of a batch.
 pub(in crate::journal::sqlite) fn last(
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     what: What,
 ) -> Result<Last, Error> {
     let mut statement = c.prepare_cached(

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, Timestamp};
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -17,7 +17,7 @@ pub(in crate::journal::sqlite) const DOUBTS: &str = "select seq from life indexe
 // Without it the evidence would add up to a payment that is nearer to a second post than it is.
 pub(in crate::journal::sqlite) fn doubt_anew(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
@@ -46,7 +46,7 @@ pub(in crate::journal::sqlite) const PUT_OFF: &str = "update life indexed by ask
 /// nobody waits for a time that no wait of this run reaches. A clock that is behind makes a question due at once.
 pub(in crate::journal::sqlite) fn bring_back(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
 ) -> Result<(), Error> {
     let Some((latest, soon)) = c.waits(batch_id, |waits| waits.reach(now)) else {
@@ -83,7 +83,7 @@ pub(in crate::journal::sqlite) const NEVER_DUE: &str = "update life indexed by p
 /// quarantine early nor put off a question for ever.
 pub(in crate::journal::sqlite) fn restart_waits(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     terms: &RunTerms,
     policy: &Policy,
 ) -> Result<(), Error> {

@@ -12,7 +12,9 @@ use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use crate::domain::{BatchName, ResponseDetails, ServiceCode, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
+};
 use crate::journal::sqlite::approval::standing::approvals;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::NEVER;
@@ -112,7 +114,7 @@ pub(in crate::journal::sqlite) fn acquire(
 }
 
 /// Returns how far the signatures of a batch reach; over everything where no rule asks for any.
-fn approved(c: &WriteSession, batch_id: i64, terms: &RunTerms) -> Result<Bound, Error> {
+fn approved(c: &WriteSession, batch_id: BatchId, terms: &RunTerms) -> Result<Bound, Error> {
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::ApprovalUnbounded.is_active() {
         return Ok(Bound::EVERYTHING);
@@ -128,7 +130,7 @@ fn approved(c: &WriteSession, batch_id: i64, terms: &RunTerms) -> Result<Bound, 
 }
 
 /// Returns whether a run has anything to do: one that finds all ended leaves no trace, so that its report is the same again.
-fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
+fn is_open(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
     Ok(c.prepare_cached(
         "select exists (select 1 from tally where batch_id = ?1 and count > 0 and state not in (5, 6, 7, 8))
              or exists (select 1 from inquiry where batch_id = ?1)",
@@ -140,7 +142,7 @@ fn is_open(c: &Connection, batch_id: i64) -> Result<bool, Error> {
 // Found by a look at every life: few payments are under way at a time, and only a run that broke off leaves some.
 pub(in crate::journal::sqlite) fn abandon(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<u64, Error> {
@@ -153,7 +155,7 @@ pub(in crate::journal::sqlite) fn abandon(
     if !some {
         return Ok(0);
     }
-    let seqs: Vec<i64> = c
+    let seqs: Vec<PaymentId> = c
         .prepare("select seq from life not indexed where batch_id = ?1 and state = 1 order by seq")?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
@@ -177,7 +179,7 @@ pub(in crate::journal::sqlite) fn abandon(
 
 /// A lane of a batch that is not held and has something ready.
 struct OpenLane {
-    id: i64,
+    id: LaneId,
     service: ServiceCode,
     /// The dates of its batch.
     dates: BatchDates,
@@ -187,7 +189,7 @@ struct OpenLane {
 
 impl OpenLane {
     /// Returns when what may leave at a time by itself may leave by dates and hours as well; `None`: never.
-    fn leaves_at(&self, c: &WriteSession, batch_id: i64, at: Timestamp) -> Option<Timestamp> {
+    fn leaves_at(&self, c: &WriteSession, batch_id: BatchId, at: Timestamp) -> Option<Timestamp> {
         match c.gate((batch_id, self.dates), &self.service, at) {
             Gate::Open(_) => Some(at),
             Gate::Shut(later) => Some(later),
@@ -198,7 +200,7 @@ impl OpenLane {
 
 /// Lanes of a batch that are not held and have something ready, each with whether that may leave by the dates of the batch and the
 /// hours of the service.
-fn open_lanes(c: &WriteSession, batch_id: i64, now: Timestamp) -> Result<Vec<OpenLane>, Error> {
+fn open_lanes(c: &WriteSession, batch_id: BatchId, now: Timestamp) -> Result<Vec<OpenLane>, Error> {
     c.write_tallies()?;
     let dates = dates(c, batch_id)?;
     let mut statement = c.prepare_cached(
@@ -299,10 +301,10 @@ pub(in crate::journal::sqlite) fn waiting_in_lane() -> String {
 pub(in crate::journal::sqlite) fn clearances(
     c: &WriteSession,
     token: RunToken,
-    seqs: &[i64],
+    seqs: &[PaymentId],
     now: Timestamp,
     policy: &Policy,
-) -> Result<Vec<(i64, Clearance)>, Error> {
+) -> Result<Vec<(PaymentId, Clearance)>, Error> {
     assert_current(c, token)?;
     seqs.iter()
         .map(|seq| Ok((*seq, generations::clearance(c, *seq, now, policy)?)))
@@ -411,13 +413,13 @@ struct NextPost {
 /// Returns when the next payments of a lane may be posted.
 fn next_post(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
+    (batch_id, lane): (BatchId, LaneId),
     confirmed: Bound,
     now: Timestamp,
 ) -> Result<NextPost, Error> {
     let Bound { instruction, bill } = confirmed;
     let mut statement = c.prepare_cached(&next_in_lane())?;
-    let mut rows = statement.query([batch_id, lane, NEVER, NEXT_MAX, instruction, bill])?;
+    let mut rows = statement.query((batch_id, lane, NEVER, NEXT_MAX, instruction, bill))?;
     let mut next = NextPost::default();
     while let Some(row) = rows.next()? {
         let (due_at, not_before): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
@@ -486,7 +488,7 @@ fn due_in_lane(
     if next.at.is_some() {
         return Ok(());
     }
-    let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+    let wanted = (token.batch_id, lane, NEVER, 1, instruction, bill);
     let (for_document, for_word): (bool, bool) = c
         .prepare_cached(&waiting_in_lane())?
         .query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -498,7 +500,7 @@ fn due_in_lane(
 }
 
 /// Returns when the next question of a batch is due.
-fn next_question(c: &WriteSession, batch_id: i64) -> Result<Option<i64>, Error> {
+fn next_question(c: &WriteSession, batch_id: BatchId) -> Result<Option<i64>, Error> {
     let mut ask = c.waits(batch_id, |waits| waits.next()).flatten();
     let mut next_question = c.prepare_cached(NEXT_QUESTION)?;
     for state in ASKED_ABOUT {
@@ -510,7 +512,7 @@ fn next_question(c: &WriteSession, batch_id: i64) -> Result<Option<i64>, Error> 
         .prepare_cached(
             "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1 and due_at < ?2",
         )?
-        .query_row([batch_id, NEVER], |row| row.get(0))?;
+        .query_row((batch_id, NEVER), |row| row.get(0))?;
     ask = [ask, inquiry].into_iter().flatten().min();
     Ok(ask)
 }
@@ -522,12 +524,12 @@ fn is_signed(token: RunToken, dates: BatchDates) -> bool {
 }
 
 /// Returns whether a payment of a lane, of which nothing may be posted, is beyond what was signed for.
-fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: i64) -> Result<bool, Error> {
+fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: LaneId) -> Result<bool, Error> {
     let Bound { instruction, bill } = token.approved;
     if token.approved == Bound::EVERYTHING {
         return Ok(false);
     }
-    let wanted = [token.batch_id, lane, NEVER, 1, instruction, bill];
+    let wanted = (token.batch_id, lane, NEVER, 1, instruction, bill);
     let begun: bool = c
         .prepare_cached(&waiting_in_lane())?
         .query_row(wanted, |row| row.get(1))?;
@@ -553,7 +555,7 @@ pub(in crate::journal::sqlite) fn callback_key(c: &Connection) -> Result<Vec<u8>
 /// Begins to remember what the run of a batch is to ask.
 fn first_questions(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     terms: &RunTerms,
 ) -> Result<DeferredQueries, Error> {
     c.write_tallies()?;

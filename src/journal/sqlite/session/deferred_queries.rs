@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::Timestamp;
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::{Error, RunTerms};
 
 /// Numbers of a block: payments that join the queue together.
@@ -19,7 +19,7 @@ const BLOCKS_TOGETHER: usize = 16;
 
 /// What the run of a batch remembers: a few bytes for every block.
 pub(in crate::journal::sqlite) struct DeferredQueries {
-    batch_id: i64,
+    batch_id: BatchId,
     /// When the first payment of a block is due, at the earliest.
     blocks: BTreeMap<i64, i64>,
     /// The earliest of these.
@@ -45,7 +45,7 @@ impl DeferredQueries {
     /// Begins with nothing, for a run that may take the batch over from another one.
     pub(in crate::journal::sqlite) fn begin(
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
         terms: &RunTerms,
     ) -> Result<Self, Error> {
         let some: bool = c
@@ -85,9 +85,12 @@ impl DeferredQueries {
     }
 
     /// Remembers when a payment is to be asked about.
-    pub(in crate::journal::sqlite) fn remember(&mut self, seq: i64, due_at: Timestamp) {
+    pub(in crate::journal::sqlite) fn remember(&mut self, seq: PaymentId, due_at: Timestamp) {
         let due_at = due_at.as_millis();
-        let block = self.blocks.entry(seq.div_euclid(BLOCK)).or_insert(due_at);
+        let block = self
+            .blocks
+            .entry(seq.get().div_euclid(BLOCK))
+            .or_insert(due_at);
         *block = due_at.min(*block);
         self.earliest = Some(
             self.earliest
@@ -129,7 +132,7 @@ impl DeferredQueries {
         )?;
         for block in due {
             let first = block * BLOCK;
-            join.execute([self.batch_id, first, first + BLOCK - 1])?;
+            join.execute((self.batch_id, first, first + BLOCK - 1))?;
             self.blocks.remove(&block);
         }
         self.earliest = self.blocks.values().min().copied();

@@ -1,5 +1,6 @@
 //! Whether a run still has its batch.
 
+use crate::domain::Epoch;
 use crate::journal::{Error, RunToken};
 use rusqlite::Connection;
 
@@ -19,7 +20,7 @@ pub(in crate::journal::sqlite) fn assert_current(
     }
 }
 
-pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<i64, Error> {
+pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<Epoch, Error> {
     Ok(
         c.prepare_cached("select value from meta where key = 'epoch'")?
             .query_row([], |row| row.get(0))?,

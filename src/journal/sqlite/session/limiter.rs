@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{Currency, Money, Totals};
+use crate::domain::{Currency, LaneId, Money, Totals};
 use crate::ledger::limits::Limits;
 
 /// The limits of the run of a batch.
@@ -19,7 +19,7 @@ pub(in crate::journal::sqlite) struct Limiter {
     /// What of the batch was not proven unpaid, as it was read, and what this claim adds to it.
     pub(in crate::journal::sqlite) batch: Option<Totals>,
     /// Lanes in which a payment of this amount waits until less is under way.
-    full: BTreeMap<i64, Money>,
+    full: BTreeMap<LaneId, Money>,
 }
 
 impl Limiter {
@@ -66,12 +66,12 @@ impl Limiter {
     }
 
     /// Notes that a lane waits until less is under way.
-    pub(in crate::journal::sqlite) fn fill(&mut self, lane: i64, money: Money) {
+    pub(in crate::journal::sqlite) fn fill(&mut self, lane: LaneId, money: Money) {
         self.full.insert(lane, money);
     }
 
     /// Returns what waits in a lane until less is under way.
-    pub(in crate::journal::sqlite) fn waits(&self, lane: i64) -> Option<Money> {
+    pub(in crate::journal::sqlite) fn waits(&self, lane: LaneId) -> Option<Money> {
         self.full.get(&lane).copied()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::tallies::Counted;
-use crate::domain::Currency;
+use crate::domain::{BatchId, Currency, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, add_to_tally, corrupt, currency_of, life_of, payment_of,
@@ -16,12 +16,15 @@ use crate::lifecycle::{PaymentState, State};
 /// One generation of a row.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::journal::sqlite) struct Member {
-    pub(in crate::journal::sqlite) seq: i64,
+    pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) life: PaymentState,
 }
 
 /// Reads every generation of the row that a payment belongs to, the oldest first.
-pub(in crate::journal::sqlite) fn of_row(c: &Connection, seq: i64) -> Result<Vec<Member>, Error> {
+pub(in crate::journal::sqlite) fn of_row(
+    c: &Connection,
+    seq: PaymentId,
+) -> Result<Vec<Member>, Error> {
     let mut before =
         c.prepare_cached("select seq from life indexed by predecessor where replaced_by = ?1")?;
     let mut first = seq;
@@ -40,7 +43,7 @@ pub(in crate::journal::sqlite) fn of_row(c: &Connection, seq: i64) -> Result<Vec
     while let Some(seq) = next {
         let (life, later) = read
             .query_row([seq], |row| {
-                Ok((life_of(row, 0), row.get::<_, Option<i64>>(10)?))
+                Ok((life_of(row, 0), row.get::<_, Option<PaymentId>>(10)?))
             })
             .optional()?
             .ok_or_else(|| corrupt("a retry that is missing"))?;
@@ -58,7 +61,10 @@ pub(in crate::journal::sqlite) fn states(row: &[Member]) -> Vec<State> {
 }
 
 /// Returns the generation that stands for the row of a payment.
-pub(in crate::journal::sqlite) fn standing_for(c: &Connection, seq: i64) -> Result<i64, Error> {
+pub(in crate::journal::sqlite) fn standing_for(
+    c: &Connection,
+    seq: PaymentId,
+) -> Result<PaymentId, Error> {
     let row = of_row(c, seq)?;
     Ok(row[stands_for(&states(&row))].seq)
 }
@@ -66,7 +72,7 @@ pub(in crate::journal::sqlite) fn standing_for(c: &Connection, seq: i64) -> Resu
 /// Returns where the row of a payment was counted until now, and where it is: the payment stood at `from`.
 pub(in crate::journal::sqlite) fn counted(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     from: State,
 ) -> Result<(Counted, Counted), Error> {
     let row = of_row(c, seq)?;
@@ -88,8 +94,8 @@ pub(in crate::journal::sqlite) fn counted(
 /// currency: a row counts with the amount of the generation that stands for it.
 pub(in crate::journal::sqlite) fn corrected(
     c: &Connection,
-    batch_id: i64,
-) -> Result<Vec<(i64, Currency, i128)>, Error> {
+    batch_id: BatchId,
+) -> Result<Vec<(LaneId, Currency, i128)>, Error> {
     let mut statement = c.prepare_cached(
         "select l.seq, o.service_id, o.currency from life l indexed by replaced
              cross join instruction o on o.seq = l.seq cross join instruction n on n.seq = l.replaced_by
@@ -125,7 +131,7 @@ pub(in crate::journal::sqlite) fn recount(c: &Connection) -> Result<(), Error> {
         "select l.seq, l.batch_id, l.service_id, i.currency, i.amount from life l join instruction i using (seq)
          where l.replaced_by is not null and i.generation = 0 order by l.seq",
     )?;
-    let rows: Vec<(i64, i64, i64, String, i64)> = rows
+    let rows: Vec<(PaymentId, BatchId, LaneId, String, i64)> = rows
         .query_map(params![], |row| {
             Ok((
                 row.get(0)?,

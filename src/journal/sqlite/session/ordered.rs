@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::{Currency, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, Timestamp, Totals};
 use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::approval::rule::Rule;
 
@@ -12,7 +12,7 @@ use crate::ledger::approval::rule::Rule;
 #[derive(Clone, Debug)]
 pub(in crate::journal::sqlite) struct GivenOrder {
     /// About which batch.
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     /// When.
     pub(in crate::journal::sqlite) at: Timestamp,
     /// Which.

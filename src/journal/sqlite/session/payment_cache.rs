@@ -6,7 +6,10 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::subject::Subject;
-use crate::domain::{Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Timestamp};
+use crate::domain::{
+    Amount, BatchId, Country, Currency, LaneId, Money, Msisdn, PayerTransactionId, PaymentId,
+    Timestamp,
+};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::millis;
 use crate::journal::{Error, Heard, Transition};
@@ -38,14 +41,14 @@ impl PaymentCache {
         Ok(written)
     }
 
-    pub(in crate::journal::sqlite) fn get(&self, seq: i64) -> Option<Subject> {
+    pub(in crate::journal::sqlite) fn get(&self, seq: PaymentId) -> Option<Subject> {
         let found = self.young.kept.get(&seq);
         let kept = found.or_else(|| self.old.kept.get(&seq))?;
         Some(kept.subject(seq, &self.places))
     }
 
     /// Finds a payment by the identifier that it was [named](Self::name) by.
-    pub(in crate::journal::sqlite) fn find(&self, id: PayerTransactionId) -> Option<i64> {
+    pub(in crate::journal::sqlite) fn find(&self, id: PayerTransactionId) -> Option<PaymentId> {
         let named = |generation: &Generation| {
             let seq = *generation.seqs.get(&short(id))?;
             let kept = generation.kept.get(&seq)?;
@@ -81,7 +84,7 @@ impl PaymentCache {
     }
 
     /// Returns to which number a payment goes that was [named](Self::name), where its account is that number.
-    pub(in crate::journal::sqlite) fn wallet(&self, seq: i64) -> Option<(Msisdn, Country)> {
+    pub(in crate::journal::sqlite) fn wallet(&self, seq: PaymentId) -> Option<(Msisdn, Country)> {
         let found = self.young.kept.get(&seq);
         found.or_else(|| self.old.kept.get(&seq))?.wallet
     }
@@ -89,7 +92,7 @@ impl PaymentCache {
     /// Says by which identifier a payment that was just put is known, and its number, where that is its account.
     pub(in crate::journal::sqlite) fn name(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         id: PayerTransactionId,
         wallet: Option<(Msisdn, Country)>,
     ) {
@@ -101,7 +104,7 @@ impl PaymentCache {
 
     pub(in crate::journal::sqlite) fn change(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         change: impl FnOnce(&mut Subject),
     ) {
         if let Some(mut subject) = self.get(seq) {
@@ -118,7 +121,7 @@ impl PaymentCache {
         self.places.clear();
     }
 
-    fn kept(&mut self, seq: i64) -> Option<&mut Kept> {
+    fn kept(&mut self, seq: PaymentId) -> Option<&mut Kept> {
         let found = self.young.kept.get_mut(&seq);
         found.or_else(|| self.old.kept.get_mut(&seq))
     }
@@ -127,13 +130,13 @@ impl PaymentCache {
 /// Payments that were put at about the same time.
 #[derive(Default)]
 struct Generation {
-    kept: FxHashMap<i64, Kept>,
+    kept: FxHashMap<PaymentId, Kept>,
     /// By the beginnings of their identifiers.
-    seqs: FxHashMap<u64, i64>,
+    seqs: FxHashMap<u64, PaymentId>,
 }
 
 impl Generation {
-    fn remove(&mut self, seq: i64) {
+    fn remove(&mut self, seq: PaymentId) {
         // Its identifier goes with it: most payments end long before their generation does, and would be remembered for ever.
         if let Some(id) = self.kept.remove(&seq).and_then(|kept| kept.id) {
             self.seqs.remove(&short(id));
@@ -150,8 +153,8 @@ fn short(id: PayerTransactionId) -> u64 {
 /// Where many payments belong.
 #[derive(Clone, Copy, PartialEq)]
 struct Place {
-    batch_id: i64,
-    lane: i64,
+    batch_id: BatchId,
+    lane: LaneId,
     currency: Currency,
 }
 
@@ -220,7 +223,7 @@ impl Kept {
         })
     }
 
-    fn subject(&self, seq: i64, places: &[Place]) -> Subject {
+    fn subject(&self, seq: PaymentId, places: &[Place]) -> Subject {
         let Place {
             batch_id,
             lane,
@@ -264,12 +267,12 @@ mod tests {
 
     fn payment(seq: i64) -> Subject {
         Subject {
-            batch_id: 1,
+            batch_id: BatchId::new(1),
             has_generations: false,
             callbacks: Some(0),
             moved: Transition {
-                seq,
-                lane: 2,
+                seq: PaymentId::new(seq),
+                lane: LaneId::new(2),
                 from: State::Posting,
                 life: PaymentState {
                     state: State::Posting,
@@ -311,7 +314,7 @@ mod tests {
         let mut recent = PaymentCache::default();
         let of_new_life = changed(2, |s| s.moved.life = PaymentState::NEW);
         let elsewhere = changed(3, |s| {
-            (s.batch_id, s.moved.lane, s.has_generations) = (9, 9, true);
+            (s.batch_id, s.moved.lane, s.has_generations) = (BatchId::new(9), LaneId::new(9), true);
             s.moved.money.currency = Currency::from_code("UGX").unwrap();
             s.callbacks = None;
         });
@@ -336,7 +339,7 @@ mod tests {
         ] {
             recent.put(&payment(1));
             recent.put(&too_large);
-            assert_eq!(recent.get(1), None, "{too_large:?}");
+            assert_eq!(recent.get(PaymentId::new(1)), None, "{too_large:?}");
         }
     }
 
@@ -345,17 +348,23 @@ mod tests {
         let mut recent = PaymentCache::default();
         recent.put(&payment(1));
         assert_eq!(recent.find(id(ONE)), None);
-        recent.name(1, id(ONE), None);
-        assert_eq!(recent.wallet(1), None);
+        recent.name(PaymentId::new(1), id(ONE), None);
+        assert_eq!(recent.wallet(PaymentId::new(1)), None);
         let wallet = Msisdn::from_digits("254712345678").zip(Country::from_code("KE"));
         recent.put(&payment(3));
-        recent.name(3, id("ABCDEFGHJKMNPQRSTVWXYZ0123"), wallet);
+        recent.name(PaymentId::new(3), id("ABCDEFGHJKMNPQRSTVWXYZ0123"), wallet);
         recent.put(&changed(3, |s| s.moved.life.queries = 9));
-        assert_eq!((recent.wallet(3), recent.wallet(4)), (wallet, None));
+        assert_eq!(
+            (
+                recent.wallet(PaymentId::new(3)),
+                recent.wallet(PaymentId::new(4))
+            ),
+            (wallet, None)
+        );
         recent.put(&changed(3, |s| s.moved.life.state = State::Failed));
-        assert_eq!(recent.wallet(3), None);
+        assert_eq!(recent.wallet(PaymentId::new(3)), None);
         recent.put(&changed(1, |s| s.moved.life.queries = 9));
-        assert_eq!(recent.find(id(ONE)), Some(1));
+        assert_eq!(recent.find(id(ONE)), Some(PaymentId::new(1)));
         assert_eq!(recent.find(id(OTHER)), None, "it begins alike");
         recent.put(&changed(1, |s| s.moved.life.state = State::Failed));
         assert_eq!(recent.find(id(ONE)), None);
@@ -367,7 +376,7 @@ mod tests {
         for seq in 0..1000 {
             recent.put(&payment(seq));
             recent.name(
-                seq,
+                PaymentId::new(seq),
                 id(&format!("{seq:026}").chars().rev().collect::<String>()),
                 None,
             );
@@ -385,14 +394,14 @@ mod tests {
         let max = i64::try_from(GENERATION_MAX).unwrap();
         for seq in 0..3 * max {
             recent.put(&payment(seq));
-            recent.name(seq, id(ONE), None);
+            recent.name(PaymentId::new(seq), id(ONE), None);
         }
-        assert_eq!(recent.get(max - 1), None);
-        assert!((max..3 * max).all(|seq| recent.get(seq).is_some()));
+        assert_eq!(recent.get(PaymentId::new(max - 1)), None);
+        assert!((max..3 * max).all(|seq| recent.get(PaymentId::new(seq)).is_some()));
         let known = recent.young.kept.len() + recent.old.kept.len();
         assert_eq!(known, 2 * GENERATION_MAX);
         recent.forget();
-        assert_eq!(recent.get(3 * max - 1), None);
+        assert_eq!(recent.get(PaymentId::new(3 * max - 1)), None);
         assert_eq!(recent.find(id(ONE)), None);
     }
 }

@@ -2,20 +2,23 @@
 
 use super::subject::Subject;
 use super::transaction::WriteSession;
-use crate::domain::{Amount, Money};
+use crate::domain::{Amount, Money, PaymentId};
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, corrupt, currency_of, life_of};
 use crate::journal::sqlite::payments::unstarted::begin_life;
 use crate::journal::{Error, Heard, Transition};
 
 /// Reads where a payment stands; a life that has not begun begins.
-pub(in crate::journal::sqlite) fn subject(c: &WriteSession, seq: i64) -> Result<Subject, Error> {
+pub(in crate::journal::sqlite) fn subject(
+    c: &WriteSession,
+    seq: PaymentId,
+) -> Result<Subject, Error> {
     payment(c, seq)?.ok_or_else(|| corrupt("a payment without an amount"))
 }
 
 /// The same of a row that may have no amount, and is no payment then: `None`.
 pub(in crate::journal::sqlite) fn payment(
     c: &WriteSession,
-    seq: i64,
+    seq: PaymentId,
 ) -> Result<Option<Subject>, Error> {
     if let Some(mut known) = c.recent(seq) {
         known.moved.from = known.moved.life.state;

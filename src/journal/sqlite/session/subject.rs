@@ -1,12 +1,13 @@
 //! A payment in the middle of a transaction.
 
+use crate::domain::BatchId;
 use crate::journal::Transition;
 
 /// A payment in the middle of a transaction.
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(in crate::journal::sqlite) struct Subject {
-    pub(in crate::journal::sqlite) batch_id: i64,
+    pub(in crate::journal::sqlite) batch_id: BatchId,
     /// Its row has other generations: it is a retry, or has one.
     pub(in crate::journal::sqlite) has_generations: bool,
     /// How many callbacks about it are stored, where that is known.

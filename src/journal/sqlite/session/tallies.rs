@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use super::subject::Subject;
+use crate::domain::{BatchId, LaneId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::add_to_tally;
 use crate::lifecycle::State;
@@ -15,7 +16,7 @@ pub(in crate::journal::sqlite) type Counted = (State, i64);
 /// Sums what moved between states, so that the tally is written once per group.
 #[derive(Default)]
 pub(in crate::journal::sqlite) struct Tallies(
-    BTreeMap<(i64, i64, &'static str, State), (i64, i64)>,
+    BTreeMap<(BatchId, LaneId, &'static str, State), (i64, i64)>,
 );
 
 impl Tallies {

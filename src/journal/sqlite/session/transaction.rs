@@ -15,7 +15,8 @@ use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
 use crate::domain::{
-    Actor, Country, Money, Msisdn, PayerTransactionId, Payment, ServiceCode, Timestamp,
+    Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, PaymentId,
+    ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::mark::Place;
@@ -40,15 +41,15 @@ pub(in crate::journal::sqlite) struct WriteSession {
     /// What it orders that people may have to sign for.
     ordered: RefCell<Ordered>,
     /// By their batches.
-    waits: RefCell<BTreeMap<i64, DeferredQueries>>,
-    intact: RefCell<BTreeMap<i64, Intact>>,
-    allowances: RefCell<BTreeMap<i64, Allowance>>,
-    calendars: RefCell<BTreeMap<i64, Arc<Calendar>>>,
-    limiters: RefCell<BTreeMap<i64, Limiter>>,
+    waits: RefCell<BTreeMap<BatchId, DeferredQueries>>,
+    intact: RefCell<BTreeMap<BatchId, Intact>>,
+    allowances: RefCell<BTreeMap<BatchId, Allowance>>,
+    calendars: RefCell<BTreeMap<BatchId, Arc<Calendar>>>,
+    limiters: RefCell<BTreeMap<BatchId, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
     /// A run began in this transaction.
-    new_epoch: Cell<Option<i64>>,
+    new_epoch: Cell<Option<Epoch>>,
     /// A person gave an order in this transaction: so many are on record now.
     new_orders: Cell<Option<u64>>,
     /// And these were given.
@@ -64,7 +65,7 @@ pub(in crate::journal::sqlite) struct Beside {
     pub(in crate::journal::sqlite) place: Place,
     pub(in crate::journal::sqlite) journal: JournalId,
     pub(in crate::journal::sqlite) born: Option<u64>,
-    pub(in crate::journal::sqlite) epoch: i64,
+    pub(in crate::journal::sqlite) epoch: Epoch,
     pub(in crate::journal::sqlite) orders: u64,
 }
 
@@ -97,14 +98,14 @@ impl WriteSession {
     }
 
     /// Lets the mark follow what this transaction appends to a batch. Called before anything is appended.
-    pub(in crate::journal::sqlite) fn mark(&self, batch_id: i64) {
+    pub(in crate::journal::sqlite) fn mark(&self, batch_id: BatchId) {
         if self.mark.is_some() {
             self.chain.borrow_mut().mark(batch_id);
         }
     }
 
     /// Lets the mark follow a run that begins.
-    pub(in crate::journal::sqlite) fn mark_epoch(&self, epoch: i64) {
+    pub(in crate::journal::sqlite) fn mark_epoch(&self, epoch: Epoch) {
         self.new_epoch.set(Some(epoch));
     }
 
@@ -231,7 +232,7 @@ impl WriteSession {
     }
 
     /// Returns where a payment stands, if that is known without reading it.
-    pub(in crate::journal::sqlite) fn recent(&self, seq: i64) -> Option<Subject> {
+    pub(in crate::journal::sqlite) fn recent(&self, seq: PaymentId) -> Option<Subject> {
         self.recent.borrow().get(seq)
     }
 
@@ -241,12 +242,15 @@ impl WriteSession {
     }
 
     /// The same of a payment by its identifier.
-    pub(in crate::journal::sqlite) fn recent_by(&self, id: PayerTransactionId) -> Option<i64> {
+    pub(in crate::journal::sqlite) fn recent_by(
+        &self,
+        id: PayerTransactionId,
+    ) -> Option<PaymentId> {
         self.recent.borrow().find(id)
     }
 
     /// Says who a payment is that was just remembered: its identifier, and to which number it goes.
-    pub(in crate::journal::sqlite) fn remember_payment(&self, seq: i64, payment: &Payment) {
+    pub(in crate::journal::sqlite) fn remember_payment(&self, seq: PaymentId, payment: &Payment) {
         let of = &payment.instruction;
         let is_wallet = of.account_number == of.msisdn.as_str();
         let wallet = is_wallet.then_some((of.msisdn, of.country));
@@ -254,14 +258,17 @@ impl WriteSession {
     }
 
     /// Returns to which number a payment goes, where its account is that number and both are remembered.
-    pub(in crate::journal::sqlite) fn recent_wallet(&self, seq: i64) -> Option<(Msisdn, Country)> {
+    pub(in crate::journal::sqlite) fn recent_wallet(
+        &self,
+        seq: PaymentId,
+    ) -> Option<(Msisdn, Country)> {
         self.recent.borrow().wallet(seq)
     }
 
     /// Changes what is remembered of a payment, as it was changed in its table.
     pub(in crate::journal::sqlite) fn change_recent(
         &self,
-        seq: i64,
+        seq: PaymentId,
         change: impl FnOnce(&mut Subject),
     ) {
         self.recent.borrow_mut().change(seq, change);
@@ -273,14 +280,18 @@ impl WriteSession {
     }
 
     /// Begins to remember what the run of a batch is to ask.
-    pub(in crate::journal::sqlite) fn begin_waits(&self, batch_id: i64, waits: DeferredQueries) {
+    pub(in crate::journal::sqlite) fn begin_waits(
+        &self,
+        batch_id: BatchId,
+        waits: DeferredQueries,
+    ) {
         self.waits.borrow_mut().insert(batch_id, waits);
     }
 
     /// Begins a run: what is claimed is compared with the chain anew, and no more leaves for the first time than was shown.
     pub(in crate::journal::sqlite) fn begin_run(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         allowance: Option<Allowance>,
         calendar: &Arc<Calendar>,
     ) {
@@ -297,7 +308,7 @@ impl WriteSession {
     /// Judges whether payments of a batch may leave through a service, by the hours that its run came with.
     pub(in crate::journal::sqlite) fn gate(
         &self,
-        (batch_id, dates): (i64, BatchDates),
+        (batch_id, dates): (BatchId, BatchDates),
         service: &ServiceCode,
         now: Timestamp,
     ) -> Gate {
@@ -310,7 +321,7 @@ impl WriteSession {
     }
 
     /// Takes a payment that leaves for the first time out of what was shown; `false` when it is more than that.
-    pub(in crate::journal::sqlite) fn allows(&self, batch_id: i64, money: Money) -> bool {
+    pub(in crate::journal::sqlite) fn allows(&self, batch_id: BatchId, money: Money) -> bool {
         let mut allowances = self.allowances.borrow_mut();
         allowances
             .get_mut(&batch_id)
@@ -318,7 +329,7 @@ impl WriteSession {
     }
 
     /// Begins to limit the run of a batch, or leaves it without limits.
-    pub(in crate::journal::sqlite) fn limit(&self, batch_id: i64, limiter: Option<Limiter>) {
+    pub(in crate::journal::sqlite) fn limit(&self, batch_id: BatchId, limiter: Option<Limiter>) {
         match limiter {
             Some(limiter) => self.limiters.borrow_mut().insert(batch_id, limiter),
             None => self.limiters.borrow_mut().remove(&batch_id),
@@ -328,7 +339,7 @@ impl WriteSession {
     /// Does something with the limits of the run of a batch; `None` when it has none.
     pub(in crate::journal::sqlite) fn limiter<T>(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         work: impl FnOnce(&mut Limiter) -> T,
     ) -> Option<T> {
         self.limiters.borrow_mut().get_mut(&batch_id).map(work)
@@ -337,7 +348,7 @@ impl WriteSession {
     /// Does something with what is known of the chain of a batch.
     pub(in crate::journal::sqlite) fn intact<T>(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         work: impl FnOnce(&mut Intact) -> T,
     ) -> T {
         work(self.intact.borrow_mut().entry(batch_id).or_default())
@@ -345,7 +356,7 @@ impl WriteSession {
 
     /// Takes out what runs remember.
     #[cfg(test)]
-    pub(in crate::journal::sqlite) fn take_waits(&self) -> BTreeMap<i64, DeferredQueries> {
+    pub(in crate::journal::sqlite) fn take_waits(&self) -> BTreeMap<BatchId, DeferredQueries> {
         self.waits.take()
     }
 
@@ -353,7 +364,7 @@ impl WriteSession {
     // What was remembered in a transaction that was rolled back costs a look for nothing.
     pub(in crate::journal::sqlite) fn waits<T>(
         &self,
-        batch_id: i64,
+        batch_id: BatchId,
         work: impl FnOnce(&mut DeferredQueries) -> T,
     ) -> Option<T> {
         self.waits.borrow_mut().get_mut(&batch_id).map(work)
@@ -370,7 +381,10 @@ impl WriteSession {
     }
 
     /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
-    pub(in crate::journal::sqlite) fn waiting_digests(&self, seq: i64) -> Vec<(Kind, Digest)> {
+    pub(in crate::journal::sqlite) fn waiting_digests(
+        &self,
+        seq: PaymentId,
+    ) -> Vec<(Kind, Digest)> {
         self.chain.borrow().waiting_digests(seq)
     }
 

@@ -6,7 +6,7 @@ use super::intact::{
     Evidence, check_bill, check_instruction, find_misfits, first_with_evidence, misfit, replay,
     told, told_of,
 };
-use crate::domain::Payment;
+use crate::domain::{BatchId, LaneId, Payment, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
 use crate::journal::sqlite::evidence::digests::upload_digest;
 use crate::journal::sqlite::session::subject::Subject;
@@ -19,8 +19,8 @@ use crate::lifecycle::PaymentState;
 /// them. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_fresh(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
-    seqs: &[i64],
+    (batch_id, lane): (BatchId, LaneId),
+    seqs: &[PaymentId],
 ) -> Result<Option<String>, Error> {
     c.intact(batch_id, |intact| {
         intact.refresh(c, batch_id)?;
@@ -32,10 +32,10 @@ pub(in crate::journal::sqlite) fn check_fresh(
         let touched = first_with_evidence(c, seqs)?;
         let mut checked: Option<Span> = None;
         for seq in seqs {
-            if let Err(mismatch) = untouched(*seq, claimed_up_to, touched == Some(*seq)) {
+            if let Err(mismatch) = untouched(seq.get(), claimed_up_to, touched == Some(*seq)) {
                 return told(c, *seq, mismatch).map(Some);
             }
-            if checked.is_some_and(|(_, last)| *seq <= last) {
+            if checked.is_some_and(|(_, last)| seq.get() <= last) {
                 continue;
             }
             match intact.check_block(c, batch_id, *seq)? {
@@ -51,8 +51,8 @@ pub(in crate::journal::sqlite) fn check_fresh(
 /// is replayed. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_touched(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
-    seq: i64,
+    (batch_id, lane): (BatchId, LaneId),
+    seq: PaymentId,
     payment: &Payment,
     life: &PaymentState,
     names_a_document: bool,
@@ -82,8 +82,8 @@ pub(in crate::journal::sqlite) fn check_touched(
 /// not fit, in words.
 pub(in crate::journal::sqlite) fn check_generations(
     c: &WriteSession,
-    (batch_id, lane): (i64, i64),
-    seq: i64,
+    (batch_id, lane): (BatchId, LaneId),
+    seq: PaymentId,
 ) -> Result<Option<String>, Error> {
     c.flush()?;
     let found = c.intact(batch_id, |intact| misfit(intact, c, (batch_id, lane), seq))?;
@@ -113,8 +113,8 @@ pub(in crate::journal::sqlite) fn is_as_recorded(
 /// heard of. Returns what does not fit, in words.
 pub(in crate::journal::sqlite) fn check_unheard(
     c: &WriteSession,
-    of_lane: (i64, i64),
-    seq: i64,
+    of_lane: (BatchId, LaneId),
+    seq: PaymentId,
 ) -> Result<Option<String>, Error> {
     let payment = c
         .prepare_cached(&format!(
@@ -138,7 +138,7 @@ pub(in crate::journal::sqlite) fn check_unheard(
 /// Reads the whole batch: for what is rare, and rests on nothing having been sent.
 pub(in crate::journal::sqlite) fn check_batch(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
     match misfits(c, batch_id, 1)?.pop() {
         Some((seq, mismatch)) => told(c, seq, mismatch).map(Some),
@@ -149,8 +149,8 @@ pub(in crate::journal::sqlite) fn check_batch(
 /// Returns the payments of a batch that somebody has edited in the file, among those that there is evidence about.
 pub(in crate::journal::sqlite) fn edited(
     c: &WriteSession,
-    batch_id: i64,
-) -> Result<BTreeSet<i64>, Error> {
+    batch_id: BatchId,
+) -> Result<BTreeSet<PaymentId>, Error> {
     let found = misfits(c, batch_id, usize::MAX)?;
     Ok(found.into_iter().map(|(seq, _)| seq).collect())
 }
@@ -158,9 +158,9 @@ pub(in crate::journal::sqlite) fn edited(
 /// Returns up to `limit` payments of a batch that do not fit the chain, among those that there is evidence about.
 pub(in crate::journal::sqlite) fn misfits(
     c: &WriteSession,
-    batch_id: i64,
+    batch_id: BatchId,
     limit: usize,
-) -> Result<Vec<(i64, Mismatch)>, Error> {
+) -> Result<Vec<(PaymentId, Mismatch)>, Error> {
     c.flush()?;
     c.intact(batch_id, |intact| find_misfits(intact, c, batch_id, limit))
 }

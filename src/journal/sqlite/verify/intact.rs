@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Payment, Timestamp};
+use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
@@ -31,7 +31,7 @@ pub(in crate::journal::sqlite) struct Intact {
     /// Blocks of instructions, in order.
     blocks: Vec<Block>,
     /// First claims that share a row of evidence, by their lanes, in order.
-    pub(in crate::journal::sqlite) claims: BTreeMap<i64, Vec<Claims>>,
+    pub(in crate::journal::sqlite) claims: BTreeMap<LaneId, Vec<Claims>>,
     policies: BTreeMap<i64, Policy>,
     /// The payments of the block that was compared last for a claim.
     compared: Option<Compared>,
@@ -75,10 +75,10 @@ impl Intact {
     pub(in crate::journal::sqlite) fn refresh(
         &mut self,
         c: &Connection,
-        batch_id: i64,
+        batch_id: BatchId,
     ) -> Result<(), Error> {
         let mut statement = c.prepare_cached(ABOUT_ROWS)?;
-        let mut rows = statement.query([batch_id, self.read_to])?;
+        let mut rows = statement.query((batch_id, self.read_to))?;
         while let Some(row) = rows.next()? {
             let (evidence_id, event): (i64, i64) = (row.get(0)?, row.get(1)?);
             let detail = row.get_ref(5)?.as_str_or_null().unwrap_or_default();
@@ -95,7 +95,7 @@ impl Intact {
                     (Some((first, _)), Some((_, last))) => (*first, *last),
                     _ => continue,
                 };
-                let claims = self.claims.entry(together.service_id).or_default();
+                let claims = self.claims.entry(together.lane()).or_default();
                 claims.push(Claims {
                     evidence_id,
                     at: row.get(2)?,
@@ -112,11 +112,14 @@ impl Intact {
     pub(in crate::journal::sqlite) fn check_block(
         &mut self,
         c: &Connection,
-        batch_id: i64,
-        seq: i64,
+        batch_id: BatchId,
+        seq: PaymentId,
     ) -> Result<Result<Span, (Span, Mismatch)>, Error> {
-        let Ok(at) = self.blocks.binary_search_by(|block| place(block.span, seq)) else {
-            return Ok(Err(((seq, seq), Mismatch::Unknown)));
+        let Ok(at) = self
+            .blocks
+            .binary_search_by(|block| place(block.span, seq.get()))
+        else {
+            return Ok(Err(((seq.get(), seq.get()), Mismatch::Unknown)));
         };
         let block = &mut self.blocks[at];
         if !block.checked {
@@ -139,10 +142,13 @@ impl Intact {
     pub(in crate::journal::sqlite) fn compare(
         &mut self,
         c: &Connection,
-        batch_id: i64,
-        seq: i64,
+        batch_id: BatchId,
+        seq: PaymentId,
     ) -> Result<Result<Option<&Compared>, (Span, Mismatch)>, Error> {
-        let Ok(at) = self.blocks.binary_search_by(|block| place(block.span, seq)) else {
+        let Ok(at) = self
+            .blocks
+            .binary_search_by(|block| place(block.span, seq.get()))
+        else {
             return Ok(Ok(None));
         };
         let block = &mut self.blocks[at];
@@ -156,7 +162,7 @@ impl Intact {
             let span = block.span;
             self.compared = payments.map(|payments| Compared { span, payments });
         }
-        let is_in = |compared: &&Compared| place(compared.span, seq) == Ordering::Equal;
+        let is_in = |compared: &&Compared| place(compared.span, seq.get()) == Ordering::Equal;
         Ok(Ok(self.compared.as_ref().filter(is_in)))
     }
 
@@ -182,11 +188,16 @@ impl Intact {
     }
 
     /// Returns the evidence of the first claim of a payment, where it shared one.
-    fn first_claim(&self, c: &Connection, lane: i64, seq: i64) -> Result<Option<&Claims>, Error> {
+    fn first_claim(
+        &self,
+        c: &Connection,
+        lane: LaneId,
+        seq: PaymentId,
+    ) -> Result<Option<&Claims>, Error> {
         let Some(lane) = self.claims.get(&lane) else {
             return Ok(None);
         };
-        let Ok(at) = lane.binary_search_by(|claims| place(claims.span, seq)) else {
+        let Ok(at) = lane.binary_search_by(|claims| place(claims.span, seq.get())) else {
             return Ok(None);
         };
         let claims = &lane[at];
@@ -194,7 +205,7 @@ impl Intact {
             .prepare_cached("select detail from evidence where evidence_id = ?1")?
             .query_row([claims.evidence_id], |row| row.get(0))?;
         let runs = ClaimRange::parse(detail.as_deref())?.runs()?;
-        let is_in = runs.binary_search_by(|run| place(*run, seq)).is_ok();
+        let is_in = runs.binary_search_by(|run| place(*run, seq.get())).is_ok();
         Ok(is_in.then_some(claims))
     }
 }
@@ -210,11 +221,11 @@ fn span_of(detail: Option<&str>) -> Result<Span, Error> {
 /// The first of these payments that there is evidence about, beside what bills said, and what they are held against.
 pub(in crate::journal::sqlite) fn first_with_evidence(
     c: &Connection,
-    seqs: &[i64],
-) -> Result<Option<i64>, Error> {
+    seqs: &[PaymentId],
+) -> Result<Option<PaymentId>, Error> {
     let runs: Vec<(i64, i64)> = seqs
-        .chunk_by(|a, b| a + 1 == *b)
-        .filter_map(|run| Some((*run.first()?, *run.last()?)))
+        .chunk_by(|a, b| a.get() + 1 == b.get())
+        .filter_map(|run| Some((run.first()?.get(), run.last()?.get())))
         .collect();
     let runs = serde_json::to_string(&runs).map_err(|_| corrupt("numbers"))?;
     Ok(c.prepare_cached(
@@ -229,9 +240,9 @@ pub(in crate::journal::sqlite) fn first_with_evidence(
 pub(in crate::journal::sqlite) fn misfit(
     intact: &mut Intact,
     c: &Connection,
-    (batch_id, lane): (i64, i64),
-    seq: i64,
-) -> Result<Option<(i64, Mismatch)>, Error> {
+    (batch_id, lane): (BatchId, LaneId),
+    seq: PaymentId,
+) -> Result<Option<(PaymentId, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
     let mut number = c.prepare_cached("select generation from instruction where seq = ?1")?;
     for (place, member) in (0_i64..).zip(&of_row(c, seq)?) {
@@ -250,9 +261,9 @@ pub(in crate::journal::sqlite) fn misfit(
 pub(in crate::journal::sqlite) fn find_misfits(
     intact: &mut Intact,
     c: &Connection,
-    batch_id: i64,
+    batch_id: BatchId,
     limit: usize,
-) -> Result<Vec<(i64, Mismatch)>, Error> {
+) -> Result<Vec<(PaymentId, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
     // What its bill said, and what a row is held against, moves nothing: it may have no life yet.
     let mut heard_of = c.prepare_cached(
@@ -268,7 +279,7 @@ pub(in crate::journal::sqlite) fn find_misfits(
     while found.len() < limit
         && let Some(row) = rows.next()?
     {
-        let (seq, lane): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (seq, lane): (PaymentId, LaneId) = (row.get(0)?, row.get(1)?);
         let begun = intact.first_claim(c, lane, seq)?.is_some()
             || heard_of.query_row(params![seq, BILLED, WATCHED], |row| row.get(0))?;
         if begun {
@@ -282,8 +293,8 @@ pub(in crate::journal::sqlite) fn find_misfits(
 pub(in crate::journal::sqlite) fn check_instruction(
     intact: &mut Intact,
     c: &Connection,
-    batch_id: i64,
-    seq: i64,
+    batch_id: BatchId,
+    seq: PaymentId,
     payment: &Payment,
 ) -> Result<Option<String>, Error> {
     if payment.generation > 0 {
@@ -320,8 +331,8 @@ pub(in crate::journal::sqlite) struct Evidence {
 pub(in crate::journal::sqlite) fn replay(
     intact: &mut Intact,
     c: &Connection,
-    lane: i64,
-    seq: i64,
+    lane: LaneId,
+    seq: PaymentId,
     seen: &mut Evidence,
 ) -> Result<PaymentState, Error> {
     let first = intact
@@ -371,7 +382,7 @@ pub(in crate::journal::sqlite) fn replay(
 /// An amount that the file left open is that of the bill that decided it, which is as it was recorded.
 pub(in crate::journal::sqlite) fn check_bill(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     payment: &Payment,
     seen: &Evidence,
 ) -> Result<Result<(), Mismatch>, Error> {
@@ -403,10 +414,10 @@ pub(in crate::journal::sqlite) fn check_bill(
 /// Names a payment, and says what does not fit.
 pub(in crate::journal::sqlite) fn told(
     c: &Connection,
-    seq: i64,
+    seq: PaymentId,
     mismatch: Mismatch,
 ) -> Result<String, Error> {
-    told_of(c, (seq, seq), mismatch)
+    told_of(c, (seq.get(), seq.get()), mismatch)
 }
 
 /// The same of rows among which something does not fit.

@@ -1,6 +1,7 @@
 //! Recoveries that a person orders, what speaks against a person's word, and edits of what is on record.
 
 use super::*;
+use crate::domain::{BatchId, Epoch};
 
 #[test]
 fn an_order_begins_a_recovery_unless_it_only_says_again_what_was_done() {
@@ -37,7 +38,7 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
     let witness = |journal, epoch, evidence, orders| {
         Some(Witness {
             journal,
-            epoch,
+            epoch: Epoch::new(epoch),
             evidence,
             orders,
         })
@@ -48,7 +49,7 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
         Mark::Read(marked)
     };
     let blank = with(|marked| {
-        (marked.journal, marked.epoch, marked.orders) = (OTHER, 0, 0);
+        (marked.journal, marked.epoch, marked.orders) = (OTHER, Epoch::NONE, 0);
         marked.positions.clear();
     });
     let same = witness(OURS, 3, 20, 2);
@@ -57,15 +58,18 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
         (Mark::Missing, None, vec![]),
         (Mark::Unreadable, same, vec![]),
         (
-            with(|marked| marked.epoch = 5),
+            with(|marked| marked.epoch = Epoch::new(5)),
             same,
-            vec![Ran::Runs { seen: 5, known: 3 }],
+            vec![Ran::Runs {
+                seen: Epoch::new(5),
+                known: Epoch::new(3),
+            }],
         ),
         (
             with(|marked| marked.positions[1] = position(2, 30, 9)),
             same,
             vec![Ran::Evidence {
-                batch_id: 2,
+                batch_id: BatchId::new(2),
                 length: 30,
             }],
         ),
@@ -75,7 +79,10 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
             Mark::Missing,
             witness(OURS, 4, 21, 3),
             vec![
-                Ran::Runs { seen: 4, known: 3 },
+                Ran::Runs {
+                    seen: Epoch::new(4),
+                    known: Epoch::new(3),
+                },
                 Ran::Further {
                     seen: 21,
                     known: 20,
@@ -84,21 +91,26 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
             ],
         ),
         (
-            with(|marked| marked.epoch = 5),
+            with(|marked| marked.epoch = Epoch::new(5)),
             witness(OURS, 5, 20, 2),
-            vec![Ran::Runs { seen: 5, known: 3 }],
+            vec![Ran::Runs {
+                seen: Epoch::new(5),
+                known: Epoch::new(3),
+            }],
         ),
         // Another journal that did something, and one that did nothing.
         (
             with(|marked| marked.journal = OTHER),
             None,
-            vec![Ran::OtherJournal { runs: 3 }],
+            vec![Ran::OtherJournal {
+                runs: Epoch::new(3),
+            }],
         ),
         (blank.clone(), None, vec![]),
         (
             blank.clone(),
             witness(OTHER, 0, 1, 0),
-            vec![Ran::OtherJournal { runs: 0 }],
+            vec![Ran::OtherJournal { runs: Epoch::NONE }],
         ),
         (blank, witness(OTHER, 0, 0, 0), vec![]),
     ] {

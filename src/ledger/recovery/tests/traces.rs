@@ -1,6 +1,7 @@
 //! What lies beside a journal: the time of its mark, its lock file, and the orders that these count.
 
 use super::*;
+use crate::domain::Epoch;
 
 fn stamp(named: u64, changed: u64) -> Stamp {
     Stamp {
@@ -17,7 +18,10 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
     const SECOND: u64 = 1_000 * MS;
     let written = 100 * SECOND;
     let seen = Witness::of(&marked());
-    assert_eq!((seen.epoch, seen.evidence, seen.orders), (3, 20, 2));
+    assert_eq!(
+        (seen.epoch, seen.evidence, seen.orders),
+        (Epoch::new(3), 20, 2)
+    );
     let fits = Some(seen);
     let ahead = |change: fn(&mut Witness)| {
         let mut seen = Witness::of(&marked());
@@ -79,7 +83,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         (
             "a later run",
             None,
-            ahead(|seen| seen.epoch = 4),
+            ahead(|seen| seen.epoch = Epoch::new(4)),
             Verdict::Behind(C::LaterRun),
         ),
         (
@@ -97,7 +101,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         (
             "a word that was not written, or lost with the power",
             None,
-            ahead(|seen| (seen.epoch, seen.evidence, seen.orders) = (2, 5, 0)),
+            ahead(|seen| (seen.epoch, seen.evidence, seen.orders) = (Epoch::new(2), 5, 0)),
             Verdict::Current,
         ),
         (
@@ -109,7 +113,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         (
             "that it is behind says more",
             at(written + SECOND),
-            ahead(|seen| seen.epoch = 9),
+            ahead(|seen| seen.epoch = Epoch::new(9)),
             Verdict::Behind(C::LaterRun),
         ),
     ];
@@ -140,7 +144,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
     let new = Found {
         journal: OTHER,
         was_marked: false,
-        epoch: 0,
+        epoch: Epoch::new(0),
         evidence: 0,
         orders: 0,
         heads: Vec::new(),
@@ -347,11 +351,11 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
     };
     let same = Some(Witness::of(&marked()));
     let ahead = Some(Witness {
-        epoch: 4,
+        epoch: Epoch::new(4),
         ..Witness::of(&marked())
     });
     let behind = Found {
-        epoch: 2,
+        epoch: Epoch::new(2),
         ..found()
     };
     let backup = Found {
@@ -361,7 +365,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
     let new = Found {
         journal: OTHER,
         was_marked: false,
-        epoch: 0,
+        epoch: Epoch::new(0),
         evidence: 0,
         orders: 0,
         heads: Vec::new(),

@@ -110,7 +110,7 @@ fn a_join_finds_every_pair_with_the_same_hash_and_no_other() {
                 join(&c, 7, slice, |entries, seqs| {
                     assert!(seqs.len() <= TOGETHER);
                     for entry in entries {
-                        found.extend(seqs.iter().map(|(seq, _)| (*entry, *seq)));
+                        found.extend(seqs.iter().map(|(seq, _)| (*entry, seq.get())));
                     }
                     Ok(())
                 })
@@ -156,7 +156,7 @@ fn an_amount_that_waits_for_its_bill_meets_every_amount_of_its_account() {
             join_open(&c, 7, slice, true, |entries, seqs| {
                 assert!(seqs.len() <= TOGETHER);
                 for entry in entries {
-                    found.extend(seqs.iter().map(|(seq, _)| (*entry, *seq)));
+                    found.extend(seqs.iter().map(|(seq, _)| (*entry, seq.get())));
                 }
                 Ok(())
             })

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::prover::Verifier;
-use crate::domain::{Day, Timestamp, WireZone};
+use crate::domain::{Day, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
@@ -67,7 +67,7 @@ impl Verifier<'_> {
         // Claims that share a row are not found by their payments.
         let mut later = Vec::new();
         let mut blocks = self.c.prepare(BLOCKS)?;
-        let mut rows = blocks.query([self.batch_id, up_to, CLAIMED_TOGETHER])?;
+        let mut rows = blocks.query((self.batch_id, up_to, CLAIMED_TOGETHER))?;
         while let Some(row) = rows.next()? {
             let detail = row.get_ref(3)?.as_str_or_null().unwrap_or_default();
             later.extend(ClaimRange::parse(detail)?.runs()?);
@@ -77,10 +77,10 @@ impl Verifier<'_> {
         let mut rows = statement.query(params![self.batch_id, up_to])?;
         const AT: usize = PAYMENT_WIDTH;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(AT)?;
+            let seq: PaymentId = row.get(AT)?;
             if later
                 .iter()
-                .any(|(first, last)| (*first..=*last).contains(&seq))
+                .any(|(first, last)| (*first..=*last).contains(&seq.get()))
             {
                 continue;
             }

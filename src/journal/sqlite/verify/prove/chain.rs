@@ -6,6 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::prover::Verifier;
+use crate::domain::PaymentId;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::sqlite::codec::events::{
@@ -60,7 +61,7 @@ impl Verifier<'_> {
             self.proof.evidence += 1;
             let computed = self.hash(row, &previous)?;
             let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1)?;
-            let (evidence_id, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (evidence_id, seq): (i64, PaymentId) = (row.get(0)?, row.get(1)?);
             let first = *uncovered.get_or_insert(evidence_id);
             if stored.is_some() {
                 uncovered = None;
@@ -70,7 +71,9 @@ impl Verifier<'_> {
                     (first, _) if first != evidence_id => {
                         format!("evidence {first} to {evidence_id}: the hash of the last one")
                     }
-                    (_, 0) => format!("evidence {evidence_id}, about the batch: its hash"),
+                    (_, PaymentId::NONE) => {
+                        format!("evidence {evidence_id}, about the batch: its hash")
+                    }
                     (_, seq) => format!("evidence {evidence_id}, about payment {seq}: its hash"),
                 };
                 self.find(format!(
@@ -171,8 +174,8 @@ impl Verifier<'_> {
     }
 
     fn cover(&mut self, row: &Row<'_>, covered: &mut Covered) -> Result<(), Error> {
-        let (seq, event): (i64, i64) = (row.get(1)?, row.get(3)?);
-        self.about_payments += u64::from(seq != 0);
+        let (seq, event): (PaymentId, i64) = (row.get(1)?, row.get(3)?);
+        self.about_payments += u64::from(seq != PaymentId::NONE);
         if event == CLAIMED_TOGETHER {
             let detail = row.get_ref(8)?.as_str_or_null().unwrap_or_default();
             for (first, last) in ClaimRange::parse(detail)?.runs()? {
@@ -214,7 +217,7 @@ impl Verifier<'_> {
     /// Returns which rows of other tables a row of evidence covers, in words, and their digest as they stand there.
     fn covered_rows(
         &mut self,
-        (seq, event): (i64, i64),
+        (seq, event): (PaymentId, i64),
         digest: Option<Digest>,
         detail: &Value,
         covered: &mut Covered,
@@ -267,7 +270,7 @@ impl Verifier<'_> {
     /// Compares a fact that a row of evidence holds itself, without a digest of other rows, with the tables that repeat it.
     fn compare_fact(
         &mut self,
-        (evidence_id, seq, event): (i64, i64, i64),
+        (evidence_id, seq, event): (i64, PaymentId, i64),
         digest: Option<Digest>,
         detail: &Value,
         covered: &mut Covered,
@@ -291,7 +294,7 @@ impl Verifier<'_> {
             WATCHED => {
                 for (other, by_word) in recorded_pairs(&detail.to_string())? {
                     covered.watched += 1;
-                    if !self.is_watched(seq, other, by_word)? {
+                    if !self.is_watched(seq, PaymentId::new(other), by_word)? {
                         self.find(format!(
                             "payment {seq} is not held against the failed row {other} before it leaves, as was recorded"
                         ));
@@ -341,7 +344,7 @@ impl Verifier<'_> {
             .query_row(params![load, line, nth, self.batch_id, id], |row| row.get(0))?)
     }
 
-    fn is_watched(&self, seq: i64, other: i64, by_word: bool) -> Result<bool, Error> {
+    fn is_watched(&self, seq: PaymentId, other: PaymentId, by_word: bool) -> Result<bool, Error> {
         Ok(self
             .c
             .prepare_cached("select exists (select 1 from watched where seq = ?1 and other = ?2 and by_word = ?3)")?
@@ -363,7 +366,7 @@ impl Verifier<'_> {
     }
 
     fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
-        let seq: Option<i64> = self
+        let seq: Option<PaymentId> = self
             .c
             .prepare_cached("select seq from identifier where identifier = ?1")?
             .query_row([id], |row| row.get(0))

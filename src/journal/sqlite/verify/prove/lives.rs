@@ -7,7 +7,9 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::learn::{said_in, word};
 use super::prover::{Above, Verifier};
-use crate::domain::{IdentifierScheme, PayerTransactionId, RowKey, Timestamp};
+use crate::domain::{
+    BatchId, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, RowKey, Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -30,12 +32,12 @@ const CONTENTS_MAX: usize = 4096;
 
 /// One row as it is stored.
 struct Subject {
-    seq: i64,
+    seq: PaymentId,
     row: StoredRow,
-    service_id: i64,
+    service_id: LaneId,
     standing: Option<Standing>,
     life_belongs: bool,
-    replaced_by: Option<i64>,
+    replaced_by: Option<PaymentId>,
     /// The largest integer: never.
     due_at: Option<i64>,
 }
@@ -61,7 +63,7 @@ impl Subject {
         instruction.money.amount.is_some()
             && instruction.document.is_none()
             && self.row.generation == 0
-            && self.seq >= from
+            && self.seq.get() >= from
     }
 }
 
@@ -87,11 +89,11 @@ impl Verifier<'_> {
         ))?;
         let mut rows = statement.query([self.batch_id])?;
         let mut counted = Counted::default();
-        let mut lanes: BTreeMap<i64, Lane> = BTreeMap::new();
+        let mut lanes: BTreeMap<LaneId, Lane> = BTreeMap::new();
         let mut named_otherwise = all_named_otherwise(self.c, self.batch_id)?;
         let latest = self.latest()?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(PAYMENT_WIDTH + 16)?;
+            let seq: PaymentId = row.get(PAYMENT_WIDTH + 16)?;
             let outcome = subject(row).and_then(|mut subject| {
                 self.identifier(&scheme, &subject)?;
                 let lane = match lanes.entry(subject.service_id) {
@@ -167,7 +169,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn lane(&self, service_id: i64) -> Result<Lane, Error> {
+    fn lane(&self, service_id: LaneId) -> Result<Lane, Error> {
         Ok(Lane {
             fresh_from: fresh_from(self.c, self.batch_id, service_id)?.unwrap_or(i64::MAX),
             claims: FirstClaims::of(service_id),
@@ -176,7 +178,7 @@ impl Verifier<'_> {
 
     fn identifier(&mut self, scheme: &IdentifierScheme, subject: &Subject) -> Result<(), Error> {
         let row = &subject.row;
-        let seq: Option<i64> = self
+        let seq: Option<PaymentId> = self
             .c
             .prepare_cached("select seq from identifier where identifier = ?1")?
             .query_row([row.id.as_str()], |row| row.get(0))
@@ -210,7 +212,7 @@ impl Verifier<'_> {
 
     fn folded(
         &mut self,
-        seq: i64,
+        seq: PaymentId,
         mut first: Option<FirstClaim>,
         counted: &mut Counted,
     ) -> Result<Folded, Error> {
@@ -234,7 +236,7 @@ impl Verifier<'_> {
             if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
                 self.claim(&mut folded, claim, counted)?;
             }
-            if row.get::<_, Option<i64>>(6)? != Some(self.batch_id) {
+            if row.get::<_, Option<BatchId>>(6)? != Some(self.batch_id) {
                 self.find(format!(
                     "payment {seq} has evidence that is not on the chain of its batch"
                 ));
@@ -373,7 +375,7 @@ impl Verifier<'_> {
     }
 
     /// Amount and currency of the bill that decided.
-    fn taken(&self, seq: i64) -> Result<Option<(i64, String)>, Error> {
+    fn taken(&self, seq: PaymentId) -> Result<Option<(i64, String)>, Error> {
         Ok(self
             .c
             .prepare_cached("select due, currency from bill where seq = ?1 and outcome = 0")?
@@ -381,7 +383,7 @@ impl Verifier<'_> {
             .optional()?)
     }
 
-    fn has_its_document(&self, row: &StoredRow, seq: i64) -> Result<bool, Error> {
+    fn has_its_document(&self, row: &StoredRow, seq: PaymentId) -> Result<bool, Error> {
         let instruction = &row.instruction;
         let named = || {
             instruction
@@ -440,7 +442,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn next_of(&self, seq: i64, by: i64) -> Result<Option<Next>, Error> {
+    fn next_of(&self, seq: PaymentId, by: PaymentId) -> Result<Option<Next>, Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS}, a.batch_id = i.batch_id and a.reference is i.reference and a.service_id = i.service_id
                      and a.currency = i.currency,

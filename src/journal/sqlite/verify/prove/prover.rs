@@ -1,6 +1,6 @@
 //! What goes through a batch to prove it.
 
-use crate::domain::{BatchName, IdentifierScheme};
+use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId};
 use crate::journal::proof::FINDINGS_SHOWN;
 use crate::journal::sqlite::approval::orders_proven::verify_orders;
 use crate::journal::sqlite::approval::proven::verify_signatures;
@@ -26,14 +26,14 @@ pub(super) const FINDING_CHARACTERS_MAX: usize = 500;
 pub(super) struct Verifier<'a> {
     pub(super) c: &'a Connection,
     pub(super) batch: BatchName,
-    pub(super) batch_id: i64,
+    pub(super) batch_id: BatchId,
     pub(super) policies: BTreeMap<i64, (Terms, Policy)>,
     /// Rows of evidence on the chain that are about one payment.
     pub(super) about_payments: u64,
     /// First claims of payments that share rows of evidence.
     pub(super) first_claims: u64,
     /// Count and amount by service, currency and state, as the lives add up.
-    pub(super) tallies: BTreeMap<(i64, String, i64), (i64, i64)>,
+    pub(super) tallies: BTreeMap<(LaneId, String, i64), (i64, i64)>,
     pub(super) above: Above,
     pub(super) proof: Proof,
 }
@@ -131,7 +131,7 @@ impl Verifier<'_> {
         )?;
         let mut rows = statement.query(params![self.batch_id])?;
         while let Some(row) = rows.next()? {
-            let key: (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let key: (LaneId, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let told: (i64, i64) = (row.get(3)?, row.get(4)?);
             let sum = self.tallies.remove(&key).unwrap_or_default();
             if told != sum {
@@ -161,7 +161,7 @@ impl Verifier<'_> {
 }
 
 pub(super) fn tally_text(
-    (service, currency, state): &(i64, String, i64),
+    (service, currency, state): &(LaneId, String, i64),
     told: (i64, i64),
     sum: (i64, i64),
 ) -> String {
