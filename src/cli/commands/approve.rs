@@ -90,14 +90,7 @@ pub(in crate::cli) async fn approve(
     let target = desk.target(role)?;
     let statement = desk.statement((role, by), target).await?;
     if arguments.print {
-        if role == Role::Approves {
-            // Beside the text: whoever sends it on says what is worth a second look.
-            for text in desk.second_looks().await? {
-                session.note(&format!("note: {text}"));
-            }
-        }
-        output::print(&statement.to_text());
-        return Ok(ExitStatus::Done);
+        return desk.print(&statement).await;
     }
     let Some(key) = key else {
         return Err(no_key(desk.commands));
@@ -311,6 +304,17 @@ impl Desk<'_> {
             output::counted(review.recipients, "recipient"),
         ));
         self.show_notes(standing).await
+    }
+
+    /// Prints the text that is signed elsewhere; beside it, what whoever sends it on says is worth a second look.
+    async fn print(&self, statement: &Statement) -> Result<ExitStatus, Error> {
+        if statement.act.role() == Role::Approves {
+            for text in self.second_looks().await? {
+                self.session.note(&format!("note: {text}"));
+            }
+        }
+        output::print(&statement.to_text());
+        Ok(ExitStatus::Done)
     }
 
     /// Says where every row is seen, when the batch may leave, and what is worth a second look.
