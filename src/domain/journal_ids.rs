@@ -76,3 +76,26 @@ impl PaymentId {
     /// No payment: the number in evidence that is about a batch as a whole.
     pub const NONE: Self = Self::new(0);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_written_as_it_is_stored() {
+        for number in [i64::MIN, -1, 0, 7, i64::MAX] {
+            let id = PaymentId::new(number);
+            assert_eq!(id.get(), number);
+            assert_eq!(id.to_string(), number.to_string());
+            assert_eq!(format!("{id:?}"), number.to_string(), "traces too");
+            assert_eq!(format!("{id:>4}"), format!("{number:>4}"));
+        }
+    }
+
+    #[test]
+    fn what_came_later_is_greater() {
+        assert!(Epoch::NONE < Epoch::new(1));
+        assert!(PaymentId::NONE < PaymentId::new(1));
+        assert!(PaymentId::new(9) < PaymentId::new(10));
+    }
+}

@@ -133,11 +133,7 @@ pub(in crate::journal::sqlite) fn pin(
             [batch.as_str()],
             |row| {
                 let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-                Ok((
-                    row.get::<_, BatchId>(0)?,
-                    pinned,
-                    row.get::<_, Option<i64>>(3)?,
-                ))
+                Ok((row.get(0)?, pinned, row.get(3)?))
             },
         )
         .optional()?;
