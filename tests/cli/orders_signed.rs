@@ -63,7 +63,7 @@ fn where_two_people_approve_three_give_an_order() {
     );
     says(
         &cancel(&desk, "R-3", &["--sign-key", "eve"]).finished(2),
-        "is not among the allowed signers; nothing was ordered",
+        "is not among the allowed signers of batch b; nothing was ordered",
     );
     cancel(&desk, "R-3", &["--sign-key", "carol"]).finished(0);
     assert_eq!(cancelled(&desk), 1);
@@ -422,4 +422,75 @@ fn rows_that_were_set_aside_are_named_to_whoever_signs_that_they_are_not_paid() 
     let print = ["--as", "bob@example.org", "--print"];
     withdraw(&print).finished(2);
     desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn a_recovery_is_signed_for_by_the_rules_of_what_is_left() {
+    let Some(desk) = desk(1, "") else { return };
+    let approval = format!("[approval]\nrequired = 1\n{ALL}\nallowed_signers = \"signers\"\n");
+    let desk = desk
+        .file("disburse.toml", format!("{CONFIGURATION}\n{approval}"))
+        .variable("DISBURSE_PASSWORD", "hunter2");
+    let load = |batch: &str, by: &str, file: &str| {
+        desk.run(&["load", file, "--batch", batch, "--sign-key", by])
+            .finished(0);
+    };
+    let cancel = |batch: &str, more: &[&str], by: &str, code: i32| {
+        let order = ["cancel", batch, "--reason", "x", "--yes", "--sign-key", by];
+        desk.run(&[&order, more].concat()).finished(code)
+    };
+    // One batch is over, and whoever signed for it has left.
+    load("old", "alice", "ok.csv");
+    cancel("old", &[], "alice", 4);
+    cancel("old", &[], "bob", 0);
+    signers(&desk, &[("carol", "carol"), ("eve", "eve")]);
+    let late = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\nR-5,B2C_MPESA,254712345671,50.00,KES,KE\n";
+    fs::write(desk.path("late.csv"), format!("{HEADER}{late}")).unwrap();
+    load("new", "carol", "late.csv");
+    desk.run(&["backup", "copy.db"]).finished(0);
+    cancel("new", &["R-4"], "carol", 4);
+    cancel("new", &["R-4"], "eve", 0);
+    desk.shell("rm -f disburse.db-wal disburse.db-shm; cp copy.db disburse.db")
+        .finished(0);
+    let again = |by: &str, code: i32| {
+        let order = [
+            "recover",
+            "--orders-given-again",
+            "--without",
+            "1",
+            "--reason",
+            "x",
+        ];
+        let said = desk.run(&[&order[..], &["--yes", "--sign-key", by]].concat());
+        said.finished(code)
+    };
+    says(
+        &again("carol", 4),
+        "1 of 2 people have signed for it (carol@example.org)",
+    );
+    again("eve", 0);
+    for batch in ["old", "new"] {
+        desk.run(&["verify", batch]).finished(0);
+    }
+    // What was signed for this recovery counts for no other one.
+    cancel("new", &["R-5"], "carol", 4);
+    cancel("new", &["R-5"], "eve", 0);
+    desk.shell("rm -f disburse.db-wal disburse.db-shm; cp copy.db disburse.db")
+        .finished(0);
+    desk.run(&["recover"]).finished(0);
+    let order = [
+        "recover",
+        "--orders-given-again",
+        "--without",
+        "2",
+        "--reason",
+        "x",
+        "--yes",
+    ];
+    says(
+        &desk
+            .run(&[&order[..], &["--sign-key", "eve"]].concat())
+            .finished(4),
+        "1 of 2 people have signed for it (eve@example.org)",
+    );
 }

@@ -43,14 +43,15 @@ pub(in crate::journal::sqlite) fn assert_signed(c: &WriteSession) -> Result<(), 
     let is_about = |order: &&GivenOrder| {
         rules.contains_key(&order.batch_id) || order.kind == OrderKind::Recover && !rules.is_empty()
     };
-    let given: Vec<&GivenOrder> = ordered.given.iter().filter(is_about).collect();
+    let (given, free): (Vec<&GivenOrder>, Vec<&GivenOrder>) =
+        ordered.given.iter().partition(is_about);
     let mut batches: Vec<BatchId> = given.iter().map(|order| order.batch_id).collect();
     batches.sort_unstable();
     batches.dedup();
     if batches.is_empty() {
         return match ordered.is_proposed {
             true => Err(Error::Unsigned(Box::default())),
-            false => Ok(()),
+            false => tell_over(c, &free, at),
         };
     }
     let orders = orders_of(c, &given, &rules)?;
@@ -71,16 +72,61 @@ pub(in crate::journal::sqlite) fn assert_signed(c: &WriteSession) -> Result<(), 
     }
     for batch_id in batches {
         let of_batch = given.iter().filter(|order| order.batch_id == batch_id);
-        let detail = json!({"digest": wanted, "orders": of_batch.count(), "signed_by": signed_by});
-        c.append(&Evidence {
-            batch_id,
-            at,
-            kind: (ORDER_CARRIED_OUT, None, None),
-            detail: Some(&detail.to_string()),
-            ..Evidence::default()
-        })?;
+        let mut detail =
+            json!({"digest": wanted, "orders": of_batch.count(), "signed_by": signed_by});
+        if is_recovery_of_over(c, batch_id, &given)? {
+            detail[IS_OVER] = true.into();
+        }
+        carried(c, batch_id, &detail, at)?;
+    }
+    tell_over(c, &free, at)
+}
+
+/// The batch was over: whoever signed did so by the rules of others.
+pub(super) const IS_OVER: &str = "is_over";
+
+/// Tells batches that are over of a recovery that their own rules had no part in.
+fn tell_over(c: &WriteSession, others: &[&GivenOrder], at: Timestamp) -> Result<(), Error> {
+    for order in others {
+        let batch_id = order.batch_id;
+        let is_pinned = Pinned::read(c, batch_id)?
+            .in_force(None)?
+            .is_about(order.kind);
+        if is_pinned && is_recovery_of_over(c, batch_id, others)? {
+            carried(
+                c,
+                batch_id,
+                &json!({"digest": "", "orders": 1, IS_OVER: true}),
+                at,
+            )?;
+        }
     }
     Ok(())
+}
+
+fn is_recovery_of_over(
+    c: &Connection,
+    batch_id: BatchId,
+    orders: &[&GivenOrder],
+) -> Result<bool, Error> {
+    let is_recovery =
+        |order: &&GivenOrder| order.batch_id == batch_id && order.kind == OrderKind::Recover;
+    Ok(orders.iter().any(is_recovery) && is_over(c, batch_id)?)
+}
+
+fn carried(
+    c: &WriteSession,
+    batch_id: BatchId,
+    detail: &Value,
+    at: Timestamp,
+) -> Result<(), Error> {
+    c.append(&Evidence {
+        batch_id,
+        at,
+        kind: (ORDER_CARRIED_OUT, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })
 }
 
 /// Returns the time of the newest evidence: a clock that was set back makes no signature young again.
