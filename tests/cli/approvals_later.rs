@@ -3,17 +3,14 @@
 use std::fs;
 
 use crate::approvals::{RUN, approve, configure, desk, load, paid, run, says, signers};
-use crate::desk::HEADER;
+use crate::desk::{Desk, HEADER};
 
 const LATE: &str = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\n";
 
-#[test]
-fn rows_that_are_added_after_an_approval_need_their_own() {
-    let Some(desk) = desk(1, "") else { return };
-    load(&desk, "alice");
-    approve(&desk, "carol", "600.50").finished(0);
+/// Adds a row of 50.00, which somebody signs to have loaded.
+pub fn amend(desk: Desk, by: &str) -> Desk {
     let desk = desk.file("late.csv", format!("{HEADER}{LATE}"));
-    desk.run(&[
+    let amend = [
         "load",
         "late.csv",
         "--batch",
@@ -21,9 +18,18 @@ fn rows_that_are_added_after_an_approval_need_their_own() {
         "--amend",
         "--sandbox",
         "--sign-key",
-        "bob",
-    ])
-    .finished(0);
+        by,
+    ];
+    desk.run(&amend).finished(0);
+    desk
+}
+
+#[test]
+fn rows_that_are_added_after_an_approval_need_their_own() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    approve(&desk, "carol", "600.50").finished(0);
+    let desk = amend(desk, "bob");
     // What was approved goes on, and nothing else.
     let said = run(&desk, 4);
     says(

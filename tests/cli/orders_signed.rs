@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::approvals::{approve, configure, desk, load, paid, run, says, signers};
+use crate::approvals_later::amend;
 use crate::desk::{CONFIGURATION, Desk, HEADER, ROWS, Said};
 
 const ALL: &str =
@@ -222,23 +223,6 @@ fn a_batch_with_repeats_that_somebody_allowed_waits_for_approval_however_little_
     );
 }
 
-fn amend(desk: Desk) -> Desk {
-    let late = "R-4,B2C_MPESA,254712345670,50.00,KES,KE\n";
-    let desk = desk.file("late.csv", format!("{HEADER}{late}"));
-    let amend = [
-        "load",
-        "late.csv",
-        "--batch",
-        "b",
-        "--amend",
-        "--sandbox",
-        "--sign-key",
-        "alice",
-    ];
-    desk.run(&amend).finished(0);
-    desk
-}
-
 #[test]
 fn what_is_signed_for_a_whole_batch_does_not_cover_what_was_added() {
     let Some(desk) = ordering(1) else { return };
@@ -250,7 +234,7 @@ fn what_is_signed_for_a_whole_batch_does_not_cover_what_was_added() {
         &all(&desk, "alice").finished(4),
         "batch b: cancel, 3 payments, KES 600.50; nothing was ordered yet",
     );
-    let desk = amend(desk);
+    let desk = amend(desk, "alice");
     let said = all(&desk, "bob").finished(4);
     says(
         &said,
@@ -360,7 +344,7 @@ fn an_order_that_nobody_signed_for_is_found_in_the_evidence() {
     cancel(&desk, "R-1", &[]).finished(0);
     // What was ordered before the rule was in force is nobody's mistake.
     configure(&desk, 1, ALL);
-    let desk = amend(desk);
+    let desk = amend(desk, "alice");
     desk.run(&["verify", "b"]).finished(0);
     cancel(&desk, "R-2", &["--sign-key", "alice"]).finished(4);
     cancel(&desk, "R-2", &["--sign-key", "bob"]).finished(0);

@@ -68,10 +68,9 @@ fn orders_waiting(
     reader: &Reader,
     (batch, purpose): (&BatchName, Purpose),
 ) -> Result<Vec<OrderWaiting>, Error> {
-    let settings = session.settings(purpose == Purpose::Rehearsal, Vec::new());
-    let rule = settings.ok().and_then(|settings| settings.approval().ok());
+    let rule = next::rule_of_now(session, purpose);
     let snapshot = reader.snapshot(batch)?;
-    Ok(snapshot.orders_waiting(rule.flatten(), Timestamp::now())?)
+    Ok(snapshot.orders_waiting(rule, Timestamp::now())?)
 }
 
 /// Returns the standing of a batch for programs, with its signatures where a rule asks for them.
