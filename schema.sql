@@ -79,7 +79,9 @@ create table instruction (
                                             -- null: it was not kept
     as_due         integer not null default 0    -- 1: the file has no amount for the row
         check (as_due = 1 or as_due = 0 and amount is not null),
-    not_before     integer                  -- not posted before; null: at once
+    not_before     integer,                 -- not posted before; null: at once
+    salt           blob                     -- 16 bytes: what is personal of the row is on the chain by a leaf over it and them; 32: that
+        check (salt is null or length(salt) in (16, 32))    -- leaf, once the person was forgotten; null: an earlier version loaded it
 ) strict;
 -- Few rows have a document, and a run looks for those that are not uploaded yet.
 create index instruction_with_document on instruction (batch_id, seq) where document is not null;
@@ -88,9 +90,16 @@ create index scheduled on instruction (batch_id, not_before) where not_before is
 create index unpriced on instruction (batch_id, seq) where amount is null;
 create index taken_from_bill on instruction (service_id, coalesce(account_number, msisdn), seq) where as_due = 1;
 create trigger instruction_is_never_changed before update on instruction
-when exists (select 1 from life where life.seq = old.seq)
-    or old.amount is not null and exists (select 1 from load where load.load_id = old.load_id and load.digest <> '')
-begin select raise(abort, 'an instruction never changes'); end;
+when (exists (select 1 from life where life.seq = old.seq)
+    or old.amount is not null and exists (select 1 from load where load.load_id = old.load_id and load.digest <> ''))
+and not (coalesce(length(old.salt), 0) = 16 and coalesce(length(new.salt), 0) = 32
+    and new.msisdn = '000000000000000' and new.account_number is not null and (new.reference is null) = (old.reference is null)
+    and coalesce(new.narration, new.customer_names, new.invoice_number, new.extra, new.document, new.document_folder) is null
+    and (new.seq, new.batch_id, new.load_id, new.line, new.identifier, new.generation, new.received_at, new.service_id, new.amount,
+            new.currency, new.country, new.payment_mode, new.hub_id, new.as_due, new.not_before)
+        is (old.seq, old.batch_id, old.load_id, old.line, old.identifier, old.generation, old.received_at, old.service_id, old.amount,
+            old.currency, old.country, old.payment_mode, old.hub_id, old.as_due, old.not_before))
+begin select raise(abort, 'an instruction never changes, but that its person is forgotten'); end;
 create trigger instruction_is_never_removed before delete on instruction
 when exists (select 1 from life where life.seq = old.seq) or exists (select 1 from load where load.load_id = old.load_id and load.digest <> '')
 begin select raise(abort, 'an instruction is never removed'); end;
@@ -164,7 +173,9 @@ create table evidence (
     phrase_id   integer,                    -- statusDescription
     gateway_transaction_id text,
     receipt_number text,
-    receiver_narration text
+    receiver_narration text,
+    salt        blob                        -- as in instruction: of anomaly, detail and receiver_narration, where the gateway said them
+        check (salt is null or length(salt) in (16, 32))
 ) strict;
 create index evidence_by_payment on evidence (seq);
 -- What was recorded of a batch, and of no single payment, is found by its kind without reading all evidence: who loaded, ran and
@@ -174,6 +185,12 @@ create index about_batch on evidence (event, batch_id, evidence_id) where seq = 
 create index presumed on evidence (batch_id, evidence_id) where event = 21;
 create index watches on evidence (seq) where event = 87;
 create trigger evidence_is_never_changed before update on evidence when old.batch_id is not null
+and not (coalesce(length(old.salt), 0) = 16 and coalesce(length(new.salt), 0) = 32
+    and coalesce(new.anomaly, new.detail, new.receiver_narration) is null
+    and (new.evidence_id, new.seq, new.at, new.event, new.class, new.code, new.digest, new.batch_id, new.policy_id, new.hash, new.phrase_id,
+            new.gateway_transaction_id, new.receipt_number)
+        is (old.evidence_id, old.seq, old.at, old.event, old.class, old.code, old.digest, old.batch_id, old.policy_id, old.hash, old.phrase_id,
+            old.gateway_transaction_id, old.receipt_number))
 begin select raise(abort, 'evidence is append-only'); end;
 create trigger evidence_is_never_removed before delete on evidence
 begin select raise(abort, 'evidence is append-only'); end;
@@ -250,6 +267,8 @@ create table rejected (
     cells          text,                    -- its cells by the names of their columns, as JSON; null: not known
     replaced_by    integer,                 -- the payment that its mended row became: it is counted there
     withdrawn      integer,                 -- the evidence of a person's decision that it is not paid
+    salt           blob                     -- as in instruction: of its texts, and of the digest of its cells
+        check (salt is null or length(salt) in (16, 32)),
     primary key (load_id, line, nth),
     check (replaced_by is null or withdrawn is null)
 ) strict, without rowid;
@@ -376,12 +395,17 @@ create table bill (
     due_date      text,                     -- as it was written
     customer_name text,
     description   text not null,            -- statusDescription, or why the row cannot be paid by this bill
+    salt          blob                      -- as in instruction: of customer_name and description
+        check (salt is null or length(salt) in (16, 32)),
     check (outcome = 2 or due is not null)
 ) strict;
 create index bill_by_payment on bill (seq);
 -- One bill decides, once and for ever.
 create unique index bill_that_decided on bill (seq) where outcome < 2;
 create trigger bill_is_never_changed before update on bill
+when not (coalesce(length(old.salt), 0) = 16 and coalesce(length(new.salt), 0) = 32 and new.customer_name is null and new.description = ''
+    and (new.bill_id, new.seq, new.at, new.outcome, new.code, new.due, new.currency, new.due_date)
+        is (old.bill_id, old.seq, old.at, old.outcome, old.code, old.due, old.currency, old.due_date))
 begin select raise(abort, 'what a bill said is never changed'); end;
 create trigger bill_is_never_removed before delete on bill
 begin select raise(abort, 'what a bill said is never removed'); end;

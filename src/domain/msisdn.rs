@@ -330,6 +330,21 @@ impl Msisdn {
         (1..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
+    /// Returns what stands in the place of a number that was forgotten: no number begins with a zero, or has this many.
+    #[must_use]
+    pub fn forgotten() -> Self {
+        Self {
+            digits: [b'0'; 15],
+            length: 15,
+        }
+    }
+
+    /// Returns whether the number was forgotten.
+    #[must_use]
+    pub fn is_forgotten(&self) -> bool {
+        *self == Self::forgotten()
+    }
+
     /// Returns the digits.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{DebtElsewhere, UnsignedOrders};
 use crate::domain::{BatchName, PayerTransactionId};
+use crate::ledger::forgetting::Kept;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::{Order, OrdersLost};
 
@@ -174,6 +175,8 @@ pub enum Error {
     },
     #[error("more of batch {batch} would be changed by now than was shown; nothing was changed")]
     MoreThanShown { batch: BatchName },
+    #[error("the persons of batch {batch} are not forgotten: {why}")]
+    Kept { batch: BatchName, why: Kept },
     #[error("another run has taken over this journal")]
     Fenced,
     #[error("the journal holds what no release wrote: {what}")]

@@ -197,6 +197,8 @@ pub struct Unretried {
 pub enum WhyUnretried {
     /// An earlier generation of its row is paid, or may be.
     EarlierMayBePaid,
+    /// Its person was forgotten: nobody knows any more whom it would pay.
+    Forgotten,
     /// It names a document by `extra.supportDocument`, which was uploaded for its own identifier.
     NamesADocument,
     /// Its row was loaded anew into this batch, and is paid there, or may be.

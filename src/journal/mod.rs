@@ -8,6 +8,7 @@ mod approval;
 mod bills;
 mod decisions;
 mod error;
+mod forgetting;
 mod generations;
 mod lock;
 mod mark;
@@ -36,6 +37,7 @@ pub use decisions::{
     Answered, Cancelled, Decided, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
 };
 pub use error::{Error, Kind};
+pub use forgetting::{ArchivedAs, ForgetOrder, Forgotten, PaidIn};
 pub use generations::{
     CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
     Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,
@@ -60,6 +62,6 @@ pub use report_rows::{ListedPayment, ListedRow};
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
     Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, PaidPayment, Reader, RejectedFound,
-    Snapshot, SourceFile, StatementDesk, Wanted, backup, is_gone, refuse_reserved,
+    Snapshot, SourceFile, StatementDesk, Wanted, backup, compact, is_gone, refuse_reserved,
 };
 pub use types::*;

@@ -35,6 +35,8 @@ pub struct Proof {
     pub instructions: u64,
     /// Rows of evidence that an earlier release wrote without a chain: what was changed before it was sealed cannot be found.
     pub sealed: u64,
+    /// Payments whose persons were forgotten: their evidence holds leaves over what was personal.
+    pub forgotten: u64,
     /// Signatures of people that were verified again.
     pub signatures: u64,
     /// The head that the journal has on record.

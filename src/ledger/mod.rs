@@ -22,6 +22,7 @@ pub mod document;
 pub mod due;
 pub mod duplicate_check;
 pub mod failure;
+pub mod forgetting;
 pub mod generations;
 pub mod heads;
 pub mod intact;

@@ -202,6 +202,15 @@ fn tell_unretried(batch: &BatchName, unretried: &[Unretried]) {
             ),
         ),
     }
+    let forgotten = |row: &&Unretried| matches!(row.why, WhyUnretried::Forgotten);
+    match unretried.iter().filter(forgotten).count() {
+        0 => {}
+        rows => {
+            let rows = output::counted(rows as u64, "failure");
+            output::complain("warning", &format!("{rows} not retried: {FORGOTTEN}"));
+            output::complain("hint", FORGOTTEN_HINT);
+        }
+    }
     if !anew.is_empty() {
         output::complain("warning", &format!("not retried: {}", anew_text(&anew)));
         output::complain("hint", ANEW_HINT);
@@ -399,6 +408,8 @@ async fn tell_nothing_to_retry(
 }
 
 const EARLIER: &str = "an earlier payment of the same row is paid, or may be";
+const FORGOTTEN: &str = "whom it would pay was forgotten in this journal";
+const FORGOTTEN_HINT: &str = "whoever is to be paid after all is a row of a new batch: its archive, if there is one, says who it was";
 const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
 const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
      the identifier that is posted";
@@ -412,6 +423,7 @@ fn not_retried(unretried: &[Unretried]) -> usize {
 fn unretried_json(row: &Unretried) -> serde_json::Value {
     let why = match &row.why {
         WhyUnretried::NamesADocument => DOCUMENT.to_owned(),
+        WhyUnretried::Forgotten => FORGOTTEN.to_owned(),
         WhyUnretried::EarlierMayBePaid => EARLIER.to_owned(),
         WhyUnretried::PaidSince(_, since) => {
             format!("it may be paid since, as {}", since_text(since))

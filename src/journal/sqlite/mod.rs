@@ -4,6 +4,7 @@ mod approval;
 mod backend;
 mod codec;
 mod evidence;
+mod forget;
 mod limits;
 mod load;
 mod operator;
@@ -21,6 +22,7 @@ mod tests;
 mod verify;
 pub(crate) mod writer;
 
+pub use forget::compact::compact;
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::paid::PaidPayment;
 pub use read::reader::{Reader, Snapshot};

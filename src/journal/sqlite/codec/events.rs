@@ -168,6 +168,15 @@ pub(in crate::journal::sqlite) const LANE_STOPPED: i64 = 161;
 /// The kinds that limits write.
 const ABOUT_LIMITS: std::ops::RangeInclusive<i64> = 160..=179;
 
+/// Persons of the batch were forgotten; the detail says of how many rows, and why.
+pub(in crate::journal::sqlite) const FORGOTTEN: i64 = 200;
+
+/// Returns whether a row of evidence holds what was heard of a post, an answer or a callback: texts of others, which may name a person.
+/// What such a row adds to its payment is in its numbers, never in its detail.
+pub(in crate::journal::sqlite) fn is_heard(number: i64) -> bool {
+    matches!(number, 1..=8 | NOTED_CALLBACK) || is_about_another(number)
+}
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal::sqlite) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)
@@ -209,9 +218,12 @@ pub(in crate::journal::sqlite) fn fact_of(
         STOOD => RecordedEvent::Stood(
             crate::journal::sqlite::payments::stood::Standing::of_detail(detail)?.life,
         ),
-        NOTED_CALLBACK..=MIGRATED | CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => {
-            RecordedEvent::Note
-        }
+        NOTED_CALLBACK..=MIGRATED
+        | CLAIMED_TOGETHER
+        | ACTED
+        | DOCUMENT_CHECKED
+        | MENDED
+        | FORGOTTEN => RecordedEvent::Note,
         number
             if ABOUT_RUNS.contains(&number)
                 || ABOUT_APPROVAL.contains(&number)

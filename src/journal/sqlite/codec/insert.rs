@@ -5,12 +5,14 @@ use rusqlite::{CachedStatement, Connection};
 
 use crate::domain::{AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::evidence::salt::Salt;
 
-/// Where an instruction belongs.
+/// Where an instruction belongs, and what hides its person.
 pub(in crate::journal::sqlite) struct Placed {
     pub(in crate::journal::sqlite) batch_id: BatchId,
     pub(in crate::journal::sqlite) load_id: i64,
     pub(in crate::journal::sqlite) service_id: LaneId,
+    pub(in crate::journal::sqlite) salt: Salt,
 }
 
 /// The columns of an instruction that may be empty, as they are stored and hashed.
@@ -121,6 +123,19 @@ impl<'c> Appender<'c> {
         self.advance()
     }
 
+    /// The same of bytes, which no two rows have in common.
+    pub(in crate::journal::sqlite) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.many.raw_bind_parameter(self.filled + 1, bytes)?;
+        match &mut self.bound[self.filled] {
+            Value::Blob(bound) => {
+                bound.clear();
+                bound.extend_from_slice(bytes);
+            }
+            bound => *bound = Value::Blob(bytes.to_vec()),
+        }
+        self.advance()
+    }
+
     fn advance(&mut self) -> Result<(), Error> {
         self.filled += 1;
         if self.filled == self.bound.len() {
@@ -151,8 +166,8 @@ impl<'c> Insert<'c> {
         // A failure ends the whole transaction; `or fail` spares the statement a journal of its own, with which to take itself back.
         let head = "insert or fail into instruction (batch_id, load_id, line, identifier, reference, generation, received_at, service_id,
              msisdn, account_number, amount, currency, country, narration, customer_names, invoice_number, payment_mode,
-             hub_id, extra, document, document_folder, as_due, not_before)";
-        Ok(Self(Appender::new(c, head, 23)?))
+             hub_id, extra, document, document_folder, as_due, not_before, salt)";
+        Ok(Self(Appender::new(c, head, 24)?))
     }
 
     /// Appends an instruction, at the latest with [`Self::flush`]; without an amount it waits for its bill.
@@ -189,7 +204,8 @@ impl<'c> Insert<'c> {
         to.text(texts.document)?;
         to.text(texts.document_folder)?;
         to.number(Some(amount.is_none().into()))?;
-        to.number(row.not_before().map(Timestamp::as_millis))
+        to.number(row.not_before().map(Timestamp::as_millis))?;
+        to.bytes(&placed.salt)
     }
 
     /// Appends what waits for more.

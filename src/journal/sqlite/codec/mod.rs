@@ -5,4 +5,5 @@ pub(super) mod detail;
 pub(super) mod events;
 mod ids;
 pub(super) mod insert;
+pub(super) mod recipient;
 pub(super) mod values;

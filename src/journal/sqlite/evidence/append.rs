@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use rusqlite::{Connection, Statement, ToSql};
 
 use super::encoding::Digest;
+use super::salt::Salt;
 use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -28,6 +29,7 @@ pub(in crate::journal::sqlite) struct Waiting {
     pub(in crate::journal::sqlite) gateway_transaction_id: Option<String>,
     pub(in crate::journal::sqlite) receipt_number: Option<String>,
     pub(in crate::journal::sqlite) receiver_narration: Option<String>,
+    pub(in crate::journal::sqlite) salt: Option<Salt>,
 }
 
 /// Rows of evidence that one statement appends: the most that are there. SQLite keeps copies of the pages that a statement of
@@ -39,11 +41,11 @@ const NEAR: i64 = 4096;
 /// Rows of evidence that wait at most.
 pub(in crate::journal::sqlite) const WAITING_MAX: usize = 256;
 /// Columns of a row of evidence, its number left out.
-const WIDTH: usize = 15;
+const WIDTH: usize = 16;
 
 // "or fail", and no number that SQLite would have to check: a failure ends the whole transaction anyway.
 const APPEND: &str = "insert or fail into evidence (seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
-     phrase_id, gateway_transaction_id, receipt_number, receiver_narration)";
+     phrase_id, gateway_transaction_id, receipt_number, receiver_narration, salt)";
 
 /// Writes rows that wait.
 pub(in crate::journal::sqlite) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
@@ -107,6 +109,7 @@ impl Waiting {
         bind(&self.phrase_id)?;
         bind(&self.gateway_transaction_id)?;
         bind(&self.receipt_number)?;
-        bind(&self.receiver_narration)
+        bind(&self.receiver_narration)?;
+        bind(&self.salt.as_ref().map(|salt| &salt[..]))
     }
 }

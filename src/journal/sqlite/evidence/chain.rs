@@ -14,7 +14,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
+use super::salt::{self, Salt};
 use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
+use crate::journal::sqlite::codec::events::is_heard;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
 use crate::ledger::recovery::Position;
@@ -50,6 +52,68 @@ impl Default for Evidence<'_> {
             words: Words::default(),
             policy: None,
         }
+    }
+}
+
+impl Evidence<'_> {
+    /// Returns whether it holds texts that may name a person.
+    fn is_personal(&self) -> bool {
+        let texts = [self.anomaly, self.detail, self.words.receiver_narration];
+        self.seq != PaymentId::NONE && is_heard(self.kind.0) && texts.iter().any(Option::is_some)
+    }
+
+    fn leaf(&self, leaves: &mut Leaves, salt: &Salt) -> Digest {
+        let canon = &mut leaves.0;
+        canon.begin_leaf(salt);
+        for text in [self.anomaly, self.detail, self.words.receiver_narration] {
+            canon.maybe(text, CanonicalHasher::text);
+        }
+        canon.end_leaf()
+    }
+
+    /// Returns the hash of the row behind the one with that hash.
+    fn hash(
+        &self,
+        previous: &Digest,
+        evidence_id: i64,
+        leaf: Option<Digest>,
+        terms: Option<Terms>,
+    ) -> Digest {
+        let (event, class, code) = self.kind;
+        let mut canon = CanonicalHasher::after(previous);
+        if let Some(leaf) = &leaf {
+            canon.bytes(leaf);
+        }
+        canon.integer(evidence_id);
+        canon.integer(self.seq.get());
+        canon.integer(self.at.as_millis());
+        canon.integer(event);
+        canon.maybe(class, CanonicalHasher::integer);
+        canon.maybe(code.map(i64::from), CanonicalHasher::integer);
+        let open = |text| match leaf {
+            Some(_) => None,
+            None => text,
+        };
+        canon.maybe(open(self.anomaly), CanonicalHasher::text);
+        canon.maybe(
+            self.digest.map(|digest| &digest[..]),
+            CanonicalHasher::bytes,
+        );
+        canon.maybe(open(self.detail), CanonicalHasher::text);
+        canon.terms(terms);
+        let mut words = self.words;
+        words.receiver_narration = open(words.receiver_narration);
+        canon.words(words.all());
+        canon.finish()
+    }
+}
+
+/// Makes the leaves of rows of evidence.
+struct Leaves(CanonicalHasher);
+
+impl Default for Leaves {
+    fn default() -> Self {
+        Self(CanonicalHasher::of("evidence"))
     }
 }
 
@@ -109,6 +173,7 @@ pub(in crate::journal::sqlite) struct Chain {
     policies: Vec<(Terms, i64)>,
     waiting: Vec<Waiting>,
     phrases: Phrases,
+    leaf: Leaves,
     /// Batches whose evidence the mark beside the journal is to follow, and how far it had come when it was last written.
     marking: BTreeMap<BatchId, Option<Position>>,
 }
@@ -146,23 +211,15 @@ impl Chain {
             Some(text) => Some(self.phrases.number(c, text)?),
             None => None,
         };
+        let salt = match row.is_personal() {
+            true => Some(salt::fresh()?),
+            false => None,
+        };
+        let leaf = salt.map(|salt| row.leaf(&mut self.leaf, &salt));
         let head = self.head(c, row.batch_id)?;
-        let (event, class, code) = row.kind;
-        let mut canon = CanonicalHasher::after(&head.hash);
-        canon.integer(evidence_id);
-        canon.integer(row.seq.get());
-        canon.integer(row.at.as_millis());
-        canon.integer(event);
-        canon.maybe(class, CanonicalHasher::integer);
-        canon.maybe(code.map(i64::from), CanonicalHasher::integer);
-        canon.maybe(row.anomaly, CanonicalHasher::text);
-        canon.maybe(row.digest.map(|digest| &digest[..]), CanonicalHasher::bytes);
-        canon.maybe(row.detail, CanonicalHasher::text);
-        canon.terms(terms);
-        canon.words(row.words.all());
         *head = Head {
             length: head.length + 1,
-            hash: canon.finish(),
+            hash: row.hash(&head.hash, evidence_id, leaf, terms),
             moved: true,
         };
         let hash = (head.length % WRITTEN_DOWN == 0).then_some(head.hash);
@@ -182,6 +239,7 @@ impl Chain {
             gateway_transaction_id: own(row.words.gateway_transaction_id),
             receipt_number: own(row.words.receipt_number),
             receiver_narration: own(row.words.receiver_narration),
+            salt,
         });
         self.newest = Some(evidence_id);
         Ok(())

@@ -2,12 +2,13 @@
 //!
 //! Each digest has one statement, which the one who appends it and the one who proves it share.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use super::instruction_blocks;
+use super::salt::Sealed;
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{loaded_for, rehearsal};
@@ -45,9 +46,73 @@ pub(in crate::journal::sqlite) fn bill_digest(
     c: &Connection,
     bill_id: i64,
 ) -> Result<Option<Digest>, Error> {
-    let sql = "select bill_id, seq, at, outcome, code, due, currency, due_date, customer_name, description
-         from bill where bill_id = ?1";
-    digest_of(c, "bill", sql, bill_id)
+    // With a salt, what names a person is hashed into a leaf.
+    let sql = "select bill_id, seq, at, outcome, code, due, currency, due_date, iif(salt is null, customer_name, null),
+             iif(salt is null, description, null), salt, customer_name, description from bill where bill_id = ?1";
+    let mut statement = c.prepare_cached(sql)?;
+    let mut rows = statement.query([bill_id])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let leaf = leaf_over(row, 10)?;
+    let mut canon = CanonicalHasher::of("bill");
+    canon.columns(row, 0..10)?;
+    if let Some(leaf) = &leaf {
+        canon.bytes(leaf);
+    }
+    Ok(Some(canon.finish()))
+}
+
+/// Returns the leaf over the columns behind the one with the salt, all of them.
+fn leaf_over(row: &Row<'_>, salt: usize) -> Result<Option<Digest>, Error> {
+    let mut leaves = CanonicalHasher::of("leaf");
+    Sealed::of(row, salt)?.leaf(&mut leaves, |leaf| {
+        Ok(leaf.columns(row, salt + 1..row.as_ref().column_count())?)
+    })
+}
+
+/// Returns the leaf of a row that a statement finds: its salt, and what is personal of it; `None` where it has no salt.
+fn leaf_of_row(
+    c: &Connection,
+    sql: &str,
+    keys: impl rusqlite::Params,
+) -> Result<Option<Digest>, Error> {
+    let mut statement = c.prepare_cached(sql)?;
+    let mut rows = statement.query(keys)?;
+    match rows.next()? {
+        Some(row) => leaf_over(row, 0),
+        None => Ok(None),
+    }
+}
+
+/// Returns the leaf of what a bill says of a person.
+pub(in crate::journal::sqlite) fn bill_leaf(
+    c: &Connection,
+    bill_id: i64,
+) -> Result<Option<Digest>, Error> {
+    let sql = "select salt, customer_name, description from bill where bill_id = ?1";
+    leaf_of_row(c, sql, [bill_id])
+}
+
+/// Returns the leaf of a row of evidence.
+pub(in crate::journal::sqlite) fn evidence_leaf(
+    c: &Connection,
+    evidence_id: i64,
+) -> Result<Option<Digest>, Error> {
+    let sql =
+        "select salt, anomaly, detail, receiver_narration from evidence where evidence_id = ?1";
+    leaf_of_row(c, sql, [evidence_id])
+}
+
+/// Returns the leaf of a rejected row: of its load, on its line, behind so many others.
+pub(in crate::journal::sqlite) fn rejected_leaf(
+    c: &Connection,
+    place: (i64, i64, i64),
+) -> Result<Option<Digest>, Error> {
+    let sql = format!(
+        "select salt, {REJECTED_TEXTS} from rejected where load_id = ?1 and line = ?2 and nth = ?3"
+    );
+    leaf_of_row(c, &sql, place)
 }
 
 pub(in crate::journal::sqlite) fn pin_digest(
@@ -75,7 +140,7 @@ pub(in crate::journal::sqlite) fn file_digest(
     }
     let mut rejected = c.prepare_cached(
         "select line, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors
-         from rejected where load_id = ?1 order by line, nth",
+         from rejected where load_id = ?1 and salt is null order by line, nth",
     )?;
     let mut rows = rejected.query([load_id])?;
     let mut count = 0;
@@ -83,9 +148,10 @@ pub(in crate::journal::sqlite) fn file_digest(
         canon.row(row)?;
         count += 1;
     }
+    count += salted_rejected(c, load_id, &mut canon)?;
     // Versions before 5 had neither, and what they recorded is still to be proven.
     let mut known = c.prepare_cached(
-        "select nth, digest, cells from rejected where load_id = ?1 and digest is not null order by line, nth",
+        "select nth, digest, cells from rejected where load_id = ?1 and digest is not null and salt is null order by line, nth",
     )?;
     let mut rows = known.query([load_id])?;
     while let Some(row) = rows.next()? {
@@ -107,6 +173,31 @@ pub(in crate::journal::sqlite) fn file_digest(
         canon.row(row)?;
     }
     Ok(Some((canon.finish(), count)))
+}
+
+/// What is personal of a rejected row: all of its texts, and the digest of its cells.
+const REJECTED_TEXTS: &str =
+    "reference, service_code, msisdn, account_number, amount_text, errors, digest, cells";
+
+/// Takes in the rejected rows whose texts are hashed into leaves; returns how many there are.
+fn salted_rejected(
+    c: &Connection,
+    load_id: i64,
+    canon: &mut CanonicalHasher,
+) -> Result<i64, Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select line, nth, batch_id, amount, currency, salt, {REJECTED_TEXTS} from rejected
+         where load_id = ?1 and salt is not null order by line, nth"
+    ))?;
+    let mut rows = statement.query([load_id])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let leaf = leaf_over(row, 5)?;
+        canon.maybe(leaf.as_ref(), |canon, leaf| canon.bytes(leaf));
+        canon.columns(row, 0..5)?;
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// Puts a load, the rows that it set aside, and how many fingerprints it has on the chain.

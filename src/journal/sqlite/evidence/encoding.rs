@@ -131,6 +131,21 @@ impl CanonicalHasher {
         self.flush();
         self.hash.finalize().into()
     }
+
+    /// Begins a leaf; one hasher makes many, one after the other.
+    pub(in crate::journal::sqlite) fn begin_leaf(&mut self, salt: &[u8]) {
+        self.hash = Sha256::new();
+        self.pending.clear();
+        self.text("disburse/1");
+        self.text("leaf");
+        self.bytes(salt);
+    }
+
+    /// Ends a leaf.
+    pub(in crate::journal::sqlite) fn end_leaf(&mut self) -> Digest {
+        self.flush();
+        std::mem::take(&mut self.hash).finalize().into()
+    }
 }
 
 /// What the chain of a batch begins with.

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
+use super::salt::{Salt, Sealed};
 use crate::domain::{
     AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Payment, PaymentId, Reference,
     Timestamp,
@@ -26,10 +27,19 @@ const BLOCK: usize = 1000;
 /// From [`PAYMENT_AT`] on they are those of a payment.
 const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
      i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
-     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due, i.not_before";
+     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due, i.not_before, i.salt";
 
 /// Where the time stands before which a row is not posted. Rows without one are hashed as earlier versions did.
 const NOT_BEFORE_AT: usize = 22;
+
+/// Where the salt stands. What is personal of a row with one is hashed into its leaf.
+const SALT_AT: usize = 23;
+
+/// What is personal: reference, number, account, narration, names, invoice, extra data, document and its folder.
+const PERSONAL: [usize; 9] = [5, 8, 9, 13, 14, 15, 18, 19, 20];
+
+/// What is not, but for the service.
+const IMPERSONAL: [usize; 13] = [1, 2, 3, 4, 6, 7, 10, 11, 12, 16, 17, 21, 22];
 
 /// Where the columns of a payment begin, the first of which is the service.
 const PAYMENT_AT: usize = 2;
@@ -39,6 +49,7 @@ const PAYMENT_AT: usize = 2;
 struct Instructions<'a> {
     c: &'a Connection,
     services: Vec<(LaneId, String)>,
+    leaf: CanonicalHasher,
 }
 
 impl<'a> Instructions<'a> {
@@ -46,6 +57,7 @@ impl<'a> Instructions<'a> {
         Self {
             c,
             services: Vec::new(),
+            leaf: CanonicalHasher::of("instruction"),
         }
     }
 
@@ -63,6 +75,13 @@ impl<'a> Instructions<'a> {
             }
         };
         let code = &self.services[at].1;
+        if let Some(leaf) = leaf_of(row, &mut self.leaf)? {
+            canon.bytes(&leaf);
+            canon.text(code);
+            values(canon, row, &IMPERSONAL)?;
+            canon.flush();
+            return Ok(code);
+        }
         canon.text(code);
         canon.columns(row, 1..NOT_BEFORE_AT)?;
         if let Some(at) = row.get::<_, Option<i64>>(NOT_BEFORE_AT)? {
@@ -86,6 +105,32 @@ pub(in crate::journal::sqlite) fn instruction_digest(
     let mut canon = CanonicalHasher::of("instruction");
     Instructions::of(c).take_in(&mut canon, row)?;
     Ok(Some(canon.finish()))
+}
+
+/// Returns the leaf over what is personal of an instruction; `None` where an earlier version loaded it.
+pub(in crate::journal::sqlite) fn instruction_leaf(
+    c: &Connection,
+    seq: PaymentId,
+) -> Result<Option<Digest>, Error> {
+    let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
+    let mut statement = c.prepare_cached(&sql)?;
+    let mut rows = statement.query([seq])?;
+    match rows.next()? {
+        Some(row) => leaf_of(row, &mut CanonicalHasher::of("instruction")),
+        None => Ok(None),
+    }
+}
+
+/// The same of the columns of [`INSTRUCTION`].
+fn leaf_of(row: &Row<'_>, leaves: &mut CanonicalHasher) -> Result<Option<Digest>, Error> {
+    Sealed::of(row, SALT_AT)?.leaf(leaves, |leaf| values(leaf, row, &PERSONAL))
+}
+
+fn values(canon: &mut CanonicalHasher, row: &Row<'_>, columns: &[usize]) -> Result<(), Error> {
+    for at in columns {
+        canon.value(row.get_ref(*at)?);
+    }
+    Ok(())
 }
 
 /// A block of instructions of one batch, as the chain holds it.
@@ -219,6 +264,7 @@ pub(in crate::journal::sqlite) struct BlockHasher {
     load_id: i64,
     received_at: i64,
     open: Option<(i64, CanonicalHasher)>,
+    leaf: CanonicalHasher,
     rows: usize,
     done: Vec<Block>,
 }
@@ -229,6 +275,7 @@ impl BlockHasher {
             load_id,
             received_at: received_at.as_millis(),
             open: None,
+            leaf: CanonicalHasher::of("instruction"),
             rows: 0,
             done: Vec::new(),
         }
@@ -241,48 +288,59 @@ impl BlockHasher {
         id: &PayerTransactionId,
         row: &Instruction<M>,
         amount: Option<i64>,
+        salt: &Salt,
     ) {
+        let leaf = self.leaf_of(row, salt);
         let (_, canon) = self
             .open
             .get_or_insert_with(|| (seq.get(), CanonicalHasher::of("instructions")));
         let texts = Texts::of(row);
+        canon.bytes(&leaf);
         canon.text(row.service.as_str());
         canon.integer(seq.get());
         canon.integer(self.load_id);
         canon.integer(line_number(row.line));
         canon.text(id.as_str());
-        canon.maybe(
-            row.reference.as_ref().map(Reference::as_str),
-            CanonicalHasher::text,
-        );
         canon.integer(0);
         canon.integer(self.received_at);
-        canon.text(row.msisdn.as_str());
-        canon.maybe(texts.account_number, CanonicalHasher::text);
         canon.maybe(amount, CanonicalHasher::integer);
         canon.text(row.money.currency().code());
         canon.text(row.country.code());
-        for text in [
-            texts.narration,
-            texts.customer_names,
-            texts.invoice_number,
-            texts.payment_mode,
-            texts.hub_id,
-            texts.extra.as_deref(),
-            texts.document,
-            texts.document_folder,
-        ] {
-            canon.maybe(text, CanonicalHasher::text);
-        }
+        canon.maybe(texts.payment_mode, CanonicalHasher::text);
+        canon.maybe(texts.hub_id, CanonicalHasher::text);
         canon.integer(amount.is_none().into());
-        if let Some(at) = row.not_before() {
-            canon.integer(at.as_millis());
-        }
+        canon.maybe(
+            row.not_before().map(Timestamp::as_millis),
+            CanonicalHasher::integer,
+        );
         canon.flush();
         self.rows += 1;
         if self.rows == BLOCK {
             self.close(seq.get());
         }
+    }
+
+    fn leaf_of<M: AmountField>(&mut self, row: &Instruction<M>, salt: &Salt) -> Digest {
+        let texts = Texts::of(row);
+        let leaf = &mut self.leaf;
+        leaf.begin_leaf(salt);
+        leaf.maybe(
+            row.reference.as_ref().map(Reference::as_str),
+            CanonicalHasher::text,
+        );
+        leaf.text(row.msisdn.as_str());
+        for text in [
+            texts.account_number,
+            texts.narration,
+            texts.customer_names,
+            texts.invoice_number,
+            texts.extra.as_deref(),
+            texts.document,
+            texts.document_folder,
+        ] {
+            leaf.maybe(text, CanonicalHasher::text);
+        }
+        leaf.end_leaf()
     }
 
     fn close(&mut self, last: i64) {

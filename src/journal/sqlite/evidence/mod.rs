@@ -7,3 +7,4 @@ pub(super) mod digests;
 pub(super) mod encoding;
 pub(super) mod instruction_blocks;
 pub(super) mod phrases;
+pub(super) mod salt;

@@ -12,6 +12,7 @@ use crate::journal::sqlite::codec::insert::Appender;
 use crate::journal::sqlite::codec::values::{Stored, state_number};
 use crate::journal::{CrossRowError, Difference, Error, LoadRefusal, RejectedRow};
 use crate::ledger::amendment::{self, Amendment};
+use crate::ledger::forgetting::forgotten;
 use crate::ledger::repeats::may_be_same_person;
 use crate::lifecycle::State;
 use rusqlite::{OptionalExtension, params};
@@ -129,6 +130,18 @@ impl Load<'_> {
         Ok(())
     }
 
+    /// Returns a row as it is compared with another one: by pseudonyms, where the person of that one was forgotten.
+    fn as_comparable_with(
+        &self,
+        row: Instruction<Stored>,
+        other: &Instruction<Stored>,
+    ) -> Instruction<Stored> {
+        match other.msisdn.is_forgotten() {
+            true => forgotten(&row, |parts| self.key.pseudonym(parts)),
+            false => row,
+        }
+    }
+
     /// Refuses two rows that would be one payment to the gateway although their keys differ: short identifiers can collide.
     fn assert_same_key(&self, seq: PaymentId, other: PaymentId) -> Result<(), Error> {
         let row = self.instruction(seq)?;
@@ -136,6 +149,7 @@ impl Load<'_> {
         let Some(other) = self.instruction_if_there(other)? else {
             return Ok(());
         };
+        let row = self.as_comparable_with(row, &other);
         let is_same = match (&row.reference, &other.reference) {
             (Some(row), Some(other)) => row == other,
             (None, None) => row.content_hash() == other.content_hash(),
@@ -186,8 +200,13 @@ impl Load<'_> {
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
         let (row, known) = (self.instruction(seq)?, self.instruction(earlier)?);
+        let is_forgotten = known.msisdn.is_forgotten();
+        let row = self.as_comparable_with(row, &known);
         if row.content_hash() == known.content_hash() {
-            self.exchange_document(seq, earlier, sorted)?;
+            // The document of one who was forgotten is gone.
+            if !is_forgotten {
+                self.exchange_document(seq, earlier, sorted)?;
+            }
             match known.money.money() {
                 Some(money) => sorted.unchanged.add(money),
                 None => {

@@ -1,16 +1,15 @@
 //! New rows of an amendment that pay whom a row of the batch pays which the file leaves out. The rule is in
 //! [`crate::ledger::amendment`].
 
-use rusqlite::functions::FunctionFlags;
 use rusqlite::params;
 
 use super::duplicates::NEW_UNNAMED;
 use super::job::Load;
 use crate::domain::{LaneId, PaymentId};
+use crate::journal::sqlite::codec::recipient::know_recipients;
 use crate::journal::sqlite::codec::values::state_number;
 use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::amendment::{is_batch_again, may_stand_instead};
-use crate::ledger::likeness::of_account;
 use crate::ledger::repeats::is_same_account;
 use crate::lifecycle::State;
 
@@ -35,17 +34,6 @@ fn stands() -> String {
 }
 
 impl Load<'_> {
-    /// Lets a statement compare recipients as the ledger does: without zeros in front, dashes and blanks.
-    fn know_recipients(&self) -> Result<(), Error> {
-        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-        self.c
-            .create_scalar_function("recipient", 1, flags, |context| {
-                let text: String = context.get(0)?;
-                Ok(of_account(&text).into_owned())
-            })?;
-        Ok(())
-    }
-
     /// Returns why an amendment is not loaded, if a new row may be one that is left out, under another reference.
     pub(in crate::journal::sqlite) fn stand_instead(
         &self,
@@ -58,7 +46,7 @@ impl Load<'_> {
         if unchanged == 0 {
             return self.batch_again(new);
         }
-        self.know_recipients()?;
+        know_recipients(self.c)?;
         let mut named = Vec::new();
         let account = RECIPIENT;
         let mut gone = self.c.prepare(&format!(
@@ -110,7 +98,7 @@ impl Load<'_> {
 
     /// Returns why an amendment is not loaded that has no row of the batch, if it is the batch under other references.
     fn batch_again(&self, new: u64) -> Result<Option<LoadRefusal>, Error> {
-        self.know_recipients()?;
+        know_recipients(self.c)?;
         let payment = format!("{RECIPIENT}, currency, amount");
         let equal: i64 = self.c.query_row(
             &format!(

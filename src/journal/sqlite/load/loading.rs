@@ -11,12 +11,10 @@ use super::changed::changed;
 use super::checked;
 use super::corrections::Corrections;
 use super::job::{Lane, Load, Seen};
-use super::prepare::{self, Preparer};
+use super::prepare::{self, Prepared, Preparer};
 use super::set_aside;
 use super::sorted::Sorted;
-use crate::domain::{
-    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, PaymentId, ServiceCode, Tally,
-};
+use crate::domain::{AmountField, BatchId, Instruction, LaneId, PaymentId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -353,12 +351,13 @@ impl<'a> Load<'a> {
         &mut self,
         insert: &mut Insert<'_>,
         rows: &[LoadRow],
-        ids: &[PayerTransactionId],
+        prepared: &[Prepared],
         seen: &mut Seen,
     ) -> Result<(), Error> {
-        let mut ids = ids.iter();
+        let mut prepared = prepared.iter();
         let mut next = || {
-            ids.next()
+            prepared
+                .next()
                 .ok_or_else(|| corrupt("a row without identifier"))
         };
         for row in rows {
@@ -407,16 +406,24 @@ impl<'a> Load<'a> {
         &mut self,
         insert: &mut Insert<'_>,
         row: &Instruction<M>,
-        id: &PayerTransactionId,
+        prepared: &Prepared,
         amount: Option<i64>,
     ) -> Result<(), Error> {
         let placed = Placed {
             batch_id: self.batch_id,
             load_id: self.load_id,
             service_id: self.count(row, amount)?,
+            salt: prepared.salt,
         };
         self.note_document(row)?;
-        insert.row(&placed, id, 0, self.plan.now.as_millis(), row, amount)
+        insert.row(
+            &placed,
+            &prepared.id,
+            0,
+            self.plan.now.as_millis(),
+            row,
+            amount,
+        )
     }
 
     /// Returns the number of the instruction that was inserted last.

@@ -11,6 +11,7 @@ use crate::domain::{
 };
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::instruction_blocks::BlockHasher;
+use crate::journal::sqlite::evidence::salt::{self, Salt};
 use crate::journal::sqlite::repeats::fingerprints::{Collector, Key};
 use crate::journal::{Error, LoadPlan, LoadRow};
 use crate::ledger::correction::Corrects;
@@ -18,6 +19,13 @@ use crate::ledger::payer::Identifiers;
 
 /// Blocks of rows that wait to be inserted.
 const BLOCKS: usize = 4;
+
+/// What was computed of an instruction.
+#[derive(Clone, Copy)]
+pub(in crate::journal::sqlite) struct Prepared {
+    pub(in crate::journal::sqlite) id: PayerTransactionId,
+    pub(in crate::journal::sqlite) salt: Salt,
+}
 
 /// The rows of a load as they pass by.
 pub(in crate::journal::sqlite) struct Preparer {
@@ -79,11 +87,11 @@ impl Preparer {
         PaymentId::new(self.base.saturating_add_unsigned(self.rows))
     }
 
-    /// Takes in a block; returns the identifiers of its instructions.
-    fn block(&mut self, block: &[LoadRow]) -> Result<Vec<PayerTransactionId>, Error> {
-        let mut ids = Vec::with_capacity(block.len());
+    /// Takes in a block; returns what was computed of its instructions.
+    fn block(&mut self, block: &[LoadRow]) -> Result<Vec<Prepared>, Error> {
+        let mut all = Vec::with_capacity(block.len());
         for row in block {
-            let id = match row {
+            let prepared = match row {
                 LoadRow::Valid(row) => self.row(row, Some(row.money.amount.minor()))?,
                 LoadRow::Unpriced(row) => self.row(row, None)?,
                 LoadRow::Corrects(corrects) => {
@@ -96,16 +104,16 @@ impl Preparer {
                 }
                 LoadRow::EndOfFile => continue,
             };
-            ids.extend(id);
+            all.extend(prepared);
         }
-        Ok(ids)
+        Ok(all)
     }
 
     fn row<M: AmountField>(
         &mut self,
         row: &Instruction<M>,
         amount: Option<i64>,
-    ) -> Result<Option<PayerTransactionId>, Error> {
+    ) -> Result<Option<Prepared>, Error> {
         let hash = row.content_hash();
         let corrects = self.corrects.take();
         let replaces = matches!(corrects, Some(Corrects::Failed(_)));
@@ -139,16 +147,17 @@ impl Preparer {
         }
         self.identifiers.add(id.as_str());
         self.rows += 1;
-        self.passing.take_in(self.last(), &id, row, amount);
-        Ok(Some(id))
+        let salt = salt::fresh()?;
+        self.passing.take_in(self.last(), &id, row, amount, &salt);
+        Ok(Some(Prepared { id, salt }))
     }
 }
 
-/// Prepares every block and hands it over with the identifiers of its instructions.
+/// Prepares every block and hands it over with what was computed of its instructions.
 pub(in crate::journal::sqlite) fn each(
     mut preparer: Preparer,
     blocks: Receiver<Vec<LoadRow>>,
-    mut insert: impl FnMut(&[LoadRow], &[PayerTransactionId]) -> Result<(), Error>,
+    mut insert: impl FnMut(&[LoadRow], &[Prepared]) -> Result<(), Error>,
 ) -> Result<Preparer, Error> {
     let Ok(first) = blocks.recv() else {
         return Ok(preparer);
@@ -156,16 +165,16 @@ pub(in crate::journal::sqlite) fn each(
     // A file of one block is inserted before a thread has begun.
     if matches!(first.last(), Some(LoadRow::EndOfFile)) {
         for block in std::iter::once(first).chain(blocks) {
-            let ids = preparer.block(&block)?;
-            insert(&block, &ids)?;
+            let prepared_rows = preparer.block(&block)?;
+            insert(&block, &prepared_rows)?;
         }
         return Ok(preparer);
     }
     let (sender, prepared) = sync_channel(BLOCKS);
     let prepare = move || {
         for block in std::iter::once(first).chain(blocks) {
-            let ids = preparer.block(&block)?;
-            if sender.send((block, ids)).is_err() {
+            let prepared_rows = preparer.block(&block)?;
+            if sender.send((block, prepared_rows)).is_err() {
                 // The journal has failed, and says so itself.
                 break;
             }
@@ -178,8 +187,8 @@ pub(in crate::journal::sqlite) fn each(
         .map_err(|cause| Error::Scratch {
             cause: cause.to_string(),
         })?;
-    for (block, ids) in prepared {
-        insert(&block, &ids)?;
+    for (block, prepared_rows) in prepared {
+        insert(&block, &prepared_rows)?;
     }
     thread
         .join()

@@ -14,6 +14,7 @@ use crate::domain::{
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::operator::orders::succeed;
 use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::recovery::payers::assert_none_lost;
@@ -130,6 +131,7 @@ impl Load<'_> {
             batch_id: self.batch_id,
             load_id: self.load_id,
             service_id: named.lane,
+            salt: salt::fresh()?,
         };
         let (now, minor) = (self.plan.now, row.money.amount.minor());
         let mut insert = Insert::new(self.c)?;

@@ -7,6 +7,7 @@ use super::job::Load;
 use crate::domain::Tally;
 use crate::journal::sqlite::codec::insert::line_number;
 use crate::journal::sqlite::codec::values::currency_of;
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::{Error, RejectedRow};
 
 impl Load<'_> {
@@ -36,9 +37,9 @@ impl Load<'_> {
         self.c
             .prepare_cached(
                 "insert into rejected (load_id, line, nth, batch_id, reference, service_code, msisdn, account_number,
-                     amount_text, amount, currency, errors, digest, cells)
+                     amount_text, amount, currency, errors, digest, cells, salt)
                  values (?1, ?2, (select coalesce(max(nth) + 1, 0) from rejected where load_id = ?1 and line = ?2),
-                     ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                     ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?
             .execute(params![
                 self.load_id,
@@ -54,6 +55,7 @@ impl Load<'_> {
                 row.errors,
                 &row.digest[..],
                 full(&row.cells),
+                &salt::fresh()?[..],
             ])?;
         Ok(())
     }

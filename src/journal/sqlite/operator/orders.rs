@@ -22,6 +22,7 @@ use crate::journal::sqlite::codec::values::{
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::limits::failures::opened;
 use crate::journal::sqlite::load::link::Link;
 use crate::journal::sqlite::payments::generations;
@@ -518,6 +519,7 @@ fn replace(
         batch_id: batch_number,
         load_id,
         service_id: lane,
+        salt: salt::fresh()?,
     };
     let minor = row.money.amount.minor();
     let mut insert = Insert::new(c)?;

@@ -79,6 +79,12 @@ pub(in crate::journal::sqlite) fn judged(
         why: Some(why),
         ..Judged::default()
     };
+    let is_forgotten: bool = c
+        .prepare_cached("select coalesce(length(salt), 0) = 32 from instruction where seq = ?1")?
+        .query_row([seq], |row| row.get(0))?;
+    if is_forgotten {
+        return Ok(because(WhyUnretried::Forgotten));
+    }
     let names_a_document: bool = c
         .prepare_cached(
             "select exists (select 1 from instruction i, json_each(i.extra) where i.seq = ?1 and value ->> 0 = 'supportDocument')",

@@ -52,9 +52,16 @@ pub(in crate::journal::sqlite) fn judged(
     let odd = |_| corrupt("a text that is not one");
     let msisdn = row.get_ref(0)?.as_str().map_err(odd)?;
     let country = row.get_ref(2)?.as_str().map_err(odd)?;
+    let msisdn =
+        Msisdn::from_digits(msisdn).ok_or_else(|| corrupt("a phone number that is not one"))?;
+    // Who it was is forgotten: amount and currency are compared, and the number is believed. What contradicts the end of the payment
+    // becomes a conflict, which a person looks at.
+    if msisdn.is_forgotten() {
+        let recipient = None;
+        return Ok(judge(&said.named, &Ours { money, recipient }));
+    }
     let recipient = Recipient {
-        msisdn: Msisdn::from_digits(msisdn)
-            .ok_or_else(|| corrupt("a phone number that is not one"))?,
+        msisdn,
         account: row.get_ref(1)?.as_str().map_err(odd)?,
         country: Country::from_code(country).ok_or_else(|| corrupt("a country"))?,
     };

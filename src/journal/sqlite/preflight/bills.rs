@@ -15,6 +15,7 @@ use crate::journal::sqlite::codec::values::{
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::bill_digest;
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::operator::names::batch_name_of;
 use crate::journal::sqlite::payments::unstarted::{fresh_from, has_fresh};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -350,8 +351,8 @@ fn append(
     }
     let full = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     c.prepare_cached(
-        "insert into bill (seq, at, outcome, code, due, currency, due_date, customer_name, description)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "insert into bill (seq, at, outcome, code, due, currency, due_date, customer_name, description, salt)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
         finding.seq,
@@ -363,6 +364,7 @@ fn append(
         full(&finding.due_date),
         full(&finding.customer_name),
         finding.description,
+        &salt::fresh()?[..],
     ])?;
     let bill_id = c.last_insert_rowid();
     c.append(&Evidence {

@@ -150,7 +150,8 @@ impl<'a> Anew<'a> {
                 for (seq, entry) in seqs.iter().filter(|(seq, _)| !own.contains(seq)) {
                     if let Some(other) = load.other(self.c, &self.vouched, *seq)? {
                         check_row(self.key, *entry, &other)?;
-                        self.take_in((row, own[0]), &other, &mut found)?;
+                        let row = other.counterpart(row, self.key);
+                        self.take_in((&row, own[0]), &other, &mut found)?;
                     }
                 }
                 Ok(())

@@ -8,7 +8,9 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use sha2::Sha256;
 
 use crate::domain::{AmountField, Instruction, PaymentId, ServiceCode};
 use crate::journal::Error;
@@ -142,6 +144,18 @@ impl Key {
             1 + (spread >> 32) % AMOUNTS
         });
         OF_PAYMENT | account << AMOUNT_BITS | amount
+    }
+
+    /// Returns the pseudonym of what these texts say: nobody without the key can try out what it stands for.
+    pub(in crate::journal::sqlite) fn pseudonym(self, parts: &[&str]) -> String {
+        let key: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes keys of any length");
+        for part in parts {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        let digest = mac.finalize().into_bytes();
+        data_encoding::BASE32_NOPAD.encode(&digest[..15])
     }
 
     /// Returns the hash of a row whose amount is not known yet.

@@ -1,5 +1,7 @@
 //! Rows on record that a row may be compared with, and where they stand.
 
+use std::borrow::Cow;
+
 use rusqlite::Connection;
 
 use super::fingerprints::Entry;
@@ -12,6 +14,7 @@ use crate::journal::sqlite::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::sqlite::run::belongs::assert_rehearsals;
 use crate::journal::sqlite::session::members::{Member, of_row, states};
 use crate::journal::{Doubt, Error, RepeatPlan};
+use crate::ledger::forgetting::forgotten;
 use crate::ledger::generations::stands_for;
 use crate::ledger::repeats::{Standing, Terms, counts};
 use crate::lifecycle::{PaymentState, State};
@@ -54,6 +57,18 @@ impl Other {
             .reference
             .as_ref()
             .map(|reference| reference.as_str())
+    }
+
+    /// Returns a row as it is compared with this one: by pseudonyms, where the person of this one was forgotten.
+    pub(in crate::journal::sqlite) fn counterpart<'r, M: Clone>(
+        &self,
+        row: &'r Instruction<M>,
+        key: Key,
+    ) -> Cow<'r, Instruction<M>> {
+        match self.row.msisdn.is_forgotten() {
+            true => Cow::Owned(forgotten(row, |parts| key.pseudonym(parts))),
+            false => Cow::Borrowed(row),
+        }
     }
 
     /// Returns whether it had failed, and was paid anew, or is to be.
@@ -292,6 +307,10 @@ pub(in crate::journal::sqlite) fn check_row(
     entry: Entry,
     other: &Other,
 ) -> Result<(), Error> {
+    // Of a row whose person was forgotten the fingerprint alone is left.
+    if other.row.msisdn.is_forgotten() {
+        return Ok(());
+    }
     let hashes = key.hashes(&other.row, other.row.money.written());
     match hashes.contains(&hash_of(entry)) {
         true => Ok(()),

@@ -14,6 +14,7 @@ use crate::domain::{AmountField, Instruction, PaymentId};
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
+use crate::ledger::forgetting::forgotten;
 use crate::ledger::repeats::{
     Likeness, References, Standing, Terms, is_of_failure, is_of_withdrawn, is_same_payment,
     is_same_through_another_service, is_watched, likeness, likeness_across_services,
@@ -223,15 +224,23 @@ impl Sides<'_, '_> {
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
             for other in &others {
-                self.judge(
-                    load_id,
-                    (seq, &row),
-                    other,
-                    is_same_payment(&row, &other.row),
-                )?;
+                let row = other.counterpart(&row, self.load.key);
+                let is_same = is_same_payment(&row, &other.row);
+                self.judge(load_id, (seq, &row), other, is_same)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns a row of the file as it is, and as it is compared with rows whose persons were forgotten, where there are any.
+    fn views(
+        &self,
+        row: Instruction<Stored>,
+        others: bool,
+    ) -> impl Iterator<Item = Instruction<Stored>> {
+        let key = self.load.key;
+        let hidden = others.then(|| forgotten(&row, |parts| key.pseudonym(parts)));
+        std::iter::once(row).chain(hidden)
     }
 
     /// Reads the rows on record whose entries are wanted.
@@ -295,8 +304,9 @@ impl Sides<'_, '_> {
         }
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
-            let reference = row.reference.as_ref().map(|reference| reference.as_str());
             for other in others.values().flatten().flatten() {
+                let row = other.counterpart(&row, self.load.key);
+                let reference = row.reference.as_ref().map(|reference| reference.as_str());
                 let terms = self.terms(&row, other);
                 let references = References::of(reference, other.reference());
                 if is_same_through_another_service(&row, &other.row)
@@ -324,6 +334,7 @@ impl Sides<'_, '_> {
         for other in self.others(load, seqs, |known| !(all_named && is_named(known)))? {
             for entry in entries {
                 let (seq, row) = self.row(*entry)?;
+                let row = other.counterpart(&row, self.load.key);
                 let reference = row.reference.as_ref().map(|reference| reference.as_str());
                 let references = References::of(reference, other.reference());
                 if may_have_other_amount(references, &row, &other.row)
@@ -346,6 +357,7 @@ impl Sides<'_, '_> {
     ) -> Result<(), Error> {
         let now = self.load.plan.now;
         let mut payments: BTreeMap<PaymentKey, SamePayment> = BTreeMap::new();
+        let some_forgotten = others.iter().any(|other| other.row.msisdn.is_forgotten());
         for other in others {
             let terms = self.terms(&other.row, &other);
             let same = payments.entry(payment_key(&other.row)).or_default();
@@ -363,22 +375,34 @@ impl Sides<'_, '_> {
         }
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
-            let (to, amount) = payment_key(&row);
-            let of_account = (to.clone(), None)..=(to, Some(i64::MAX));
-            for ((_, other_amount), same) in payments.range(of_account) {
-                if amount.is_some() && other_amount.is_some() && amount != *other_amount {
-                    continue;
-                }
-                let seen = same.counting.iter().chain(&same.withdrawn).flatten();
-                for other in seen.chain(&same.failed) {
-                    let is_same = is_same_payment(&row, &other.row);
-                    self.judge(load_id, (seq, &row), other, is_same)?;
-                }
-                if let Some(other) = &same.unwatched {
-                    let is_same = is_same_payment(&row, &other.row);
-                    if self.judge(load_id, (seq, &row), other, is_same)? {
-                        self.found.add(Table::Repeat, seq, load_id, other.seq)?;
-                    }
+            for row in self.views(row, some_forgotten) {
+                self.judge_payments(load_id, (seq, &row), &payments)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_payments(
+        &self,
+        load_id: i64,
+        (seq, row): (PaymentId, &Instruction<Stored>),
+        payments: &BTreeMap<PaymentKey, SamePayment>,
+    ) -> Result<(), Error> {
+        let (to, amount) = payment_key(row);
+        let of_account = (to.clone(), None)..=(to, Some(i64::MAX));
+        for ((_, other_amount), same) in payments.range(of_account) {
+            if amount.is_some() && other_amount.is_some() && amount != *other_amount {
+                continue;
+            }
+            let seen = same.counting.iter().chain(&same.withdrawn).flatten();
+            for other in seen.chain(&same.failed) {
+                let is_same = is_same_payment(row, &other.row);
+                self.judge(load_id, (seq, row), other, is_same)?;
+            }
+            if let Some(other) = &same.unwatched {
+                let is_same = is_same_payment(row, &other.row);
+                if self.judge(load_id, (seq, row), other, is_same)? {
+                    self.found.add(Table::Repeat, seq, load_id, other.seq)?;
                 }
             }
         }

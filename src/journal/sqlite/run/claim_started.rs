@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::params;
 
 use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::codec::values::{
     LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, life_of, payment_of,
 };
@@ -204,6 +205,12 @@ fn judge_due(
         || ask_stale::ask_again(c, seq, &life, now, policy)?
     {
         return Ok(Ok(None));
+    }
+    // Nobody who was forgotten has a payment that may leave. Should one be ready all the same, it would pay nobody knows whom.
+    if payment.instruction.msisdn.is_forgotten() {
+        return Err(corrupt(format!(
+            "payment {seq} is to leave, and its person was forgotten"
+        )));
     }
     let held = watched(c, &[seq])?;
     if let Some(altered) = held.altered {

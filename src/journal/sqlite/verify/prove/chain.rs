@@ -10,8 +10,8 @@ use crate::domain::PaymentId;
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::sqlite::codec::events::{
-    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, GATEWAY_MOVED, MENDED,
-    MIGRATED, PINNED, READING_ACCEPTED, READING_TAKEN, RECONCILED, REPLACED, ROW_WITHDRAWN,
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, FORGOTTEN, GATEWAY_MOVED,
+    MENDED, MIGRATED, PINNED, READING_ACCEPTED, READING_TAKEN, RECONCILED, REPLACED, ROW_WITHDRAWN,
     ROWS_LOADED, STATEMENT_FINDING, UPLOADED, WATCHED,
 };
 use crate::journal::sqlite::evidence::digests::{
@@ -20,6 +20,7 @@ use crate::journal::sqlite::evidence::digests::{
 use crate::journal::sqlite::evidence::encoding::genesis;
 use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::sqlite::evidence::instruction_blocks::{self, instruction_digest};
+use crate::journal::sqlite::evidence::salt::Sealed;
 use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::watched::recorded_pairs;
 
@@ -34,6 +35,8 @@ struct Covered {
     mended: i64,
     withdrawn: i64,
     watched: i64,
+    /// Rows whose persons were forgotten: payments, and rejected rows.
+    forgotten: [i64; 2],
     /// Findings of a reconciliation that is still to come.
     stated: Sha256,
     pinned: bool,
@@ -46,6 +49,21 @@ struct Covered {
     reading: Option<String>,
 }
 
+/// Where the words of the gateway stand in a row of evidence, and its salt.
+const SAID_AT: usize = EVIDENCE_WIDTH + 2;
+const SALT_AT: usize = SAID_AT + 4;
+
+/// The texts of a row that may name a person: anomaly, detail, narration of the receiver.
+const PERSONAL: [usize; 3] = [6, 8, SAID_AT + 2];
+
+/// Returns a column as it is hashed: what a leaf covers is null.
+fn shown<'r>(row: &'r Row<'_>, at: usize, has_leaf: bool) -> Result<ValueRef<'r>, Error> {
+    Ok(match has_leaf && PERSONAL.contains(&at) {
+        true => ValueRef::Null,
+        false => row.get_ref(at)?,
+    })
+}
+
 impl Verifier<'_> {
     pub(super) fn walk(&mut self, earlier: Option<Digest>) -> Result<(), Error> {
         let mut previous = genesis(self.c, self.batch_id)?;
@@ -54,7 +72,7 @@ impl Verifier<'_> {
         // The oldest row that no hash on record covers yet.
         let mut uncovered: Option<i64> = None;
         let mut statement = self.c.prepare(&format!(
-            "select {EVIDENCE}, e.policy_id, e.hash, {SAID} from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
+            "select {EVIDENCE}, e.policy_id, e.hash, {SAID}, e.salt from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
         ))?;
         let mut rows = statement.query([self.batch_id])?;
         while let Some(row) = rows.next()? {
@@ -116,22 +134,46 @@ impl Verifier<'_> {
 
     fn hash(&mut self, row: &Row<'_>, previous: &Digest) -> Result<Digest, Error> {
         let mut canon = CanonicalHasher::after(previous);
-        canon.columns(row, 0..EVIDENCE_WIDTH)?;
+        let leaf = self.leaf_of(row)?;
+        if let Some(leaf) = &leaf {
+            canon.bytes(leaf);
+        }
+        for at in 0..EVIDENCE_WIDTH {
+            canon.value(shown(row, at, leaf.is_some())?);
+        }
         let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
         let terms = policy_id.and_then(|id| self.policies.get(&id));
         canon.terms(terms.map(|(terms, _)| *terms));
-        let words = EVIDENCE_WIDTH + 2..EVIDENCE_WIDTH + 6;
-        if words
-            .clone()
-            .any(|at| row.get_ref(at).is_ok_and(|word| word != ValueRef::Null))
-        {
-            canon.columns(row, words)?;
+        let mut words = Vec::with_capacity(4);
+        for at in SAID_AT..SALT_AT {
+            words.push(shown(row, at, leaf.is_some())?);
+        }
+        if words.iter().any(|word| *word != ValueRef::Null) {
+            words.into_iter().for_each(|word| canon.value(word));
         }
         if policy_id.is_some() && terms.is_none() {
             let evidence_id: i64 = row.get(0)?;
             self.find(format!("evidence {evidence_id}: its policy is missing"));
         }
         Ok(canon.finish())
+    }
+
+    /// Returns the leaf over the texts of a row that may name a person.
+    fn leaf_of(&mut self, row: &Row<'_>) -> Result<Option<Digest>, Error> {
+        let sealed = match Sealed::of(row, SALT_AT) {
+            Ok(sealed) => sealed,
+            // The hash of the row will not fit either.
+            Err(error) => {
+                self.find(format!("evidence {}: {error}", row.get::<_, i64>(0)?));
+                return Ok(None);
+            }
+        };
+        sealed.leaf(&mut self.leaves, |leaf| {
+            for at in PERSONAL {
+                leaf.value(row.get_ref(at)?);
+            }
+            Ok(())
+        })
     }
 
     fn compare_head(&mut self, last: &Digest, uncovered: Option<i64>) -> Result<(), Error> {
@@ -196,6 +238,7 @@ impl Verifier<'_> {
                     | MENDED
                     | ROW_WITHDRAWN
                     | WATCHED
+                    | FORGOTTEN
             )
         {
             return Ok(());
@@ -316,6 +359,12 @@ impl Verifier<'_> {
             READING_TAKEN | READING_ACCEPTED => {
                 covered.reading = detail["reading"].as_str().map(str::to_owned);
             }
+            FORGOTTEN => {
+                for (sum, name) in covered.forgotten.iter_mut().zip(["payments", "rejected"]) {
+                    *sum = sum.saturating_add(number(detail, name));
+                }
+                self.proof.forgotten = covered.forgotten[0].unsigned_abs();
+            }
             MIGRATED => self.proof.sealed = number(detail, "rows").unsigned_abs(),
             _ => {}
         }
@@ -409,6 +458,16 @@ impl Verifier<'_> {
                 "failed rows that payments are held against",
                 covered.watched,
                 "select count(*) from watched w cross join instruction i using (seq) where i.batch_id = ?1",
+            ),
+            (
+                "payments whose persons were forgotten",
+                covered.forgotten[0],
+                "select count(*) from instruction where batch_id = ?1 and length(salt) = 32",
+            ),
+            (
+                "rejected rows whose persons were forgotten",
+                covered.forgotten[1],
+                "select count(*) from rejected where batch_id = ?1 and length(salt) = 32",
             ),
             (
                 "uploads",

@@ -192,6 +192,8 @@ impl Verifier<'_> {
         let derived = match &row.instruction.reference {
             // That of a retry comes from the payment it replaces, and is compared there.
             _ if row.generation > 0 => true,
+            // What it came from is forgotten; its block on the chain covers it.
+            _ if row.instruction.msisdn.is_forgotten() => true,
             Some(reference) => {
                 let key = RowKey::Reference(reference);
                 scheme.derive(&key, row.generation) == row.id
@@ -433,7 +435,7 @@ impl Verifier<'_> {
         if !repeats || Some(next.row.generation) != row.generation.checked_add(1) {
             self.find(format!("the retry {id} does not repeat {}", row.id));
         }
-        if id != retry && id != corrected {
+        if id != retry && id != corrected && !row.instruction.msisdn.is_forgotten() {
             self.find(format!(
                 "the retry {id}: its identifier does not come from {}",
                 row.id

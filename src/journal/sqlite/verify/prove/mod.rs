@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use prover::{Above, Verifier};
 
 use crate::journal::sqlite::evidence::chain::head;
-use crate::journal::sqlite::evidence::encoding::Digest;
+use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{ChainHead, Error, Proof};
 
@@ -63,12 +63,14 @@ impl Snapshot<'_> {
             first_claims: 0,
             tallies: BTreeMap::new(),
             above: Above::default(),
+            leaves: CanonicalHasher::of("evidence"),
             proof: Proof {
                 payments: 0,
                 unpriced: 0,
                 evidence: 0,
                 instructions: 0,
                 sealed: 0,
+                forgotten: 0,
                 signatures: 0,
                 head: None,
                 earlier_head_at: None,

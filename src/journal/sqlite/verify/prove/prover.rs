@@ -5,7 +5,7 @@ use crate::journal::proof::FINDINGS_SHOWN;
 use crate::journal::sqlite::approval::orders_proven::verify_orders;
 use crate::journal::sqlite::approval::proven::verify_signatures;
 use crate::journal::sqlite::codec::catalog::scheme_of;
-use crate::journal::sqlite::evidence::encoding::Terms;
+use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Terms};
 use crate::journal::sqlite::schema::open;
 use crate::journal::{Error, Proof};
 use crate::lifecycle::Policy;
@@ -35,6 +35,7 @@ pub(super) struct Verifier<'a> {
     /// Count and amount by service, currency and state, as the lives add up.
     pub(super) tallies: BTreeMap<(LaneId, String, i64), (i64, i64)>,
     pub(super) above: Above,
+    pub(super) leaves: CanonicalHasher,
     pub(super) proof: Proof,
 }
 

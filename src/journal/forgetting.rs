@@ -1,0 +1,47 @@
+//! Orders to forget the persons of finished batches.
+
+use std::time::Duration;
+
+use crate::domain::BatchName;
+
+/// An order to forget persons of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgetOrder {
+    /// Whose.
+    pub batch: BatchName,
+    /// The one recipient that is forgotten, as a number or an account is written; `None`: all of the batch.
+    pub recipient: Option<String>,
+    /// The archive that keeps them: its file and the SHA-256 of its bytes.
+    pub archive: Option<ArchivedAs>,
+    /// Why, in the words of whoever orders it.
+    pub reason: String,
+    /// For so long rows are compared with those of the batch.
+    pub window: Duration,
+}
+
+/// A file that keeps what the journal forgets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchivedAs {
+    /// Its name, without its folder.
+    pub name: String,
+    /// SHA-256 over its bytes, in hexadecimal digits.
+    pub digest: String,
+}
+
+/// How many rows have their persons forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Payments, earlier generations included.
+    pub payments: u64,
+    /// Rejected rows.
+    pub rejected: u64,
+}
+
+/// A batch in which somebody was paid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaidIn {
+    /// Its name.
+    pub batch: BatchName,
+    /// Rows that name the recipient.
+    pub rows: Forgotten,
+}

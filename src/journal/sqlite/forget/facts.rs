@@ -1,0 +1,62 @@
+//! What decides whether the persons of a batch may be forgotten.
+
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::domain::{BatchId, Timestamp};
+use crate::journal::Error;
+use crate::journal::sqlite::codec::values::{UNPRICED, state_of};
+use crate::journal::sqlite::recovery::noticed::open_recovery;
+use crate::ledger::forgetting::Facts;
+
+/// Reads the facts of a batch; `window`: for so long rows are compared with those of the batch.
+pub(in crate::journal::sqlite) fn facts(
+    c: &Connection,
+    batch_id: BatchId,
+    window: Duration,
+    now: Timestamp,
+) -> Result<Facts, Error> {
+    let holds = |sql: &str| -> Result<bool, Error> {
+        let sql = format!("select exists ({sql})");
+        Ok(c.prepare_cached(&sql)?
+            .query_row([batch_id], |row| row.get(0))?)
+    };
+    let mut states = Vec::new();
+    let mut unpriced = false;
+    let mut statement =
+        c.prepare_cached("select distinct state from tally where batch_id = ?1 and count > 0")?;
+    let mut rows = statement.query([batch_id])?;
+    while let Some(row) = rows.next()? {
+        match row.get(0)? {
+            UNPRICED => unpriced = true,
+            number => states.push(state_of(number)?),
+        }
+    }
+    let newest: i64 = c
+        .prepare_cached(
+            "select max((select max(loaded_at) from load where batch_id = ?1),
+                 (select coalesce(last_claim_at, 0) from batch where batch_id = ?1),
+                 (select coalesce(max(i.received_at), 0) from life l indexed by replaced join instruction i on i.seq = l.replaced_by
+                     where l.batch_id = ?1 and l.replaced_by is not null))",
+        )?
+        .query_row([batch_id], |row| row.get(0))?;
+    let newest = Timestamp::from_millis(newest);
+    Ok(Facts {
+        states,
+        unpriced,
+        rejected: holds(
+            "select 1 from rejected where batch_id = ?1 and replaced_by is null and withdrawn is null",
+        )?,
+        inquiries: holds("select 1 from inquiry where batch_id = ?1")?,
+        watched: holds(
+            "select 1 from watched w cross join instruction o on o.seq = w.other left join life l on l.seq = w.seq
+             where o.batch_id = ?1 and coalesce(l.state, 0) < 5",
+        )?,
+        recovering: open_recovery(c)?.is_some(),
+        unsalted: holds("select 1 from instruction where batch_id = ?1 and salt is null")?,
+        newest,
+        compared_until: newest.after(window),
+        now,
+    })
+}

@@ -1,0 +1,202 @@
+//! The order to forget, and where somebody was paid.
+
+use rusqlite::{Connection, params};
+use serde_json::json;
+
+use super::facts::facts;
+use super::rows::{RejectedPlace, forget_payment, forget_rejected};
+use crate::domain::{BatchId, BatchName, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::events::FORGOTTEN;
+use crate::journal::sqlite::codec::recipient::know_recipients;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::read::reader::{Reader, Snapshot};
+use crate::journal::sqlite::recovery::on_chain;
+use crate::journal::sqlite::repeats::fingerprints::Key;
+use crate::journal::sqlite::session::members::of_row;
+use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::journal::sqlite::writer::handle::Journal;
+use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::journal::{Error, ForgetOrder, Forgotten, PaidIn};
+use crate::ledger::forgetting::{Kept, may_forget};
+
+/// Rows of one transaction: others that write wait for it.
+#[cfg(not(test))]
+const SLICE: usize = 2_000;
+// Tests are to come back for the rest.
+#[cfg(test)]
+const SLICE: usize = 3;
+
+/// Payments `i` of which something personal is left.
+const PERSONAL: &str = "(length(i.salt) = 16 or exists (
+    select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and length(e.salt) = 16))";
+
+/// Payments `i` of recipient ?1, as it is compared; of anybody where that is null.
+const OF_RECIPIENT: &str = "(?1 is null or recipient(i.msisdn) = ?1 or recipient(coalesce(i.account_number, i.msisdn)) = ?1)";
+
+/// The same of rejected rows `r`.
+const REJECTED_OF_RECIPIENT: &str = "(?1 is null or recipient(coalesce(r.msisdn, '')) = ?1
+    or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) = ?1)";
+
+impl Journal {
+    /// Forgets persons of a finished batch, in slices that are durable one by one: whoever is stopped half way says it again.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; [`Error::Kept`] with the reason why its persons are kept.
+    pub async fn forget(&self, order: ForgetOrder, now: Timestamp) -> Result<Forgotten, Error> {
+        let mut all = Forgotten::default();
+        let mut after = PaymentId::NONE;
+        loop {
+            let (order, is_first) = (order.clone(), all == Forgotten::default());
+            let (found, last) = self
+                .ask(CommitMode::Alone, move |c| {
+                    forget_slice(c, &order, (after, is_first), now)
+                })
+                .await?;
+            all.payments += found.payments;
+            all.rejected += found.rejected;
+            match last {
+                Some(last) => after = last,
+                None => return Ok(all),
+            }
+        }
+    }
+}
+
+/// Forgets the next slice; returns how many rows, and the last payment where there may be more.
+fn forget_slice(
+    c: &WriteSession,
+    order: &ForgetOrder,
+    (after, is_first): (PaymentId, bool),
+    now: Timestamp,
+) -> Result<(Forgotten, Option<PaymentId>), Error> {
+    let batch_id = known_batch(c, &order.batch)?;
+    on_chain::assert_as_recorded(c)?;
+    may_forget(&facts(c, batch_id, order.window, now)?).map_err(|why| Error::Kept {
+        batch: order.batch.clone(),
+        why,
+    })?;
+    know_recipients(c)?;
+    let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
+    // What gives way is written over with zeros, and not only given free.
+    c.execute_batch("pragma secure_delete = on")?;
+    let recipient = compared(order.recipient.as_deref());
+    let seqs = next_payments(c, (batch_id, recipient.as_deref()), after)?;
+    let last = seqs.last().copied().filter(|_| seqs.len() == SLICE);
+    c.mark(batch_id);
+    let mut found = Forgotten::default();
+    for seq in seqs {
+        for member in of_row(c, seq)? {
+            found.payments += u64::from(forget_payment(c, key, batch_id, member.seq)?);
+        }
+    }
+    if last.is_none() {
+        for place in rejected(c, (batch_id, recipient.as_deref()))? {
+            forget_rejected(c, place)?;
+            found.rejected += 1;
+        }
+    }
+    c.forget_recent();
+    if found != Forgotten::default() {
+        if is_first {
+            c.acted_because(batch_id, now, "forget", &order.reason)?;
+        }
+        record(c, (batch_id, order), found, now)?;
+    }
+    Ok((found, last))
+}
+
+fn compared(recipient: Option<&str>) -> Option<String> {
+    recipient.map(|text| crate::ledger::likeness::of_account(text).into_owned())
+}
+
+fn next_payments(
+    c: &Connection,
+    (batch_id, recipient): (BatchId, Option<&str>),
+    after: PaymentId,
+) -> Result<Vec<PaymentId>, Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select i.seq from instruction i not indexed
+         where i.seq > ?3 and i.batch_id = ?2 and {OF_RECIPIENT} and {PERSONAL} order by i.seq limit {SLICE}"
+    ))?;
+    let rows = statement.query_map(params![recipient, batch_id, after], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn rejected(
+    c: &Connection,
+    (batch_id, recipient): (BatchId, Option<&str>),
+) -> Result<Vec<RejectedPlace>, Error> {
+    let mut statement = c.prepare_cached(&format!(
+        "select r.load_id, r.line, r.nth from rejected r
+         where r.batch_id = ?2 and length(r.salt) = 16 and {REJECTED_OF_RECIPIENT}"
+    ))?;
+    let rows = statement.query_map(params![recipient, batch_id], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn record(
+    c: &WriteSession,
+    (batch_id, order): (BatchId, &ForgetOrder),
+    found: Forgotten,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let mut detail = json!({"payments": found.payments, "rejected": found.rejected});
+    if let Some(archive) = &order.archive {
+        detail["archive"] = json!({"file": archive.name, "sha256": archive.digest});
+    }
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (FORGOTTEN, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })
+}
+
+impl Snapshot<'_> {
+    /// Returns why the persons of the batch may not be forgotten yet; `window`: for so long rows are compared with those of the
+    /// batch.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn kept(&self, window: std::time::Duration, now: Timestamp) -> Result<Option<Kept>, Error> {
+        Ok(may_forget(&facts(self.c, self.batch_id, window, now)?).err())
+    }
+}
+
+impl Reader {
+    /// Returns the batches that have rows of a recipient, written as a number or an account, whose persons are not forgotten.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn paid_in(&self, recipient: &str) -> Result<Vec<PaidIn>, Error> {
+        let c = &self.connection;
+        know_recipients(c)?;
+        let recipient = compared(Some(recipient));
+        let mut statement = c.prepare(&format!(
+            "with found (batch_id, payments, rejected) as (
+                 select i.batch_id, count(*), 0 from instruction i where length(i.salt) is not 32 and {OF_RECIPIENT} group by i.batch_id
+                 union all
+                 select r.batch_id, 0, count(*) from rejected r where length(r.salt) is not 32 and {REJECTED_OF_RECIPIENT} group by r.batch_id)
+             select b.name, sum(payments), sum(rejected) from found join batch b using (batch_id) group by batch_id order by batch_id"
+        ))?;
+        let rows = statement.query_map([recipient], |row| {
+            let name: String = row.get(0)?;
+            let (payments, rejected): (i64, i64) = (row.get(1)?, row.get(2)?);
+            Ok((name, payments.unsigned_abs(), rejected.unsigned_abs()))
+        })?;
+        let mut found = Vec::new();
+        for row in rows {
+            let (name, payments, rejected) = row?;
+            found.push(PaidIn {
+                batch: BatchName::parse(&name).map_err(|_| corrupt("the name of a batch"))?,
+                rows: Forgotten { payments, rejected },
+            });
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,283 @@
+//! How a payment is kept whose person was forgotten: what was personal gives way to pseudonyms, by which a row that comes later
+//! is still recognised as one of the same debt.
+//!
+//! A pseudonym is a keyed digest: of a reference as it is compared, and of a recipient as it is compared
+//! ([`crate::ledger::likeness`]). Amount, currency, service, identifier and times are not personal, and stay.
+
+use crate::domain::{BatchName, Instruction, Msisdn, Reference, Timestamp};
+use crate::ledger::likeness::of_reference;
+use crate::ledger::repeats::recipient;
+use crate::lifecycle::State;
+
+/// What every pseudonym begins with, so that a person sees what it is.
+pub const PREFIX: &str = "forgotten-";
+
+/// Returns the row as it is kept once its person was forgotten; `keyed` is a keyed digest, in letters and digits.
+///
+/// A row that was forgotten before stays as it is.
+#[must_use]
+pub fn forgotten<M: Clone>(
+    row: &Instruction<M>,
+    keyed: impl Fn(&[&str]) -> String,
+) -> Instruction<M> {
+    if row.msisdn.is_forgotten() {
+        return row.clone();
+    }
+    let pseudonym = |parts: &[&str]| format!("{PREFIX}{}", keyed(parts));
+    let reference = row.reference.as_ref().map(|reference| {
+        let text = pseudonym(&["reference", &of_reference(reference.as_str())]);
+        Reference::parse(&text).expect("a pseudonym is a reference")
+    });
+    let (account, bank) = recipient(row);
+    Instruction {
+        line: row.line,
+        reference,
+        service: row.service.clone(),
+        msisdn: Msisdn::forgotten(),
+        account_number: pseudonym(&["recipient", &bank, &account]),
+        money: row.money.clone(),
+        country: row.country,
+        narration: String::new(),
+        customer_names: String::new(),
+        invoice_number: String::new(),
+        payment_mode: row.payment_mode.clone(),
+        hub_id: row.hub_id.clone(),
+        extra: Vec::new(),
+        document: None,
+    }
+}
+
+/// What decides whether the persons of a batch may be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// States that some payment of the batch has.
+    pub states: Vec<State>,
+    /// Rows without an amount, which wait for their bills.
+    pub unpriced: bool,
+    /// Rejected rows that nothing has taken the place of, and nobody has withdrawn.
+    pub rejected: bool,
+    /// Payments that have ended unpaid and are asked about all the same.
+    pub inquiries: bool,
+    /// Rows of other batches that are still to leave, and are judged by rows of this one before.
+    pub watched: bool,
+    /// A recovery is open: what is on record may be incomplete.
+    pub recovering: bool,
+    /// Rows that were loaded by a version that kept no salts.
+    pub unsalted: bool,
+    /// The newest evidence, load or retry of the batch.
+    pub newest: Timestamp,
+    /// Rows that come until then are compared with those of the batch in full.
+    pub compared_until: Timestamp,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Why the persons of a batch are kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Kept {
+    /// A payment has not ended.
+    #[error("a payment of it is {}", .0.in_words())]
+    Unfinished(State),
+    /// A row waits for its bill.
+    #[error("a row of it waits for its bill")]
+    Unpriced,
+    /// A rejected row waits to be mended or withdrawn.
+    #[error("a rejected row of it is neither mended nor withdrawn")]
+    Rejected,
+    /// The gateway is asked about a payment that has ended.
+    #[error("the gateway is to be asked about a payment of it")]
+    Inquiry,
+    /// A row of another batch rests on it.
+    #[error("a row of another batch, which has not left, is held against one of its rows")]
+    Watched,
+    /// A recovery is open.
+    #[error("the journal is being recovered: what became of its payments may not be known")]
+    Recovering,
+    /// An earlier version loaded it.
+    #[error(
+        "it was loaded by a version that could not forget: its evidence covers the persons themselves"
+    )]
+    Unsalted,
+    /// Too new.
+    #[error("rows that repeat its rows are looked for until {0}")]
+    Compared(Timestamp),
+}
+
+impl Kept {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self, batch: &BatchName) -> String {
+        match self {
+            Self::Unfinished(State::Conflict) => {
+                format!("disburse status {batch} names it; decide it with: disburse resolve")
+            }
+            Self::Unfinished(_) | Self::Unpriced | Self::Inquiry => {
+                format!("bring it to its end first: disburse run {batch}")
+            }
+            Self::Rejected => format!(
+                "mend its rejected rows, or withdraw them: disburse cancel {batch} --rejected"
+            ),
+            Self::Watched => "run the other batch first; disburse explain names it".to_owned(),
+            Self::Recovering => "finish the recovery first: disburse recover".to_owned(),
+            Self::Unsalted => {
+                "its persons stay in this journal; a journal that is begun anew can forget"
+                    .to_owned()
+            }
+            Self::Compared(_) => "wait until then; repeats.window says how long that is".to_owned(),
+        }
+    }
+}
+
+/// Returns why the persons of a batch may not be forgotten yet.
+///
+/// # Errors
+/// [`Kept`]: the first reason.
+pub fn may_forget(facts: &Facts) -> Result<(), Kept> {
+    if facts.recovering {
+        return Err(Kept::Recovering);
+    }
+    let open = |state: &&State| !state.is_finished() || **state == State::Conflict;
+    if let Some(state) = facts.states.iter().find(open) {
+        return Err(Kept::Unfinished(*state));
+    }
+    for (holds, kept) in [
+        (facts.unpriced, Kept::Unpriced),
+        (facts.rejected, Kept::Rejected),
+        (facts.inquiries, Kept::Inquiry),
+        (facts.watched, Kept::Watched),
+        (facts.unsalted, Kept::Unsalted),
+    ] {
+        if holds {
+            return Err(kept);
+        }
+    }
+    match facts.now < facts.compared_until {
+        true => Err(Kept::Compared(facts.compared_until)),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::{Amount, Country, Currency, Money, ServiceCode};
+    use crate::ledger::repeats::{References, is_same_payment, may_be_same_person};
+
+    fn row(reference: Option<&str>, account: &str) -> Instruction {
+        Instruction {
+            line: 7,
+            reference: reference.map(|text| Reference::parse(text).unwrap()),
+            service: ServiceCode::parse("B2C").unwrap(),
+            msisdn: Msisdn::from_digits("254700000001").unwrap(),
+            account_number: account.to_owned(),
+            money: Money {
+                amount: Amount::from_minor(100).unwrap(),
+                currency: Currency::from_code("KES").unwrap(),
+            },
+            country: Country::from_code("KE").unwrap(),
+            narration: "wages of Jane".to_owned(),
+            customer_names: "Jane".to_owned(),
+            invoice_number: "INV-1".to_owned(),
+            payment_mode: "MODE".to_owned(),
+            hub_id: "HUB".to_owned(),
+            extra: vec![("destinationBankCode".to_owned(), "001".to_owned())],
+            document: None,
+        }
+    }
+
+    /// As good as a digest for texts that are told apart.
+    fn keyed(parts: &[&str]) -> String {
+        data_encoding::BASE32_NOPAD.encode(parts.join("|").as_bytes())
+    }
+
+    #[test]
+    fn what_is_personal_gives_way_and_the_rest_stays() {
+        let kept = forgotten(&row(Some("EMP-1"), "0001"), keyed);
+        let texts = format!(
+            "{:?} {} {} {} {} {:?}",
+            kept.reference,
+            kept.account_number,
+            kept.narration,
+            kept.customer_names,
+            kept.invoice_number,
+            kept.extra
+        );
+        for personal in ["EMP-1", "0001", "Jane", "INV-1", "001"] {
+            assert!(!texts.contains(personal), "{personal}: {texts}");
+        }
+        assert!(kept.msisdn.is_forgotten());
+        assert_eq!(
+            (kept.line, kept.payment_mode.as_str(), kept.hub_id.as_str()),
+            (7, "MODE", "HUB")
+        );
+        assert!(forgotten(&kept, keyed) == kept);
+    }
+
+    #[test]
+    fn a_row_is_the_same_debt_as_one_that_was_forgotten_if_it_was_before() {
+        let known = row(Some("EMP-1"), "0001");
+        let table = [
+            (row(Some("EMP-1"), "0001"), References::Same, true),
+            (row(Some("emp - 1"), "1"), References::Same, true),
+            (row(Some("EMP-2"), "00-01"), References::Differ, true),
+            (row(None, "0001"), References::Missing, true),
+            (row(Some("EMP-1"), "0002"), References::Same, false),
+            (row(None, "0002"), References::Missing, false),
+        ];
+        let text = |row: &Instruction| row.reference.as_ref().map(|r| r.as_str().to_owned());
+        for (other, references, is_same) in table {
+            let (hidden, other) = (forgotten(&known, keyed), forgotten(&other, keyed));
+            let found = References::of(text(&hidden).as_deref(), text(&other).as_deref());
+            assert_eq!(found, references, "{:?}", text(&other));
+            assert_eq!(is_same_payment(&hidden, &other), is_same);
+            // Who it was may be the same for all that is known.
+            assert!(may_be_same_person(&hidden, &other));
+        }
+    }
+
+    #[test]
+    fn persons_are_kept_while_something_may_rest_on_them() {
+        let now = Timestamp::from_millis(1_000_000);
+        let done = Facts {
+            states: vec![State::Paid, State::Failed, State::Cancelled],
+            unpriced: false,
+            rejected: false,
+            inquiries: false,
+            watched: false,
+            recovering: false,
+            unsalted: false,
+            newest: Timestamp::from_millis(0),
+            compared_until: now,
+            now,
+        };
+        assert_eq!(may_forget(&done), Ok(()));
+        let later = now.after(Duration::from_millis(1));
+        type Change = fn(&mut Facts, Timestamp);
+        let table: [(Change, Kept); 9] = [
+            (|f, _| f.recovering = true, Kept::Recovering),
+            (
+                |f, _| f.states.push(State::Conflict),
+                Kept::Unfinished(State::Conflict),
+            ),
+            (
+                |f, _| f.states.push(State::InDoubt),
+                Kept::Unfinished(State::InDoubt),
+            ),
+            (|f, _| f.unpriced = true, Kept::Unpriced),
+            (|f, _| f.rejected = true, Kept::Rejected),
+            (|f, _| f.inquiries = true, Kept::Inquiry),
+            (|f, _| f.watched = true, Kept::Watched),
+            (|f, _| f.unsalted = true, Kept::Unsalted),
+            (|f, at| f.compared_until = at, Kept::Compared(later)),
+        ];
+        let batch = BatchName::parse("june").unwrap();
+        for (change, kept) in table {
+            let mut facts = done.clone();
+            change(&mut facts, later);
+            assert_eq!(may_forget(&facts), Err(kept.clone()));
+            assert!(!kept.hint(&batch).is_empty());
+        }
+    }
+}
