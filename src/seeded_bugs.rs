@@ -19,6 +19,8 @@ pub(crate) enum SeededBug {
     OrderUnbound,
     /// Whoever gives an order needs one other person less.
     OrderOfOnePerson,
+    /// Rows are compared with those whose persons were forgotten as if these were somebody else's.
+    ForgottenIsStranger,
     /// A post whose outcome is unknown is ready to be posted again.
     RepostOnLoss,
     /// References are compared letter by letter with those of other loads.
@@ -201,7 +203,8 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 77] = [
+    pub(crate) const ALL: [Self; 78] = [
+        Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
         Self::AbandonedIsUnsent,

@@ -22,6 +22,8 @@ const WINDOW: Duration = Duration::from_secs(120);
 pub(in crate::simulation) struct Again {
     pub(in crate::simulation) rng: RefCell<Rng>,
     pub(in crate::simulation) is_on: Cell<bool>,
+    /// Who is forgotten meanwhile, if anybody is: a generator of its own, so that the course of the other seeds stays as it is.
+    pub(in crate::simulation) forgets: Option<RefCell<Rng>>,
     pub(in crate::simulation) window: Duration,
     /// Whether references are left out, rather than amounts changed: both at once would be another debt.
     leaves_out: bool,
@@ -45,6 +47,7 @@ impl Again {
         let mut rng = Rng::with_seed(seed ^ 0xA6A1);
         Self {
             is_on: Cell::new(Self::plays(seed)),
+            forgets: (seed % (2 * EVERY) == 2).then(|| RefCell::new(Rng::with_seed(seed ^ 0xF06E))),
             window: match rng.bool() {
                 true => WINDOW,
                 false => Terms::default().window,

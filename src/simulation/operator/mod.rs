@@ -8,6 +8,7 @@ pub(super) mod decisions;
 pub(super) mod deployment;
 pub(super) mod diary;
 pub(super) mod eyes;
+pub(super) mod forgetting;
 pub(super) mod limits;
 pub(super) mod loads;
 pub(super) mod mended;

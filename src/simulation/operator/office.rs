@@ -126,6 +126,7 @@ impl Scene {
         }
         self.on_a_runtime(async {
             self.act().await;
+            self.forget_some().await;
             self.load_again().await;
             self.correct().await;
             self.reschedule(false).await;
@@ -142,6 +143,7 @@ impl Scene {
                 self.world.lock().set_the_clock();
             }
             self.act().await;
+            self.forget_some().await;
             self.load_again().await;
             self.correct().await;
             self.copy();
