@@ -143,7 +143,9 @@ impl Stays {
                 "disburse run {batch}{sandbox} --pay-due takes what their bills say, disburse cancel {batch} withdraws them"
             ),
             Self::Conflicts(_) => {
-                format!("disburse status {batch} names them; disburse resolve records what a person decides")
+                format!(
+                    "disburse status {batch} names them; disburse resolve records what a person decides"
+                )
             }
             Self::Waiting(_) | Self::Inquiries(_) | Self::Orders(_) => {
                 format!("disburse status {batch} says what they wait for")
@@ -151,7 +153,9 @@ impl Stays {
             Self::Rejected(_) => format!(
                 "mend them and load them with --amend, or withdraw them: disburse cancel {batch} --rejected --reason TEXT"
             ),
-            Self::Rehearsal => format!("name it to archive it: disburse archive {batch} --out FOLDER"),
+            Self::Rehearsal => {
+                format!("name it to archive it: disburse archive {batch} --out FOLDER")
+            }
             Self::Young { .. } => {
                 "nothing is to be done: it is archived when it is old enough".to_owned()
             }
@@ -173,21 +177,15 @@ impl fmt::Display for Stays {
                 "payment has not reached its end",
                 "payments have not reached their end",
             ),
-            Self::Unpriced(count) => counted(
-                count,
-                "row has no amount yet",
-                "rows have no amount yet",
-            ),
+            Self::Unpriced(count) => {
+                counted(count, "row has no amount yet", "rows have no amount yet")
+            }
             Self::Conflicts(count) => counted(
                 count,
                 "payment is in conflict, and nobody has decided",
                 "payments are in conflict, and nobody has decided",
             ),
-            Self::Waiting(count) => counted(
-                count,
-                "retry is held back",
-                "retries are held back",
-            ),
+            Self::Waiting(count) => counted(count, "retry is held back", "retries are held back"),
             Self::Inquiries(count) => counted(
                 count,
                 "ended payment is asked about again",
@@ -244,7 +242,10 @@ mod tests {
             ),
             (
                 "in conflict",
-                Facts { conflicts: 3, ..all },
+                Facts {
+                    conflicts: 3,
+                    ..all
+                },
                 Some(Stays::Conflicts(3)),
             ),
             (
@@ -254,7 +255,10 @@ mod tests {
             ),
             (
                 "asked about again",
-                Facts { inquiries: 1, ..all },
+                Facts {
+                    inquiries: 1,
+                    ..all
+                },
                 Some(Stays::Inquiries(1)),
             ),
             (
@@ -351,7 +355,17 @@ mod tests {
         assert_eq!(days("400d"), Ok(Duration::from_secs(400 * 86_400)));
         assert_eq!(days("0d"), Ok(Duration::ZERO));
         for text in [
-            "", "d", "400", "4 d", "-1d", "+1d", "1.5d", "36501d", "99999999999d", "1h", "1D",
+            "",
+            "d",
+            "400",
+            "4 d",
+            "-1d",
+            "+1d",
+            "1.5d",
+            "36501d",
+            "99999999999d",
+            "1h",
+            "1D",
         ] {
             days(text).unwrap_err();
         }

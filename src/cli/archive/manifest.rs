@@ -160,11 +160,23 @@ mod tests {
         for (text, expected) in [
             ("", "it is not JSON"),
             ("[]", "not that of an archive"),
-            (r#"{"format": "other", "version": 1}"#, "not that of an archive"),
+            (
+                r#"{"format": "other", "version": 1}"#,
+                "not that of an archive",
+            ),
             (r#"{"format": "disburse archive"}"#, "it names no version"),
-            (r#"{"format": "disburse archive", "version": 0}"#, "it is of version 0"),
-            (r#"{"format": "disburse archive", "version": 2}"#, "use the newer disburse"),
-            (r#"{"format": "disburse archive", "version": 1}"#, "missing field"),
+            (
+                r#"{"format": "disburse archive", "version": 0}"#,
+                "it is of version 0",
+            ),
+            (
+                r#"{"format": "disburse archive", "version": 2}"#,
+                "use the newer disburse",
+            ),
+            (
+                r#"{"format": "disburse archive", "version": 1}"#,
+                "missing field",
+            ),
         ] {
             let found = Manifest::read(text.as_bytes()).unwrap_err();
             assert!(found.contains(expected), "{text}: {found}");

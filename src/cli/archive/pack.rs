@@ -20,7 +20,11 @@ struct Steady {
 }
 
 impl Steady {
-    fn once<T>(&mut self, otherwise: T, work: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
+    fn once<T>(
+        &mut self,
+        otherwise: T,
+        work: impl FnOnce(&mut File) -> io::Result<T>,
+    ) -> io::Result<T> {
         if self.failed.is_some() {
             return Ok(otherwise);
         }
@@ -100,7 +104,9 @@ impl Packer {
     /// Ends it; returns the file, synced.
     pub(in crate::cli) fn finish(self) -> io::Result<File> {
         let buffer = self.zip.finish().map_err(of_zip)?;
-        let steady = buffer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let steady = buffer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         if let Some(error) = steady.failed {
             return Err(error);
         }

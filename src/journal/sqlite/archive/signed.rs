@@ -9,7 +9,8 @@ use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, SignedFor, SignedText};
 use crate::ledger::approval::text::value_of;
 
-const OF_KIND: &str = "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
+const OF_KIND: &str =
+    "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
      where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
 
 impl Snapshot<'_> {
