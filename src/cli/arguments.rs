@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod approve;
+mod archive;
 mod file;
 mod reconcile;
 mod signing;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use approve::ApproveArguments;
+pub(super) use archive::{ArchiveArguments, ArchiveCommand, ArchiveReadArguments};
 pub(super) use file::{
     CheckArguments, DatesArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments,
     LoadOptions, OnError, TemplateArguments,
@@ -118,6 +120,8 @@ pub(super) enum Command {
     Recover(RecoverArguments),
     /// Copy the journal to a file, also while a run writes; the copy is proven
     Backup(BackupArguments),
+    /// Put finished batches into files of their own: evidence, report and signatures
+    Archive(Box<ArchiveArguments>),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
     /// Ask for a token, to prove that one can be had; it is not shown

@@ -191,6 +191,10 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::Displaced => Some(
             "nothing more was posted; `disburse status` shows the journal that is there now, `disburse recover` what it may have missed",
         ),
+        E::Archive { .. } => Some(
+            "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal \
+             that pays",
+        ),
         E::Exists { .. } => Some("name a file that is not there yet"),
         E::Corrupt { .. } => Some(
             "send nothing from this file: `disburse status` lists its batches, and `disburse verify` says of each what is wrong with it; go \

@@ -1,6 +1,7 @@
 //! The command line: the only layer that prints, exits, or knows clap.
 
 mod actor;
+mod archive;
 mod arguments;
 mod commands;
 pub mod config;
@@ -23,9 +24,9 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, approve, backup, bill, check, dialect, explain, float, layout, listen, load, lookup,
-    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
-    show_config, status_all, template, token, upload, verify,
+    account, approve, archive as archiving, backup, bill, check, dialect, explain, float, layout,
+    listen, load, lookup, orders, probe, reconcile, recover, report, resolve, resolve_many,
+    sandbox, schedule, shell, show_config, status_all, template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -104,6 +105,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Schedule(arguments) => schedule::schedule(&session, arguments).await,
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
+        Command::Archive(arguments) => archiving::archive(&session, *arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Token(arguments) => token::token(&session, arguments).await,
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,

@@ -181,6 +181,10 @@ pub enum Error {
     Fenced,
     #[error("the journal holds what no release wrote: {what}")]
     Corrupt { what: String },
+    #[error("journal {path}: is that of an archive, which is only read")]
+    Archive { path: PathBuf },
+    #[error("journal {path}: is not that of an archive")]
+    NoArchive { path: PathBuf },
     #[error("{path}: is there already, and is not written over")]
     Exists { path: PathBuf },
     #[error(

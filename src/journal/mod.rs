@@ -5,6 +5,7 @@
 
 mod acts;
 mod approval;
+mod archive;
 mod bills;
 mod decisions;
 mod error;
@@ -29,6 +30,7 @@ pub use approval::{
     Approvals, LargePayment, NotSigned, OrderToSign, OrderWaiting, Review, Signed, SignedOrder,
     ToSign, UnsignedOrders,
 };
+pub use archive::{CopiedBatch, SignedFor, SignedText};
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,
@@ -62,6 +64,6 @@ pub use report_rows::{ListedPayment, ListedRow};
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
     Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, PaidPayment, Reader, RejectedFound,
-    Snapshot, SourceFile, StatementDesk, Wanted, backup, compact, is_gone, refuse_reserved,
+    Snapshot, SourceFile, StatementDesk, Wanted, backup, compact, copy_batch, is_gone, refuse_reserved,
 };
 pub use types::*;

@@ -13,6 +13,7 @@ pub use streak::{HeldFor, Streak};
 
 pub mod amendment;
 pub mod approval;
+pub mod archive;
 pub mod calendar;
 pub mod codes;
 pub mod confirmation;

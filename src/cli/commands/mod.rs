@@ -2,6 +2,9 @@
 
 pub(super) mod account;
 pub(super) mod approve;
+pub(super) mod archive;
+mod archive_read;
+mod archive_told;
 pub(super) mod backup;
 pub(super) mod bill;
 pub(super) mod bills;

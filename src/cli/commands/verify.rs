@@ -72,7 +72,7 @@ pub(in crate::cli) fn head_json(head: &ChainHead) -> serde_json::Value {
     json!({"rows": head.length, "head": head.hex()})
 }
 
-fn print(proof: &Proof) {
+pub(super) fn print(proof: &Proof) {
     let counted = |count: u64, what: &str| output::counted(count, what);
     let mut covered = format!(
         "{} compared with their evidence, {} and {} hashed again",
@@ -120,7 +120,7 @@ fn print(proof: &Proof) {
     }
 }
 
-fn to_json(batch: &BatchName, proof: &Proof) -> serde_json::Value {
+pub(super) fn to_json(batch: &BatchName, proof: &Proof) -> serde_json::Value {
     json!({
         "batch": batch.as_str(),
         "sound": proof.is_sound(),

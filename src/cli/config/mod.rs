@@ -5,6 +5,7 @@
 //! environment, so that every rule can be tested.
 
 mod approval;
+mod archiving;
 mod error;
 mod file;
 mod keys;
@@ -22,6 +23,7 @@ mod value;
 
 pub(super) use file::custody::TARGET as CUSTODY;
 
+pub use archiving::ArchiveSettings;
 pub use error::Error;
 pub use file::classes::{PostClass, StatusClass};
 pub use file::dialect::{BUILT_IN as BUILT_IN_DIALECTS, DialectSettings, read as read_dialect};

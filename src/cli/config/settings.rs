@@ -7,6 +7,7 @@ use std::sync::Arc;
 use reqwest::Url;
 use secrecy::SecretString;
 
+use super::ArchiveSettings;
 use super::Error;
 use super::FileSettings;
 use super::LimitSettings;
@@ -70,6 +71,8 @@ pub struct Settings {
     pub statements: BTreeMap<String, Terms>,
     /// How files are opened before they are read.
     pub files: FileSettings,
+    /// How archives are encrypted.
+    pub archive: ArchiveSettings,
     /// How much may be paid, to whom, and when.
     pub limits: LimitSettings,
     /// What a deployment's codes mean in status replies and callbacks.
@@ -190,6 +193,7 @@ impl Settings {
             layouts: document.layouts,
             statements: document.statements,
             files: document.files,
+            archive: document.archive,
             limits: document.limits,
             status_codes: document.status_codes,
             post_codes: document.post_codes,

@@ -59,11 +59,7 @@ pub(in crate::cli) fn decrypt(
         .stdin(Stdio::from(file))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    for (variable, _) in std::env::vars_os() {
-        if variable.to_string_lossy().starts_with(OURS) {
-            command.env_remove(variable);
-        }
-    }
+    without_ours(&mut command);
     let child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => refused(format!("the program {shown} is not there"))
             .hint("[files] decrypt names it: install it, or write its whole path there"),
@@ -96,8 +92,56 @@ pub(in crate::cli) fn decrypt(
     Err(refused(why).hint(hint))
 }
 
+/// Runs a command that has a file as its input, from where that stands, and writes to another one.
+///
+/// # Errors
+/// Why it did not end well, in words: what it has written then is worth nothing.
+pub(in crate::cli) fn through(
+    words: &[String],
+    (input, output): (File, File),
+    within: Duration,
+) -> Result<(), String> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err("no command is named".to_owned());
+    };
+    let shown = output::name(program);
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::piped());
+    without_ours(&mut command);
+    let child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("the program {shown} is not there"),
+        _ => format!("the program {shown} cannot be started: {error}"),
+    })?;
+    let outcome = Running::of(child).and_then(|running| running.wait(within));
+    match outcome.map_err(|error| format!("{shown}: {error}"))? {
+        Outcome::Ended(status, ..) if status.success() => Ok(()),
+        Outcome::Ended(status, _, told) => {
+            let told = last_lines(&told);
+            let separator = if told.is_empty() { "" } else { ": " };
+            Err(format!("{shown} ended with {status}{separator}{told}"))
+        }
+        Outcome::TooLate | Outcome::TooLarge => Err(format!(
+            "{shown} took more than {} s, and was ended",
+            within.as_secs()
+        )),
+    }
+}
+
+/// Keeps our variables, which may hold a password, from a command.
+fn without_ours(command: &mut Command) {
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with(OURS) {
+            command.env_remove(variable);
+        }
+    }
+}
+
 /// Returns the command that most use for files whose names end so.
-fn usual_command(name: &Path) -> &'static str {
+pub(in crate::cli) fn usual_command(name: &Path) -> &'static str {
     let ending = name.extension().and_then(|ending| ending.to_str());
     match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("age")) {
         true => r#"["age", "-d", "-i", "KEY_FILE"]"#,

@@ -1,6 +1,7 @@
 //! The journal in SQLite: all SQL is in this folder.
 
 mod approval;
+mod archive;
 mod backend;
 mod codec;
 mod evidence;
@@ -22,6 +23,7 @@ mod tests;
 mod verify;
 pub(crate) mod writer;
 
+pub use archive::copy::copy_batch;
 pub use forget::compact::compact;
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::paid::PaidPayment;

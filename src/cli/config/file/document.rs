@@ -6,6 +6,7 @@ use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
 use crate::cli::config::Origin;
 use crate::cli::config::approval::{ApprovalSettings, EvidenceSettings};
+use crate::cli::config::archiving::ArchiveSettings;
 use crate::cli::config::limits::LimitSettings;
 use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
@@ -30,6 +31,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) approval: Option<ApprovalSettings>,
     pub(in crate::cli::config) evidence: Option<EvidenceSettings>,
     pub(in crate::cli::config) files: FileSettings,
+    pub(in crate::cli::config) archive: ArchiveSettings,
     pub(in crate::cli::config) limits: LimitSettings,
     /// The services that have ceilings of their own, and where that stands.
     pub(in crate::cli::config) limited_services: Vec<(ServiceCode, Origin)>,

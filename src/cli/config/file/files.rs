@@ -44,18 +44,29 @@ pub(in crate::cli::config) fn read(
                 document.others.push((name, Entry { text, origin }));
             }
             "decrypt_within" => {
-                let least = Duration::from_secs(1);
-                let found = entry(source, &name, Kind::Duration { least }, value)?;
-                document.files.decrypt_within = Duration::read(&found.text)
-                    .ok()
-                    .filter(|within| *within <= WITHIN_MAX)
-                    .ok_or_else(|| mismatch(source, &name, "a duration of at most 1h", value))?;
+                let (found, read) = within(source, &name, value)?;
+                document.files.decrypt_within = read;
                 document.others.push((name, found));
             }
             other => return Err(unknown(source, key, suggest::one_of(other, &KNOWN))),
         }
     }
     Ok(())
+}
+
+/// Reads how long a command may take.
+pub(super) fn within(
+    source: &Source<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<(Entry, Duration), Error> {
+    let least = Duration::from_secs(1);
+    let found = entry(source, name, Kind::Duration { least }, value)?;
+    let read = Duration::read(&found.text)
+        .ok()
+        .filter(|within| *within <= WITHIN_MAX)
+        .ok_or_else(|| mismatch(source, name, "a duration of at most 1h", value))?;
+    Ok((found, read))
 }
 
 pub(super) fn command(

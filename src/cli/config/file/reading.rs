@@ -2,6 +2,7 @@
 
 use super::accounting;
 use super::approval;
+use super::archive;
 use super::codes;
 use super::columns;
 use super::dialect;
@@ -39,6 +40,7 @@ const TABLES: &[&str] = &[
     "accounting",
     "approval",
     "evidence",
+    "archive",
 ];
 
 impl Document {
@@ -83,6 +85,7 @@ impl Document {
                     let table = subtable(source, name, value)?;
                     document.statements = statements::read(source, table)?;
                 }
+                "archive" => archive::read(source, value, &mut document)?,
                 "evidence" => evidence::read(source, directory, value, &mut document)?,
                 "approval" => approval::read(source, directory, value, &mut document)?,
                 "accounting" => accounting::read(source, value, &mut document)?,

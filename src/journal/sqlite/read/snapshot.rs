@@ -63,7 +63,10 @@ impl Reader {
     pub fn batches(&self) -> Result<Vec<BatchName>, Error> {
         let mut statement = self
             .connection
-            .prepare("select name from batch order by batch_id")?;
+            // An archive has other batches as far as rows of its own name them.
+            .prepare(
+                "select name from batch where batch_id = coalesce((select value from meta where key = 'archive'), batch_id) order by batch_id",
+            )?;
         let mut rows = statement.query([])?;
         let mut batches = Vec::new();
         while let Some(row) = rows.next()? {

@@ -46,10 +46,22 @@ pub(in crate::journal::sqlite) enum Missing {
     Aside,
 }
 
+/// Under this name `meta` has the number of the batch that a journal is the archive of.
+pub(in crate::journal::sqlite) const ARCHIVE: &str = "archive";
+
 /// Opens the connection that writes, making the journal when it is not there.
 pub(in crate::journal::sqlite) fn for_writing(
     path: &Path,
     missing: Missing,
+) -> Result<Connection, Error> {
+    writing(path, missing, refuse_archive)
+}
+
+/// The same of a journal that `judge` takes, before anything of it is changed.
+fn writing(
+    path: &Path,
+    missing: Missing,
+    judge: impl Fn(&Connection, &Path) -> Result<(), Error>,
 ) -> Result<Connection, Error> {
     assert_version()?;
     refuse_reserved(path)?;
@@ -78,6 +90,7 @@ pub(in crate::journal::sqlite) fn for_writing(
     if missing == Missing::Refuse {
         refuse_empty(&connection, path)?;
     }
+    judge(&connection, path)?;
     // Aside, pages go straight to their places, where a log would have them written twice.
     let durability = match missing {
         // Nearly all that is written is appended, so that few pages are wanted a second time. A larger cache makes no run faster.
@@ -196,7 +209,7 @@ pub(in crate::journal::sqlite) fn for_reading(path: &Path) -> Result<Connection,
     refuse_empty(&connection, path)?;
     if pragma(&connection, "user_version", path)? < SCHEMA_VERSION {
         // An earlier version wrote it: what is read below needs the tables of this one.
-        drop(for_writing(path, Missing::Refuse)?);
+        drop(writing(path, Missing::Refuse, |_, _| Ok(()))?);
     }
     connection
         .execute_batch("pragma query_only = on; pragma cache_size = -8000;")
@@ -396,6 +409,24 @@ fn identify_in(connection: &Connection, path: &Path) -> Result<(), Error> {
         });
     }
     Ok(())
+}
+
+/// Refuses the journal of an archive: nothing is ever written to it.
+fn refuse_archive(connection: &Connection, path: &Path) -> Result<(), Error> {
+    if pragma(connection, "user_version", path)? == 0 {
+        return Ok(());
+    }
+    let is_archive: bool = connection
+        .query_row(
+            "select exists (select 1 from meta where key = ?1)",
+            [ARCHIVE],
+            |row| row.get(0),
+        )
+        .map_err(said_of(path))?;
+    match is_archive {
+        true => Err(Error::Archive { path: path.into() }),
+        false => Ok(()),
+    }
 }
 
 fn refuse_empty(connection: &Connection, path: &Path) -> Result<(), Error> {

@@ -1,0 +1,94 @@
+//! An archive that was opened: every digest compared, its evidence computed again, its figures held against that.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::manifest::Manifest;
+use super::names::JOURNAL;
+use super::unpack::unpack;
+use crate::cli::Error;
+use crate::cli::session::Session;
+use crate::domain::BatchName;
+use crate::journal::{Proof, Reader, Standing};
+
+/// What to do about an archive that is not what it was.
+const KEEP: &str = "keep it as it is, and take the archive from another copy; its receipt (the .json beside it) has the digest that it is to have";
+
+/// An archive that is what it says.
+#[derive(Debug)]
+pub(in crate::cli) struct Checked {
+    folder: TempDir,
+    pub(in crate::cli) manifest: Manifest,
+    pub(in crate::cli) batch: BatchName,
+    pub(in crate::cli) standing: Standing,
+    /// What was found when its evidence was computed again, which may be something.
+    pub(in crate::cli) proof: Proof,
+}
+
+impl Checked {
+    /// Opens an archive that is plain. `name`: how it is told; `place`: where its journal is unpacked, for as long as this lives.
+    ///
+    /// # Errors
+    /// Whatever of it is not what it says, but for its evidence: see [`Self::proof`].
+    pub(in crate::cli) fn open(
+        name: &str,
+        file: &mut File,
+        place: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let refused = |what: &dyn std::fmt::Display| {
+            Error::refused(format!(
+                "{name}: this is no archive that can be relied on: {what}"
+            ))
+            .hint(KEEP)
+        };
+        let mut folder = tempfile::Builder::new();
+        folder.prefix(".disburse-read-");
+        let folder = match place {
+            Some(place) => folder.tempdir_in(place),
+            None => folder.tempdir(),
+        }
+        .map_err(|error| {
+            Error::refused(format!("{name}: there is no place to unpack it: {error}"))
+        })?;
+        let manifest = unpack(file, folder.path()).map_err(|what| refused(&what))?;
+        // The place it is unpacked to is nobody's business.
+        let of_journal = |error: crate::journal::Error| {
+            let path = folder.path().join(JOURNAL).display().to_string();
+            refused(&error.to_string().replace(&path, JOURNAL))
+        };
+        let (reader, batch) =
+            Reader::of_archive(&folder.path().join(JOURNAL)).map_err(of_journal)?;
+        let (standing, proof) = {
+            let snapshot = reader.snapshot(&batch).map_err(of_journal)?;
+            (
+                snapshot.standing().map_err(of_journal)?,
+                snapshot.prove(None),
+            )
+        };
+        if let Some(what) = manifest.differs(&batch, &standing) {
+            return Err(refused(&format!("manifest.json: {what}")));
+        }
+        drop(reader);
+        Ok(Self {
+            folder,
+            manifest,
+            batch,
+            standing,
+            proof,
+        })
+    }
+
+    /// Returns a session over its journal, in which every command that reads does what it does elsewhere.
+    pub(in crate::cli) fn session(&self, session: &Session) -> Session {
+        over(session, self.folder.path().join(JOURNAL))
+    }
+}
+
+/// Returns a session over another journal.
+pub(in crate::cli) fn over(session: &Session, journal: PathBuf) -> Session {
+    let mut common = session.common.clone();
+    common.journal = journal;
+    Session::new(common)
+}

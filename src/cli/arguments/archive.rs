@@ -1,0 +1,48 @@
+//! What `archive` is given.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(in crate::cli) struct ArchiveArguments {
+    #[command(subcommand)]
+    pub command: Option<ArchiveCommand>,
+    /// The batches, which are finished [default: all that --older-than takes]
+    #[arg(value_name = "BATCH", required_unless_present = "older_than")]
+    pub batches: Vec<String>,
+    /// Only batches whose newest evidence is so many days old, such as 400d
+    #[arg(long, value_name = "DAYS")]
+    pub older_than: Option<String>,
+    /// The folder of the archives: one file for each batch; a file that is there is not written over
+    #[arg(long, value_name = "FOLDER", required_unless_present = "dry_run")]
+    pub out: Option<PathBuf>,
+    /// Encrypt with age to this public key (age1...); may be said again [default: archive.encrypt of disburse.toml]
+    #[arg(long, value_name = "AGE_RECIPIENT")]
+    pub to: Vec<String>,
+    /// Say which batches would be archived, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ArchiveCommand {
+    /// Check an archive, and tell what is in it
+    Read(ArchiveReadArguments),
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ArchiveReadArguments {
+    /// The archive; an encrypted one is opened by files.decrypt of disburse.toml
+    pub file: PathBuf,
+    /// Write the report into this folder, out of the evidence
+    #[arg(long, value_name = "FOLDER")]
+    pub report: Option<PathBuf>,
+    /// Tell what was computed again to verify the evidence, as `disburse verify` does
+    #[arg(long)]
+    pub verify: bool,
+    /// Tell all that is known of one payment: its reference, or its payerTransactionID
+    #[arg(long, value_name = "REFERENCE|ID")]
+    pub payment: Option<String>,
+}

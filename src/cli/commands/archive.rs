@@ -1,0 +1,393 @@
+//! `archive`: finished batches go to files of their own.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::archive_read;
+use super::archive_told::{self, Chosen, Made};
+use super::report;
+use crate::cli::Error;
+use crate::cli::archive::checked::{Checked, over};
+use crate::cli::archive::encryption::Encryption;
+use crate::cli::archive::manifest::Manifest;
+use crate::cli::archive::names::{
+    self, HEADS, HEADS_SIGNATURE, JOURNAL, MANIFEST, README, REPORT, is_plain,
+};
+use crate::cli::archive::pack::{Packer, digest_of};
+use crate::cli::archive::receipt::Receipt;
+use crate::cli::archive::scratch::Scratch;
+use crate::cli::archive::{people_signed, readme};
+use crate::cli::arguments::{ArchiveArguments, ArchiveCommand};
+use crate::cli::config::Settings;
+use crate::cli::exit::ExitStatus;
+use crate::cli::session::{Session, batch_name};
+use crate::cli::signing::SigningKey;
+use crate::cli::terminal::output;
+use crate::cli::words::next::rule_of_now;
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::{CopiedBatch, Reader, Standing, copy_batch};
+use crate::ledger::Purpose;
+use crate::ledger::archive::{Facts, Stays, Wanted, days, judge};
+use crate::ledger::heads::{self, BatchHead};
+use crate::lifecycle::State;
+
+/// `disburse archive`.
+pub(in crate::cli) async fn archive(
+    session: &Session,
+    arguments: ArchiveArguments,
+) -> Result<ExitStatus, Error> {
+    if let Some(ArchiveCommand::Read(read)) = arguments.command {
+        return archive_read::read(session, read).await;
+    }
+    let older_than = arguments.older_than.as_deref().map(days).transpose();
+    let older_than = older_than
+        .map_err(|what| Error::refused(format!("--older-than: {what}; nothing was written")))?;
+    let settings = session.settings(false, Vec::new())?;
+    let encryption = Encryption::of(&arguments.to, &settings.archive)?;
+    let reader = Reader::open(session.journal_path())?;
+    let wanted = Wanted {
+        is_named: !arguments.batches.is_empty(),
+        older_than,
+    };
+    let (chosen, stays) = choose(session, &reader, (&arguments.batches, wanted))?;
+    if wanted.is_named && !stays.is_empty() {
+        return Err(archive_told::refusal(&stays));
+    }
+    let out = match (&arguments.out, arguments.dry_run) {
+        (Some(out), false) => out,
+        (out, _) => {
+            let encrypted = encryption.is_some();
+            archive_told::planned(
+                session,
+                &reader,
+                (&chosen, &stays),
+                (out.as_deref(), encrypted),
+            )?;
+            return Ok(ExitStatus::Done);
+        }
+    };
+    let mut made = Vec::new();
+    for one in &chosen {
+        let place = Place {
+            out,
+            encryption: encryption.as_ref(),
+            settings: &settings,
+        };
+        let archive = make(session, one, &place).await?;
+        let_go_of_people(session, one, &archive);
+        if !session.common.json {
+            archive_told::made(&archive);
+        }
+        made.push(archive);
+    }
+    archive_told::end(session, &made, &stays);
+    Ok(ExitStatus::Done)
+}
+
+/// Lets the names and numbers of a batch in the journal give way to digests, now that its archive is in its place, synced and verified.
+// The place of that step: until it is taken, the journal goes on having them, which is said.
+fn let_go_of_people(session: &Session, _: &Chosen, made: &Made) {
+    if made.is_new && !session.common.json {
+        session.note(&format!(
+            "the journal still has the names and numbers of batch {}",
+            made.receipt.batch
+        ));
+    }
+}
+
+/// A batch that stays, and why.
+pub(super) type Stay = (BatchName, Purpose, Stays);
+
+/// Judges batches by what the journal has of each.
+fn choose(
+    session: &Session,
+    reader: &Reader,
+    (named, wanted): (&[String], Wanted),
+) -> Result<(Vec<Chosen>, Vec<Stay>), Error> {
+    let mut batches: Vec<BatchName> = match named {
+        [] => reader.batches()?,
+        named => named
+            .iter()
+            .map(|name| batch_name(name))
+            .collect::<Result<_, _>>()?,
+    };
+    batches.dedup();
+    let now = Timestamp::now();
+    let lost = reader.orders_lost()?;
+    let is_recovering = reader.missed()?.is_some() || lost.count > 0 || lost.unknown;
+    let newest = reader.newest_evidence()?;
+    let (mut chosen, mut stays) = (Vec::new(), Vec::new());
+    for batch in batches {
+        let snapshot = reader.snapshot(&batch)?;
+        let standing = snapshot.standing()?;
+        let record = snapshot.record()?;
+        let rule = rule_of_now(session, standing.purpose);
+        let newest = newest.get(&batch).copied().unwrap_or(record.created_at);
+        let facts = Facts {
+            inquiries: snapshot.inquiries()?,
+            orders: snapshot.orders_waiting(rule, now)?.len() as u64,
+            is_recovering,
+            newest,
+            ..of_standing(&standing)
+        };
+        match judge(&facts, wanted, now) {
+            Ok(()) => chosen.push(Chosen {
+                batch,
+                originator: record.originator,
+                first_load: record.created_at,
+                newest,
+                standing,
+            }),
+            Err(why) => stays.push((batch, standing.purpose, why)),
+        }
+    }
+    Ok((chosen, stays))
+}
+
+/// What a standing says of a batch.
+fn of_standing(standing: &Standing) -> Facts {
+    let open = standing.rows.iter().filter(|row| !row.state.is_finished());
+    Facts {
+        open: open.map(|row| row.tally.count).sum(),
+        unpriced: standing.unpriced,
+        conflicts: standing.of(State::Conflict).count,
+        rejected: standing.rejected.count,
+        waiting: standing.waiting_count.saturating_sub(standing.doubtful),
+        is_rehearsal: standing.purpose == Purpose::Rehearsal,
+        ..Facts::default()
+    }
+}
+
+/// Where archives go, and how.
+struct Place<'a> {
+    out: &'a Path,
+    encryption: Option<&'a Encryption>,
+    settings: &'a Settings,
+}
+
+impl Place<'_> {
+    fn failed(&self, error: &io::Error) -> Error {
+        let folder = output::name(&self.out.display().to_string());
+        Error::unexpected(format!(
+            "the archive cannot be written into {folder}: {error}; nothing of it was left there"
+        ))
+        .hint("make room there, or name another folder with --out, and say the same command again")
+    }
+}
+
+/// Makes the archive of one batch, or finds that it is there.
+async fn make(session: &Session, one: &Chosen, place: &Place<'_>) -> Result<Made, Error> {
+    let is_encrypted = place.encryption.is_some();
+    let name = names::of_archive(&one.batch, (one.first_load, one.newest), is_encrypted);
+    let path = place.out.join(&name);
+    if path.symlink_metadata().is_ok() {
+        return there_already(one, path, is_encrypted);
+    }
+    let failed = |error: io::Error| place.failed(&error);
+    let scratch = Scratch::beside(place.out).map_err(failed)?;
+    let plain = packed(session, one, (place, &scratch)).await?;
+    let mut file = plain.reopen().map_err(failed)?;
+    let shown = output::name(&name);
+    let manifest = {
+        let checked = Checked::open(&shown, &mut file, Some(scratch.path()))?;
+        let differs = checked.manifest.differs(&one.batch, &one.standing);
+        if let (Some(what), _) | (None, Some(what)) =
+            (differs, checked.proof.findings.first().cloned())
+        {
+            return Err(Error::unexpected(format!(
+                "the archive of batch {} was read back, and is not what was written: {what}; it was removed",
+                one.batch
+            )));
+        }
+        checked.manifest
+    };
+    let plain_digest = digest_of(&mut file).map_err(failed)?;
+    let (kept, digest, plain_sha256) = match place.encryption {
+        None => (plain, plain_digest, None),
+        Some(encryption) => {
+            let sealed = NamedTempFile::new_in(scratch.path()).map_err(failed)?;
+            let mut out = sealed.reopen().map_err(failed)?;
+            encryption.encrypt(&file, &mut out)?;
+            let digest = digest_of(&mut out).map_err(failed)?;
+            (sealed, digest, Some(plain_digest.0))
+        }
+    };
+    let receipt = Receipt::of(&name, digest, plain_sha256, &manifest);
+    #[cfg(debug_assertions)]
+    crate::failpoints::pass("archive-before-name");
+    receipt.put(&path, scratch.path()).map_err(failed)?;
+    #[cfg(debug_assertions)]
+    crate::failpoints::pass("archive-receipt");
+    match kept.persist_noclobber(&path) {
+        Ok(_) => {}
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(taken(&path));
+        }
+        Err(error) => return Err(failed(error.error)),
+    }
+    File::open(place.out)
+        .and_then(|folder| folder.sync_all())
+        .map_err(failed)?;
+    Ok(Made {
+        path,
+        receipt,
+        is_new: true,
+    })
+}
+
+/// Copies a batch, proves the copy, writes its report, and packs both.
+async fn packed(
+    session: &Session,
+    one: &Chosen,
+    (place, scratch): (&Place<'_>, &Scratch),
+) -> Result<NamedTempFile, Error> {
+    let failed = |error: io::Error| place.failed(&error);
+    let journal = scratch.path().join(JOURNAL);
+    let copied = copy_batch(session.journal_path(), &one.batch, &journal)?;
+    if copied.head != one.standing.evidence {
+        return Err(Error::unfinished(format!(
+            "something was recorded of batch {} while it was archived; no archive of it was written",
+            one.batch
+        ))
+        .hint("say the same command again"));
+    }
+    let (reader, batch) = Reader::of_archive(&journal)?;
+    let proof = reader.snapshot(&batch)?.prove(None);
+    if !proof.is_sound() {
+        return Err(Error::unexpected(format!(
+            "the journal of batch {batch} is not what was recorded ({}); no archive of it was written",
+            output::counted(proof.findings_count, "finding")
+        ))
+        .hint(format!("see what `disburse verify {batch}` finds")));
+    }
+    let folder = scratch.folder(REPORT).map_err(failed)?;
+    let mut own = over(session, journal.clone());
+    own.common.quiet = true;
+    let written = report::write(&own, &batch, &folder, false).await?;
+    if !written.reconciliation.adds_up() {
+        return Err(Error::unexpected(format!(
+            "the report of batch {batch} does not add up to the control totals; no archive of it was written"
+        ))
+        .hint(format!("see what `disburse report {batch} --out reports/{batch}` says")));
+    }
+    let plain = NamedTempFile::new_in(scratch.path()).map_err(failed)?;
+    let mut packer = Packer::new(plain.reopen().map_err(failed)?);
+    let times = [one.first_load, one.newest, Timestamp::now()];
+    let mut manifest = Manifest::of((&batch, &one.originator), &one.standing, &copied, times);
+    let mut add = |name: &str, input: &mut dyn io::Read| packer.add(name, input).map_err(failed);
+    add(README, &mut readme::text(&manifest).as_bytes())?;
+    for (name, path) in files_of(&folder).map_err(failed)? {
+        add(
+            &format!("{REPORT}/{name}"),
+            &mut File::open(path).map_err(failed)?,
+        )?;
+    }
+    add(JOURNAL, &mut File::open(&journal).map_err(failed)?)?;
+    for (name, text) in heads_of(one, &copied, place.settings)? {
+        add(name, &mut text.as_bytes())?;
+    }
+    people_signed::add(&mut packer, &reader.snapshot(&batch)?)?;
+    manifest.members = std::mem::take(&mut packer.members);
+    packer
+        .add(MANIFEST, &*manifest.to_bytes())
+        .map_err(failed)?;
+    packer.finish().map_err(failed)?;
+    drop(reader);
+    // What is packed need not lie there twice while it is read back.
+    let _ = fs::remove_file(&journal).and_then(|()| fs::remove_dir_all(&folder));
+    Ok(plain)
+}
+
+/// Returns the files of a report by their names below its folder, in an order that is always the same. Its own list is none of them.
+fn files_of(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![(String::new(), folder.to_owned())];
+    while let Some((below, folder)) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !is_plain(&name) {
+                continue;
+            }
+            let name = format!("{below}{name}");
+            match entry.file_type()?.is_dir() {
+                true => folders.push((format!("{name}/"), entry.path())),
+                false => found.push((name, entry.path())),
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns how far the evidence reaches, signed where a key for that is configured.
+fn heads_of(
+    one: &Chosen,
+    copied: &CopiedBatch,
+    settings: &Settings,
+) -> Result<Vec<(&'static str, String)>, Error> {
+    let head = BatchHead {
+        batch: one.batch.to_string(),
+        rows: copied.head.length,
+        head: copied.head.hash,
+    };
+    let text = heads::to_text(&copied.journal, Timestamp::now(), &[head]);
+    let mut found = Vec::new();
+    let is_rehearsal = one.standing.purpose == Purpose::Rehearsal;
+    if let Some(evidence) = settings.evidence.as_ref().filter(|_| !is_rehearsal) {
+        let key = SigningKey::open(&evidence.key_file)?;
+        let signature = key.sign(
+            &text,
+            "say which key signs the heads with evidence.key_file; ssh-keygen has to be able to use it without a person",
+        )?;
+        found.push((HEADS_SIGNATURE, signature));
+    }
+    found.push((HEADS, text));
+    Ok(found)
+}
+
+/// Takes an archive that is there for the one that is asked for, when it is of the batch as it stands.
+fn there_already(one: &Chosen, path: PathBuf, is_encrypted: bool) -> Result<Made, Error> {
+    let receipt = Receipt::read(&path)?;
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let file = File::open(&path);
+    let (Some(receipt), true, Ok(mut file)) = (receipt, is_file, file) else {
+        return Err(taken(&path));
+    };
+    let digest = digest_of(&mut file)
+        .map_err(|error| Error::refused(format!("{}: {error}", path.display())))?;
+    let content = match is_encrypted {
+        // Its content is for others to read.
+        true => None,
+        false => {
+            let shown = output::name(&path.display().to_string());
+            Some(Checked::open(&shown, &mut file, None)?)
+        }
+    };
+    let of_receipt = receipt.batch == one.batch.as_str()
+        && receipt.evidence.head == one.standing.evidence.hex()
+        && (&receipt.sha256, receipt.bytes) == (&digest.0, digest.1);
+    let of_content = content.is_none_or(|content| {
+        let differs = content.manifest.differs(&one.batch, &one.standing);
+        content.proof.is_sound() && differs.is_none()
+    });
+    match of_receipt && of_content {
+        true => Ok(Made {
+            path,
+            receipt,
+            is_new: false,
+        }),
+        false => Err(taken(&path)),
+    }
+}
+
+fn taken(path: &Path) -> Error {
+    let name = output::name(&path.display().to_string());
+    Error::refused(format!(
+        "{name}: is there already, and is not the archive of the batch as it stands, or its receipt ({name}.json) is missing or of another one; it is not written over"
+    ))
+    .hint("look at what it is, and move it away; or name another folder with --out")
+}

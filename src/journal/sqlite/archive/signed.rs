@@ -1,0 +1,82 @@
+//! What people signed for a batch, as it stands on the chain.
+
+use serde_json::Value;
+
+use crate::domain::Timestamp;
+use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, ORDER_SIGNED, RULE_PINNED};
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::read::reader::Snapshot;
+use crate::journal::{Error, SignedFor, SignedText};
+use crate::ledger::approval::text::value_of;
+
+const OF_KIND: &str =
+    "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
+     where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
+
+impl Snapshot<'_> {
+    /// Returns every text that somebody signed for the batch, and hands each to `put`.
+    ///
+    /// # Errors
+    /// Faults of the journal, and of `put`.
+    pub fn signed_texts<E: From<Error>>(
+        &self,
+        mut put: impl FnMut(SignedText) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (kind, what) in [
+            (LOAD_SIGNED, SignedFor::Load),
+            (APPROVED, SignedFor::Approval),
+            (ORDER_SIGNED, SignedFor::Order),
+        ] {
+            for (evidence_id, at, detail) in self.of_kind(kind)? {
+                let wrong = || {
+                    corrupt(format!(
+                        "a signature that cannot be read (evidence {evidence_id})"
+                    ))
+                };
+                let detail: Value = serde_json::from_str(&detail).map_err(|_| wrong())?;
+                let text = |name: &str| detail[name].as_str().map(str::to_owned);
+                let (Some(text), Some(armour)) = (text("text"), text("signature")) else {
+                    return Err(wrong().into());
+                };
+                put(SignedText {
+                    what,
+                    evidence_id,
+                    at,
+                    by: value_of(&text, "by").unwrap_or_default().to_owned(),
+                    text,
+                    armour,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the files of allowed signers that the loads of the batch were made under, each once.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn allowed_signers(&self) -> Result<Vec<String>, Error> {
+        let mut found: Vec<String> = Vec::new();
+        for (_, _, detail) in self.of_kind(RULE_PINNED)? {
+            let detail: Value = serde_json::from_str(&detail)
+                .map_err(|_| corrupt("a rule of approval that cannot be read"))?;
+            let signers = detail["signers"].as_str().unwrap_or_default();
+            if !found.iter().any(|known| known == signers) {
+                found.push(signers.to_owned());
+            }
+        }
+        Ok(found)
+    }
+
+    fn of_kind(&self, kind: i64) -> Result<Vec<(i64, Timestamp, String)>, Error> {
+        let mut statement = self.c.prepare_cached(OF_KIND)?;
+        let rows = statement.query_map((self.batch_id, kind), |row| {
+            Ok((
+                row.get(0)?,
+                Timestamp::from_millis(row.get(1)?),
+                row.get(2)?,
+            ))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
