@@ -64,6 +64,7 @@ pub use report_rows::{ListedPayment, ListedRow};
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
     Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, PaidPayment, Reader, RejectedFound,
-    Snapshot, SourceFile, StatementDesk, Wanted, backup, compact, copy_batch, is_gone, refuse_reserved,
+    Snapshot, SourceFile, StatementDesk, Wanted, backup, compact, copy_batch, is_gone,
+    refuse_reserved,
 };
 pub use types::*;

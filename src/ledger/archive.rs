@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::domain::Timestamp;
+use crate::ledger::forgetting::Kept;
 
 /// A span of days is no longer: ten thousand years hold no payroll.
 pub const DAYS_MAX: u32 = 36_500;
@@ -34,6 +35,8 @@ pub struct Facts {
     pub is_rehearsal: bool,
     /// The names and numbers of its people have given way to digests.
     pub is_forgotten: bool,
+    /// Why its people are to stay in the journal; `None`: nothing rests on them, or they stay anyway.
+    pub people: Option<Kept>,
     /// Its newest row of evidence, of whatever kind.
     pub newest: Timestamp,
 }
@@ -75,6 +78,8 @@ pub enum Stays {
         /// The newest evidence.
         newest: Timestamp,
     },
+    /// The journal needs its people still.
+    People(Kept),
 }
 
 /// Judges whether a batch may be archived.
@@ -110,7 +115,7 @@ pub fn judge(facts: &Facts, wanted: Wanted, now: Timestamp) -> Result<(), Stays>
         Some(least) if !is_old(least) => Err(Stays::Young {
             newest: facts.newest,
         }),
-        _ => Ok(()),
+        _ => facts.people.map_or(Ok(()), |why| Err(Stays::People(why))),
     }
 }
 
@@ -156,6 +161,10 @@ impl Stays {
             Self::Rehearsal => {
                 format!("name it to archive it: disburse archive {batch} --out FOLDER")
             }
+            Self::People(why) => format!(
+                "{}; or archive it, and leave its people in the journal: --keep-people",
+                why.hint(batch)
+            ),
             Self::Young { .. } => {
                 "nothing is to be done: it is archived when it is old enough".to_owned()
             }
@@ -172,6 +181,7 @@ impl fmt::Display for Stays {
         let text = match *self {
             Self::Recovering => "the journal may have missed something".to_owned(),
             Self::Forgotten => "its people are no longer in the journal".to_owned(),
+            Self::People(why) => format!("its people are to stay in the journal: {why}"),
             Self::Open(count) => counted(
                 count,
                 "payment has not reached its end",

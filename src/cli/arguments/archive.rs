@@ -10,18 +10,33 @@ pub(in crate::cli) struct ArchiveArguments {
     #[command(subcommand)]
     pub command: Option<ArchiveCommand>,
     /// The batches, which are finished [default: all that --older-than takes]
-    #[arg(value_name = "BATCH", required_unless_present = "older_than")]
+    #[arg(value_name = "BATCH", required_unless_present_any = ["older_than", "forget", "rewrite"])]
     pub batches: Vec<String>,
     /// Only batches whose newest evidence is so many days old, such as 400d
     #[arg(long, value_name = "DAYS")]
     pub older_than: Option<String>,
     /// The folder of the archives: one file for each batch; a file that is there is not written over
-    #[arg(long, value_name = "FOLDER", required_unless_present = "dry_run")]
+    #[arg(long, value_name = "FOLDER", required_unless_present_any = ["dry_run", "forget", "rewrite"])]
     pub out: Option<PathBuf>,
     /// Encrypt with age to this public key (age1...); may be said again [default: archive.encrypt of disburse.toml]
     #[arg(long, value_name = "AGE_RECIPIENT")]
     pub to: Vec<String>,
-    /// Say which batches would be archived, and write nothing
+    /// Leave names, numbers and references in the journal: the archive is written, and nothing is removed
+    #[arg(long)]
+    pub keep_people: bool,
+    /// Forget one recipient in all finished batches, and archive nothing: the number with its country code, or the account
+    #[arg(long, value_name = "RECIPIENT", conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people"])]
+    pub forget: Option<String>,
+    /// Why, kept for ever; required with --forget
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Write the journal's file anew, so that nothing of what was removed is left in it: only where an archive or --forget could not
+    #[arg(long, conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people", "forget", "reason", "dry_run"])]
+    pub rewrite: bool,
+    /// Do not ask before names and numbers give way to digests
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Say which batches would be archived, or who would be forgotten, and write nothing
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::archive_people;
 use super::archive_read;
 use super::archive_told::{self, Chosen, Made};
 use super::report;
@@ -42,6 +43,12 @@ pub(in crate::cli) async fn archive(
     if let Some(ArchiveCommand::Read(read)) = arguments.command {
         return archive_read::read(session, read).await;
     }
+    if arguments.rewrite {
+        return archive_people::rewrite(session);
+    }
+    if let Some(recipient) = &arguments.forget {
+        return archive_people::forget_one(session, recipient, &arguments).await;
+    }
     let older_than = arguments.older_than.as_deref().map(days).transpose();
     let older_than = older_than
         .map_err(|what| Error::refused(format!("--older-than: {what}; nothing was written")))?;
@@ -52,7 +59,8 @@ pub(in crate::cli) async fn archive(
         is_named: !arguments.batches.is_empty(),
         older_than,
     };
-    let (chosen, stays) = choose(session, &reader, (&arguments.batches, wanted))?;
+    let keeps = arguments.keep_people;
+    let (chosen, stays) = choose(session, &reader, (&arguments.batches, wanted), keeps)?;
     if wanted.is_named && !stays.is_empty() {
         return Err(archive_told::refusal(&stays));
     }
@@ -69,6 +77,10 @@ pub(in crate::cli) async fn archive(
             return Ok(ExitStatus::Done);
         }
     };
+    if !keeps && !chosen.is_empty() {
+        archive_people::confirm(&arguments, &question(&chosen, out)).await?;
+    }
+    drop(reader);
     let mut made = Vec::new();
     for one in &chosen {
         let place = Place {
@@ -77,25 +89,38 @@ pub(in crate::cli) async fn archive(
             settings: &settings,
         };
         let archive = make(session, one, &place).await?;
-        let_go_of_people(session, one, &archive);
         if !session.common.json {
             archive_told::made(&archive);
         }
-        made.push(archive);
+        let forgotten = match keeps {
+            true => None,
+            false => Some(
+                archive_people::let_go(
+                    session,
+                    (&one.batch, &archive),
+                    arguments.reason.as_deref(),
+                )
+                .await?,
+            ),
+        };
+        archive_told::people(session, &one.batch, forgotten);
+        made.push((archive, forgotten));
+    }
+    if !keeps && !chosen.is_empty() {
+        archive_people::write_anew(session);
     }
     archive_told::end(session, &made, &stays);
     Ok(ExitStatus::Done)
 }
 
-/// Lets the names and numbers of a batch in the journal give way to digests, now that its archive is in its place, synced and verified.
-// The place of that step: until it is taken, the journal goes on having them, which is said.
-fn let_go_of_people(session: &Session, _: &Chosen, made: &Made) {
-    if made.is_new && !session.common.json {
-        session.note(&format!(
-            "the journal still has the names and numbers of batch {}",
-            made.receipt.batch
-        ));
-    }
+fn question(chosen: &[Chosen], out: &Path) -> String {
+    let rows = chosen.iter().map(|one| one.standing.total().count).sum();
+    format!(
+        "archive {} ({}) into {}; in this journal their names, numbers, accounts, narrations and references give way to digests, for good",
+        output::counted(chosen.len() as u64, "batch"),
+        output::counted(rows, "row"),
+        output::name(&out.display().to_string())
+    )
 }
 
 /// A batch that stays, and why.
@@ -106,6 +131,7 @@ fn choose(
     session: &Session,
     reader: &Reader,
     (named, wanted): (&[String], Wanted),
+    keeps_people: bool,
 ) -> Result<(Vec<Chosen>, Vec<Stay>), Error> {
     let mut batches: Vec<BatchName> = match named {
         [] => reader.batches()?,
@@ -130,6 +156,11 @@ fn choose(
             inquiries: snapshot.inquiries()?,
             orders: snapshot.orders_waiting(rule, now)?.len() as u64,
             is_recovering,
+            is_forgotten: snapshot.is_forgotten()?,
+            people: match keeps_people {
+                true => None,
+                false => snapshot.kept(archive_people::window(session), now)?,
+            },
             newest,
             ..of_standing(&standing)
         };

@@ -12,7 +12,7 @@ use crate::cli::archive::receipt::{self, Receipt};
 use crate::cli::session::{Session, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, Originator, Timestamp};
-use crate::journal::{Reader, Standing};
+use crate::journal::{Forgotten, Reader, Standing};
 use crate::ledger::archive::Stays;
 
 /// A batch that is archived.
@@ -125,14 +125,26 @@ pub(super) fn made(made: &Made) {
     }
 }
 
+/// Says what became of the people of a batch in the journal.
+pub(super) fn people(session: &Session, batch: &BatchName, forgotten: Option<Forgotten>) {
+    session.note(&match forgotten {
+        None => format!("the journal still has the names and numbers of batch {batch}"),
+        Some(rows) => format!(
+            "the people of {} of batch {batch} have given way to digests in the journal; `disburse verify {batch}` holds as before",
+            output::counted(rows.payments + rows.rejected, "row")
+        ),
+    });
+}
+
 /// Says what else there is to say at the end.
-pub(super) fn end(session: &Session, made: &[Made], stays: &[Stay]) {
+pub(super) fn end(session: &Session, made: &[(Made, Option<Forgotten>)], stays: &[Stay]) {
     if session.common.json {
-        let archived = made.iter().map(|made| {
+        let archived = made.iter().map(|(made, forgotten)| {
             let mut value = serde_json::to_value(&made.receipt).unwrap_or_default();
             value["file"] = json!(made.path);
             value["receipt"] = json!(receipt::beside(&made.path));
             value["made"] = json!(made.is_new);
+            value["people_forgotten"] = json!(forgotten.map(|rows| rows.payments + rows.rejected));
             value
         });
         output::json(&json!({

@@ -3,6 +3,7 @@
 pub(super) mod account;
 pub(super) mod approve;
 pub(super) mod archive;
+mod archive_people;
 mod archive_read;
 mod archive_told;
 pub(super) mod backup;

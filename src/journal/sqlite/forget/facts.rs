@@ -42,6 +42,11 @@ pub(in crate::journal::sqlite) fn facts(
         )?
         .query_row([batch_id], |row| row.get(0))?;
     let newest = Timestamp::from_millis(newest);
+    // Nothing is compared with a rehearsal: it moved no money.
+    let window = match holds("select 1 from batch where batch_id = ?1 and rehearsal = 1")? {
+        true => Duration::ZERO,
+        false => window,
+    };
     Ok(Facts {
         states,
         unpriced,

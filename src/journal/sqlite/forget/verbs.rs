@@ -21,12 +21,8 @@ use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, ForgetOrder, Forgotten, PaidIn};
 use crate::ledger::forgetting::{Kept, may_forget};
 
-/// Rows of one transaction: others that write wait for it.
-#[cfg(not(test))]
-const SLICE: usize = 2_000;
-// Tests are to come back for the rest.
-#[cfg(test)]
-const SLICE: usize = 3;
+/// Payments that are read at once.
+const PAGE: usize = 2_000;
 
 /// Payments `i` of which something personal is left.
 const PERSONAL: &str = "(length(i.salt) = 16 or exists (
@@ -40,37 +36,17 @@ const REJECTED_OF_RECIPIENT: &str = "(?1 is null or recipient(coalesce(r.msisdn,
     or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) = ?1)";
 
 impl Journal {
-    /// Forgets persons of a finished batch, in slices that are durable one by one: whoever is stopped half way says it again.
+    /// Forgets persons of a finished batch, all of them in one transaction: who is stopped half way has forgotten nobody.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`]; [`Error::Kept`] with the reason why its persons are kept.
     pub async fn forget(&self, order: ForgetOrder, now: Timestamp) -> Result<Forgotten, Error> {
-        let mut all = Forgotten::default();
-        let mut after = PaymentId::NONE;
-        loop {
-            let (order, is_first) = (order.clone(), all == Forgotten::default());
-            let (found, last) = self
-                .ask(CommitMode::Alone, move |c| {
-                    forget_slice(c, &order, (after, is_first), now)
-                })
-                .await?;
-            all.payments += found.payments;
-            all.rejected += found.rejected;
-            match last {
-                Some(last) => after = last,
-                None => return Ok(all),
-            }
-        }
+        self.ask(CommitMode::Alone, move |c| forget(c, &order, now))
+            .await
     }
 }
 
-/// Forgets the next slice; returns how many rows, and the last payment where there may be more.
-fn forget_slice(
-    c: &WriteSession,
-    order: &ForgetOrder,
-    (after, is_first): (PaymentId, bool),
-    now: Timestamp,
-) -> Result<(Forgotten, Option<PaymentId>), Error> {
+fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgotten, Error> {
     let batch_id = known_batch(c, &order.batch)?;
     on_chain::assert_as_recorded(c)?;
     may_forget(&facts(c, batch_id, order.window, now)?).map_err(|why| Error::Kept {
@@ -82,29 +58,31 @@ fn forget_slice(
     // What gives way is written over with zeros, and not only given free.
     c.execute_batch("pragma secure_delete = on")?;
     let recipient = compared(order.recipient.as_deref());
-    let seqs = next_payments(c, (batch_id, recipient.as_deref()), after)?;
-    let last = seqs.last().copied().filter(|_| seqs.len() == SLICE);
     c.mark(batch_id);
     let mut found = Forgotten::default();
-    for seq in seqs {
-        for member in of_row(c, seq)? {
-            found.payments += u64::from(forget_payment(c, key, batch_id, member.seq)?);
+    let mut after = PaymentId::NONE;
+    loop {
+        let seqs = next_payments(c, (batch_id, recipient.as_deref()), after)?;
+        let Some(last) = seqs.last() else {
+            break;
+        };
+        after = *last;
+        for seq in seqs {
+            for member in of_row(c, seq)? {
+                found.payments += u64::from(forget_payment(c, key, batch_id, member.seq)?);
+            }
         }
     }
-    if last.is_none() {
-        for place in rejected(c, (batch_id, recipient.as_deref()))? {
-            forget_rejected(c, place)?;
-            found.rejected += 1;
-        }
+    for place in rejected(c, (batch_id, recipient.as_deref()))? {
+        forget_rejected(c, place)?;
+        found.rejected += 1;
     }
     c.forget_recent();
     if found != Forgotten::default() {
-        if is_first {
-            c.acted_because(batch_id, now, "forget", &order.reason)?;
-        }
+        c.acted_because(batch_id, now, "forget", &order.reason)?;
         record(c, (batch_id, order), found, now)?;
     }
-    Ok((found, last))
+    Ok(found)
 }
 
 fn compared(recipient: Option<&str>) -> Option<String> {
@@ -118,7 +96,7 @@ fn next_payments(
 ) -> Result<Vec<PaymentId>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select i.seq from instruction i not indexed
-         where i.seq > ?3 and i.batch_id = ?2 and {OF_RECIPIENT} and {PERSONAL} order by i.seq limit {SLICE}"
+         where i.seq > ?3 and i.batch_id = ?2 and {OF_RECIPIENT} and {PERSONAL} order by i.seq limit {PAGE}"
     ))?;
     let rows = statement.query_map(params![recipient, batch_id, after], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -158,6 +136,19 @@ fn record(
 }
 
 impl Snapshot<'_> {
+    /// Returns whether no payment of the batch is left whose person is not forgotten.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn is_forgotten(&self) -> Result<bool, Error> {
+        Ok(self.c.query_row(
+            "select exists (select 1 from instruction where batch_id = ?1)
+                 and not exists (select 1 from instruction where batch_id = ?1 and length(salt) is not 32)",
+            [self.batch_id],
+            |row| row.get(0),
+        )?)
+    }
+
     /// Returns why the persons of the batch may not be forgotten yet; `window`: for so long rows are compared with those of the
     /// batch.
     ///

@@ -1,0 +1,227 @@
+//! The people of archived batches, and one person who asks to be forgotten: names and numbers give way to digests in the journal.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::archive_told::Made;
+use crate::cli::Error;
+use crate::cli::arguments::ArchiveArguments;
+use crate::cli::exit::ExitStatus;
+use crate::cli::session::Session;
+use crate::cli::terminal::ask::{confirmed, is_attended};
+use crate::cli::terminal::output;
+use crate::cli::words::repeats;
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::{
+    ArchivedAs, ForgetOrder, Forgotten, Journal, PaidIn, Reader, RunLock, compact,
+};
+use crate::ledger::forgetting::Kept;
+
+/// For so long rows are compared with those of a batch.
+pub(super) fn window(session: &Session) -> Duration {
+    repeats::of_retry(session).terms.longest()
+}
+
+/// Asks before the people of batches are forgotten. Without a terminal the answer has to be there already.
+pub(super) async fn confirm(arguments: &ArchiveArguments, what: &str) -> Result<(), Error> {
+    if !arguments.yes && !is_attended() {
+        return Err(Error::refused(format!("not confirmed: {what}; nothing was written")).hint(
+            "say it with --yes, or keep them in the journal with --keep-people: then the archive is written, and nothing is removed",
+        ));
+    }
+    confirmed(arguments.yes, what).await
+}
+
+/// Lets the people of a batch give way to digests, now that its archive is in its place, synced and verified.
+pub(super) async fn let_go(
+    session: &Session,
+    (batch, made): (&BatchName, &Made),
+    reason: Option<&str>,
+) -> Result<Forgotten, Error> {
+    let name = made.path.file_name().unwrap_or_default();
+    let archive = ArchivedAs {
+        name: name.to_string_lossy().into_owned(),
+        digest: made.receipt.sha256.clone(),
+    };
+    let order = ForgetOrder {
+        batch: batch.clone(),
+        recipient: None,
+        reason: reason.unwrap_or("archived").to_owned(),
+        archive: Some(archive),
+        window: window(session),
+    };
+    let journal = session.journal()?;
+    let _lock = RunLock::take(
+        journal.path(),
+        &format!("archive of batch {batch}"),
+        Timestamp::now(),
+    )?;
+    Ok(journal.forget(order, Timestamp::now()).await?)
+}
+
+/// Writes the journal's file anew, so that nothing of who was forgotten is left in it.
+pub(super) fn write_anew(session: &Session) {
+    if let Err(error) = compact(session.journal_path()) {
+        output::complain(
+            "warning",
+            &format!(
+                "the journal's file was not written anew ({error}): parts of it that are not in use any more may still hold what was removed"
+            ),
+        );
+        output::complain(
+            "hint",
+            "end what uses the journal (a listener, a run, a page), see that the disk has room for the journal once more, and say: disburse archive --rewrite",
+        );
+    }
+}
+
+/// `disburse archive --rewrite`.
+pub(super) fn rewrite(session: &Session) -> Result<ExitStatus, Error> {
+    let purpose = "the journal's file is written anew";
+    let _lock = RunLock::take(session.journal_path(), purpose, Timestamp::now())?;
+    compact(session.journal_path())?;
+    session
+        .note("the journal's file was written anew; what was removed from it is in no part of it");
+    Ok(ExitStatus::Done)
+}
+
+/// Batches of one person, as far as something of them is left: those that may be forgotten, and those that stay.
+type Sorted = (Vec<PaidIn>, Vec<(PaidIn, Kept)>);
+
+/// `disburse archive --forget RECIPIENT`.
+pub(super) async fn forget_one(
+    session: &Session,
+    recipient: &str,
+    arguments: &ArchiveArguments,
+) -> Result<ExitStatus, Error> {
+    let reason = arguments.reason.as_deref().unwrap_or_default().trim();
+    if reason.is_empty() && !arguments.dry_run {
+        return Err(Error::refused("--reason is missing; nothing was changed").hint(
+            "it is kept for ever: say who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
+        ));
+    }
+    let (batches, stay) = sorted(session, recipient)?;
+    if batches.is_empty() && stay.is_empty() {
+        return Err(Error::refused(format!(
+            "no row of this journal names the recipient {recipient:?} any more"
+        ))
+        .hint("a number is written with its country code, as 254712345678, an account as its rows have it"));
+    }
+    if arguments.dry_run {
+        return Ok(told(session, (&batches, &stay), true));
+    }
+    let rows: u64 = batches.iter().map(rows_of).sum();
+    if !batches.is_empty() {
+        let what = format!(
+            "forget this recipient in {} ({}): reference, number, account, names and narration give way to digests, for good",
+            output::counted(batches.len() as u64, "finished batch"),
+            output::counted(rows, "row")
+        );
+        confirm(arguments, &what).await?;
+        let journal = session.journal()?;
+        let lock = RunLock::take(journal.path(), "a recipient is forgotten", Timestamp::now())?;
+        for one in &batches {
+            forget_in(session, &journal, one, (recipient, reason)).await?;
+        }
+        drop(journal);
+        write_anew(session);
+        drop(lock);
+    }
+    Ok(told(session, (&batches, &stay), false))
+}
+
+async fn forget_in(
+    session: &Session,
+    journal: &Journal,
+    one: &PaidIn,
+    (recipient, reason): (&str, &str),
+) -> Result<(), Error> {
+    let order = ForgetOrder {
+        batch: one.batch.clone(),
+        recipient: Some(recipient.to_owned()),
+        archive: None,
+        reason: reason.to_owned(),
+        window: window(session),
+    };
+    journal.forget(order, Timestamp::now()).await?;
+    Ok(())
+}
+
+/// Finds the batches that name a recipient. What does not verify is not touched: leaves would be made of what somebody has edited.
+fn sorted(session: &Session, recipient: &str) -> Result<Sorted, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let (window, now) = (window(session), Timestamp::now());
+    let (mut batches, mut stay) = (Vec::new(), Vec::new());
+    for one in reader.paid_in(recipient)? {
+        let snapshot = reader.snapshot(&one.batch)?;
+        if let Some(why) = snapshot.kept(window, now)? {
+            stay.push((one, why));
+            continue;
+        }
+        let proof = snapshot.prove(None);
+        if !proof.is_sound() {
+            return Err(Error::refused(format!(
+                "the journal of batch {} is not what was recorded; nobody was forgotten",
+                one.batch
+            ))
+            .hint(format!("see what `disburse verify {}` finds", one.batch)));
+        }
+        batches.push(one);
+    }
+    Ok((batches, stay))
+}
+
+fn rows_of(one: &PaidIn) -> u64 {
+    one.rows.payments + one.rows.rejected
+}
+
+fn told(
+    session: &Session,
+    (batches, stay): (&[PaidIn], &[(PaidIn, Kept)]),
+    dry_run: bool,
+) -> ExitStatus {
+    let status = match stay.is_empty() || dry_run {
+        true => ExitStatus::Done,
+        false => ExitStatus::Unfinished,
+    };
+    if session.common.json {
+        output::json(&to_json(batches, stay, dry_run));
+        return status;
+    }
+    let verb = if dry_run {
+        "would be forgotten"
+    } else {
+        "forgotten"
+    };
+    for one in batches {
+        let rows = output::counted(rows_of(one), "row");
+        output::line(&format!("batch {}: {rows} {verb}", one.batch));
+    }
+    for (one, why) in stay {
+        let rows = output::counted(rows_of(one), "row");
+        output::line(&format!("batch {}: {rows} stay: {why}", one.batch));
+        session.note(&format!("  {}", why.hint(one.batch.as_str())));
+    }
+    if !dry_run && !batches.is_empty() {
+        session.note(
+            "backups, archives, reports and files that were loaded have this recipient still: they are yours to remove",
+        );
+    }
+    status
+}
+
+fn to_json(batches: &[PaidIn], stay: &[(PaidIn, Kept)], dry_run: bool) -> Value {
+    let figures = |one: &PaidIn| json!({"batch": one.batch.as_str(), "payments": one.rows.payments, "rejected": one.rows.rejected});
+    let stay = stay.iter().map(|(one, why)| {
+        let mut value = figures(one);
+        value["why"] = why.to_string().into();
+        value["hint"] = why.hint(one.batch.as_str()).into();
+        value
+    });
+    json!({
+        "dry_run": dry_run,
+        "forgotten": batches.iter().map(figures).collect::<Vec<_>>(),
+        "stay": stay.collect::<Vec<_>>(),
+    })
+}
