@@ -393,7 +393,7 @@ fn what_is_no_archive_is_refused_in_words() {
         (
             "an absolute name",
             &|all| {
-                all.insert("/tmp/evil".into(), vec![1]);
+                all.insert("/etc/evil".into(), vec![1]);
                 with_digests(all);
             },
             "it has a member that no archive has",
