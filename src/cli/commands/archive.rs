@@ -69,6 +69,9 @@ pub(in crate::cli) async fn archive(
             return Ok(ExitStatus::Done);
         }
     };
+    if let Some(encryption) = encryption.as_ref().filter(|_| !chosen.is_empty()) {
+        encryption.try_out()?;
+    }
     let mut made = Vec::new();
     for one in &chosen {
         let place = Place {
