@@ -26,6 +26,8 @@ pub struct ArchivedAs {
     pub name: String,
     /// SHA-256 over its bytes, in hexadecimal digits.
     pub digest: String,
+    /// The head of the evidence that it has, in hexadecimal digits.
+    pub head: String,
 }
 
 /// How many rows have their persons forgotten.

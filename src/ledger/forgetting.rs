@@ -98,6 +98,9 @@ pub enum Kept {
         "it was loaded by a version that could not forget: its evidence covers the persons themselves"
     )]
     Unsalted,
+    /// Its archive is not of the batch as it stands.
+    #[error("something was recorded of it since its archive was written")]
+    Moved,
     /// Too new.
     #[error("rows that repeat its rows are looked for until {0}")]
     Compared(Timestamp),
@@ -123,6 +126,9 @@ impl Kept {
                 "its persons stay in this journal; a journal that is begun anew can forget"
                     .to_owned()
             }
+            Self::Moved => format!(
+                "archive it once more, into another folder: disburse archive {batch} --out FOLDER"
+            ),
             Self::Compared(_) => "wait until then; repeats.window says how long that is".to_owned(),
         }
     }

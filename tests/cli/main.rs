@@ -7,6 +7,7 @@
 
 mod approvals;
 mod approvals_later;
+mod archive;
 mod bad_batches;
 mod bad_files;
 mod bad_journals;

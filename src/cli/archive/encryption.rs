@@ -62,6 +62,20 @@ impl Encryption {
         }))
     }
 
+    /// Encrypts nothing, to see that it can be done: a key that is none is found before a large archive is made.
+    ///
+    /// # Errors
+    /// As [`Self::encrypt`].
+    pub(in crate::cli) fn try_out(&self) -> Result<(), Error> {
+        let empty = || {
+            tempfile::tempfile().map_err(|error| {
+                Error::refused(format!("there is no place for a temporary file: {error}"))
+                    .hint("make room where temporary files go (TMPDIR); nothing was written")
+            })
+        };
+        self.encrypt(&empty()?, &mut empty()?)
+    }
+
     /// Encrypts a whole file into another one, which is empty.
     ///
     /// # Errors

@@ -77,6 +77,9 @@ pub(in crate::cli) async fn archive(
             return Ok(ExitStatus::Done);
         }
     };
+    if let Some(encryption) = encryption.as_ref().filter(|_| !chosen.is_empty()) {
+        encryption.try_out()?;
+    }
     if !keeps && !chosen.is_empty() {
         archive_people::confirm(&arguments, &question(&chosen, out)).await?;
     }
@@ -297,7 +300,7 @@ async fn packed(
     let folder = scratch.folder(REPORT).map_err(failed)?;
     let mut own = over(session, journal.clone());
     own.common.quiet = true;
-    let written = report::write(&own, &batch, &folder, false).await?;
+    let written = report::write_for(&own, &batch, (&folder, Path::new(REPORT)), false).await?;
     if !written.reconciliation.adds_up() {
         return Err(Error::unexpected(format!(
             "the report of batch {batch} does not add up to the control totals; no archive of it was written"

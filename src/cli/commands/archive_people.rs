@@ -43,6 +43,7 @@ pub(super) async fn let_go(
     let archive = ArchivedAs {
         name: name.to_string_lossy().into_owned(),
         digest: made.receipt.sha256.clone(),
+        head: made.receipt.evidence.head.clone(),
     };
     let order = ForgetOrder {
         batch: batch.clone(),

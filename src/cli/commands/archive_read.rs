@@ -34,7 +34,9 @@ pub(super) async fn read(
         false => file,
     };
     let checked = Checked::open(&shown, &mut plain, None)?;
-    let own = checked.session(session);
+    let mut own = checked.session(session);
+    // What is to be done about a batch is told of one in a journal.
+    own.common.quiet = true;
     if let Some(name) = &arguments.payment {
         assert_sound(&shown, &checked)?;
         let asked = ExplainArguments {

@@ -141,8 +141,18 @@ pub(in crate::cli) async fn write(
     out: &Path,
     lists_all: bool,
 ) -> Result<Report, Error> {
+    write_for(session, batch, (out, out), lists_all).await
+}
+
+/// The same of a report that is moved to another folder, which it speaks of.
+pub(in crate::cli) async fn write_for(
+    session: &Session,
+    batch: &BatchName,
+    (out, told): (&Path, &Path),
+    lists_all: bool,
+) -> Result<Report, Error> {
     let journal = session.journal_path().to_owned();
-    let (batch, out) = (batch.clone(), out.to_owned());
+    let (batch, out, told) = (batch.clone(), out.to_owned(), told.to_owned());
     let kinds = Kinds::of(session);
     let quiet = session.common.quiet;
     let zones = [false, true].map(|rehearsal| session.zone(rehearsal));
@@ -170,7 +180,7 @@ pub(in crate::cli) async fn write(
             snapshot.acts()?,
             statements(snapshot.reconciliations()?),
             zone,
-            &out,
+            &told,
         );
         let mut header = header;
         header.lists_all = lists_all;
@@ -181,7 +191,7 @@ pub(in crate::cli) async fn write(
         tell_waits(&mut header, (&snapshot, &standing), known, commands)?;
         let mut writer = Writer::create(&out, header)?;
         let mut failed = FailedRows::of(
-            &out,
+            (&out, &told),
             &batch,
             standing.purpose,
             loads.iter().map(|load| load.source.as_str()),

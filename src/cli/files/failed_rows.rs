@@ -73,16 +73,16 @@ pub(in crate::cli) fn name_in(dir: &Path) -> String {
 }
 
 impl FailedRows {
-    /// `loads`: the files that the batch was loaded from.
+    /// `told`: the folder that it speaks of itself by. `loads`: the files that the batch was loaded from.
     pub(in crate::cli) fn of<'l>(
-        dir: &Path,
+        (dir, told): (&Path, &Path),
         batch: &BatchName,
         purpose: Purpose,
         mut loads: impl Iterator<Item = &'l str>,
     ) -> Self {
         Self {
             dir: dir.to_owned(),
-            name: name_in(dir),
+            name: name_in(told),
             batch: batch.clone(),
             purpose,
             writer: None,

@@ -2,6 +2,7 @@
 
 mod acts;
 mod anew;
+mod archive;
 mod bills;
 mod blocks;
 mod calendar;

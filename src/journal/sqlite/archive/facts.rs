@@ -45,22 +45,21 @@ impl Reader {
     /// Faults of the journal.
     pub fn bytes_of(&self, batch: &BatchName) -> Result<u64, Error> {
         // Payments are counted where they are told, and evidence at the head of its chain: neither is gone through.
-        let share: f64 = self.connection.query_row(
+        let (own, all): (i64, i64) = self.connection.query_row(
             "with rows_of (batch_id, rows) as (
-                 select batch_id, sum(length) from chain group by batch_id
-                 union all select batch_id, sum(count) from tally group by batch_id)
-             select coalesce(sum(rows) filter (where batch_id = (select batch_id from batch where name = ?1)), 0) * 1.0 / max(sum(rows), 1)
+                 select batch_id, length from chain union all select batch_id, count from tally)
+             select coalesce(sum(rows) filter (where batch_id = (select batch_id from batch where name = ?1)), 0), coalesce(sum(rows), 0)
              from rows_of",
             [batch.as_str()],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
         let bytes: i64 = self.connection.query_row(
             "select page_count * page_size from pragma_page_count(), pragma_page_size()",
             [],
             |row| row.get(0),
         )?;
-        // A share of a file, for a person: no money.
-        Ok((bytes as f64 * share) as u64)
+        let share = i128::from(bytes) * i128::from(own) / i128::from(all.max(1));
+        Ok(u64::try_from(share).unwrap_or(0))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::FORGOTTEN;
 use crate::journal::sqlite::codec::recipient::know_recipients;
 use crate::journal::sqlite::codec::values::corrupt;
-use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::evidence::chain::{Evidence, head};
 use crate::journal::sqlite::read::reader::{Reader, Snapshot};
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::repeats::fingerprints::Key;
@@ -49,10 +49,16 @@ impl Journal {
 fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgotten, Error> {
     let batch_id = known_batch(c, &order.batch)?;
     on_chain::assert_as_recorded(c)?;
-    may_forget(&facts(c, batch_id, order.window, now)?).map_err(|why| Error::Kept {
+    let kept = |why| Error::Kept {
         batch: order.batch.clone(),
         why,
-    })?;
+    };
+    may_forget(&facts(c, batch_id, order.window, now)?).map_err(kept)?;
+    if let Some(archive) = &order.archive
+        && head(c, batch_id)?.hex() != archive.head
+    {
+        return Err(kept(Kept::Moved));
+    }
     know_recipients(c)?;
     let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
     // What gives way is written over with zeros, and not only given free.
