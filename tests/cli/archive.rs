@@ -29,7 +29,7 @@ fn paid() -> Desk {
 
 fn archived(desk: &Desk) -> PathBuf {
     let said = desk
-        .run(&["archive", "b", "--out", "kept", "--json"])
+        .run(&["archive", "b", "--keep-people", "--out", "kept", "--json"])
         .finished(0);
     let told = said.json();
     assert_eq!(told["archived"][0]["made"], true, "{told}");
@@ -169,7 +169,9 @@ fn an_archive_is_made_once_and_nothing_is_written_over() {
     let desk = paid();
     let path = archived(&desk);
     let before = desk.files();
-    let said = desk.run(&["archive", "b", "--out", "kept"]).finished(0);
+    let said = desk
+        .run(&["archive", "b", "--keep-people", "--out", "kept"])
+        .finished(0);
     assert!(
         said.out
             .contains("was there already, and is of the batch as it stands"),
@@ -178,7 +180,7 @@ fn an_archive_is_made_once_and_nothing_is_written_over() {
     );
     assert!(desk.files() == before);
     fs::write(&path, "something else").unwrap();
-    let said = desk.run(&["archive", "b", "--out", "kept"]);
+    let said = desk.run(&["archive", "b", "--keep-people", "--out", "kept"]);
     assert_eq!((said.code, &*said.out), (2, ""), "{}", said.err);
     assert_eq!(fs::read(&path).unwrap(), b"something else");
 }
@@ -222,16 +224,39 @@ fn what_would_be_archived_is_told_and_what_stays_with_its_reason() {
         told.err
     );
     desk.refuses(
-        &["archive", "b", "--older-than", "1d", "--out", "kept"],
+        &[
+            "archive",
+            "b",
+            "--keep-people",
+            "--older-than",
+            "1d",
+            "--out",
+            "kept",
+        ],
         2,
         &desk
-            .run(&["archive", "b", "--older-than", "1d", "--out", "kept"])
+            .run(&[
+                "archive",
+                "b",
+                "--keep-people",
+                "--older-than",
+                "1d",
+                "--out",
+                "kept",
+            ])
             .err
             .lines()
             .collect::<Vec<_>>(),
     );
     for (span, what) in [("1", "expected whole days"), ("4w", "expected whole days")] {
-        let said = desk.run(&["archive", "--older-than", span, "--out", "kept"]);
+        let said = desk.run(&[
+            "archive",
+            "--keep-people",
+            "--older-than",
+            span,
+            "--out",
+            "kept",
+        ]);
         assert!(said.code == 2 && said.err.contains(what), "{}", said.err);
     }
     assert!(desk.files() == before, "nothing was written");
@@ -241,7 +266,7 @@ fn what_would_be_archived_is_told_and_what_stays_with_its_reason() {
 fn a_batch_that_is_not_finished_is_refused_with_the_next_step() {
     let desk = Desk::loaded();
     desk.refuses(
-        &["archive", "b", "--out", "kept"],
+        &["archive", "b", "--keep-people", "--out", "kept"],
         2,
         &[
             "error: batch b is not archived: 3 payments have not reached their end; nothing was written",
@@ -249,7 +274,7 @@ fn a_batch_that_is_not_finished_is_refused_with_the_next_step() {
         ],
     );
     desk.refuses(
-        &["archive", "c", "--out", "kept"],
+        &["archive", "c", "--keep-people", "--out", "kept"],
         2,
         &[
             "error: no batch named c in this journal",
@@ -528,7 +553,7 @@ fn an_archive_is_encrypted_to_recipients_and_the_plain_one_never_stays() {
     let desk = paid();
     let to = ["--to", "age1madeupkeyofnobody", "--to", "age1another"];
     let before = desk.files();
-    let said = desk.run(&[&["archive", "b", "--out", "kept"], &to[..]].concat());
+    let said = desk.run(&[&["archive", "b", "--keep-people", "--out", "kept"], &to[..]].concat());
     if !said.err.contains("the program age is not there") {
         assert_eq!(said.code, 2, "these are no keys: {}", said.err);
     }
@@ -592,7 +617,7 @@ fn an_archive_is_encrypted_to_recipients_and_the_plain_one_never_stays() {
         "disburse.toml",
         "[archive]\nencrypt = [\"sh\", \"-c\", \"cat; exit 3\"]\n",
     );
-    let said = desk.run(&["archive", "b", "--out", "other"]);
+    let said = desk.run(&["archive", "b", "--keep-people", "--out", "other"]);
     assert!(
         said.code == 2 && said.err.contains("ended with exit status: 3"),
         "{}",
@@ -600,7 +625,7 @@ fn an_archive_is_encrypted_to_recipients_and_the_plain_one_never_stays() {
     );
     assert!(!desk.path("other").exists());
     let desk = desk.file("disburse.toml", "[archive]\nencrypt = [\"cat\"]\n");
-    let said = desk.run(&["archive", "b", "--out", "other"]);
+    let said = desk.run(&["archive", "b", "--keep-people", "--out", "other"]);
     assert!(
         said.code == 2 && said.err.contains("is not in the form of age"),
         "{}",

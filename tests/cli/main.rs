@@ -20,6 +20,7 @@ mod decided;
 mod desk;
 mod doors;
 mod doubled;
+mod forgetting;
 mod formats;
 mod found;
 mod full_disk;

@@ -83,6 +83,11 @@ pub(in crate::cli) async fn archive(
     if !keeps && !chosen.is_empty() {
         archive_people::confirm(&arguments, &question(&chosen, out)).await?;
     }
+    // Nothing is written where the people could not be let go of afterwards.
+    let _lock = match keeps || chosen.is_empty() {
+        true => None,
+        false => Some(archive_people::lock(session)?),
+    };
     drop(reader);
     let mut made = Vec::new();
     for one in &chosen {

@@ -52,13 +52,17 @@ pub(super) async fn let_go(
         archive: Some(archive),
         window: window(session),
     };
-    let journal = session.journal()?;
-    let _lock = RunLock::take(
-        journal.path(),
-        &format!("archive of batch {batch}"),
+    Ok(session.journal()?.forget(order, Timestamp::now()).await?)
+}
+
+/// Keeps runs away: what is posted rests on the rows of others.
+pub(super) fn lock(session: &Session) -> Result<RunLock, Error> {
+    let purpose = "an archive, whose people are let go of";
+    Ok(RunLock::take(
+        session.journal_path(),
+        purpose,
         Timestamp::now(),
-    )?;
-    Ok(journal.forget(order, Timestamp::now()).await?)
+    )?)
 }
 
 /// Writes the journal's file anew, so that nothing of who was forgotten is left in it.
@@ -79,8 +83,7 @@ pub(super) fn write_anew(session: &Session) {
 
 /// `disburse archive --rewrite`.
 pub(super) fn rewrite(session: &Session) -> Result<ExitStatus, Error> {
-    let purpose = "the journal's file is written anew";
-    let _lock = RunLock::take(session.journal_path(), purpose, Timestamp::now())?;
+    let _lock = lock(session)?;
     compact(session.journal_path())?;
     session
         .note("the journal's file was written anew; what was removed from it is in no part of it");
@@ -121,7 +124,7 @@ pub(super) async fn forget_one(
         );
         confirm(arguments, &what).await?;
         let journal = session.journal()?;
-        let lock = RunLock::take(journal.path(), "a recipient is forgotten", Timestamp::now())?;
+        let lock = lock(session)?;
         for one in &batches {
             forget_in(session, &journal, one, (recipient, reason)).await?;
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use disburse::domain::{BatchName, Instruction, Msisdn, Reference, ResponseDetails};
 use disburse::journal::{
-    Error, Finding, ForgetOrder, Forgotten, LoadPlan, LoadRefusal, Loaded, Received, RepeatPlan,
-    compact,
+    Claim, Error, Finding, ForgetOrder, Forgotten, LoadPlan, LoadRefusal, Loaded, Received,
+    RepeatPlan, WhyUnretried, compact,
 };
 use disburse::ledger::forgetting::Kept;
 use disburse::ledger::repeats::{Terms, TermsByService};
@@ -323,6 +323,28 @@ async fn a_late_word_about_somebody_who_was_forgotten_is_heard() {
     assert!(matches!(late, Received::Stored(Some(_))), "{late:?}");
     assert_eq!(world.count(State::Conflict), 1);
     assert_sound(&world, 3);
+}
+
+#[tokio::test]
+async fn a_failure_whose_person_was_forgotten_is_not_paid_again() {
+    let world = World::new();
+    world
+        .load_new(other_batch("payroll", 0), (1..=3).map(person).collect())
+        .await;
+    end(&world, Class::Failed, 110).await;
+    let one = order(Some("254700000002"));
+    world.journal.forget(one, at(30 * DAY)).await.unwrap();
+    let unretried = world.journal.unretried(batch(), None, None).await.unwrap();
+    assert_eq!(unretried.len(), 1);
+    assert_eq!(unretried[0].why, WhyUnretried::Forgotten);
+    let retried = world.journal.retry(batch(), None, at(31 * DAY)).await;
+    assert_eq!(retried.unwrap(), 2);
+    let token = world.acquire(31 * DAY + 1).await.token;
+    let claims = world.claim(token, 10, 31 * DAY + 2).await;
+    assert_eq!(claims.len(), 2);
+    let hidden = |claim: &Claim| claim.payment.instruction.msisdn.is_forgotten();
+    assert!(!claims.iter().any(hidden));
+    assert_sound(&world, 1);
 }
 
 #[tokio::test]

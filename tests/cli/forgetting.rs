@@ -1,0 +1,236 @@
+//! People who are forgotten, as a person does it: by archives, and by name.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::desk::Desk;
+
+const ROWS: &str = "reference,service_code,msisdn,amount,currency_code,country_code,customer_names,narration\n\
+    EMP-ALPHA,B2C_MPESA,254712000001,100.00,KES,KE,Wanjiku Alpha,Wages of Alpha\n\
+    EMP-BRAVO,B2C_MPESA,254712000002,200.00,KES,KE,Otieno Bravo,Wages of Bravo\n\
+    EMP-CHARLIE,B2C_MPESA,254712000003,300.00,KES,KE,Achieng Charlie,Wages of Charlie\n\
+    EMP-WRONG,B2C_MPESA,12,400.00,KES,KE,Kamau Wrong,Wages of Wrong\n";
+
+/// All that tells one of these people from anybody else.
+fn personal(name: &str) -> Vec<String> {
+    let number = ["ALPHA", "BRAVO", "CHARLIE"]
+        .iter()
+        .position(|known| *known == name)
+        .map(|at| format!("25471200000{}", at + 1));
+    let small = format!("{}{}", &name[..1], name[1..].to_lowercase());
+    let texts = [
+        format!("EMP-{name}"),
+        format!(" {small}"),
+        format!("of {small}"),
+    ];
+    number.into_iter().chain(texts).collect()
+}
+
+/// A desk whose batch `b` is paid; one row of it was rejected, and is withdrawn.
+fn paid() -> Desk {
+    let desk = Desk::new()
+        .file("rows.csv", ROWS)
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms");
+    desk.shell("disburse load rows.csv --batch b --sandbox --skip-bad-rows")
+        .finished(0);
+    desk.shell("disburse cancel b --rejected --reason 'nobody knows them' --yes")
+        .finished(0);
+    desk.shell("disburse run b --sandbox --faults none --yes --report r");
+    desk
+}
+
+fn journal(desk: &Desk) -> Vec<u8> {
+    let mut all = fs::read(desk.path("disburse.db")).unwrap();
+    for more in ["disburse.db-wal", "disburse.db.mark", "disburse.db.lock"] {
+        all.extend(fs::read(desk.path(more)).unwrap_or_default());
+    }
+    all
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    memchr::memmem::find(bytes, text.as_bytes()).is_some()
+}
+
+fn archive_of(desk: &Desk) -> PathBuf {
+    let entries = fs::read_dir(desk.path("kept")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut zips = paths.filter(|path| path.extension().is_some_and(|end| end == "zip"));
+    zips.next().unwrap()
+}
+
+#[test]
+fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
+    let desk = paid();
+    let before = journal(&desk);
+    for name in ["ALPHA", "BRAVO", "CHARLIE", "WRONG"] {
+        for text in personal(name) {
+            assert!(holds(&before, &text), "{text}");
+        }
+    }
+    // Nobody is forgotten by habit.
+    desk.refuses(
+        &["archive", "b", "--out", "kept"],
+        2,
+        &[
+            "error: not confirmed: archive 1 batch (4 rows) into kept; in this journal their names, numbers, accounts, narrations and references give way to digests, for good; nothing was written",
+            "hint: say it with --yes, or keep them in the journal with --keep-people: then the archive is written, and nothing is removed",
+        ],
+    );
+    assert!(journal(&desk) == before);
+    let said = desk
+        .run(&["archive", "b", "--out", "kept", "--yes"])
+        .finished(0);
+    assert!(
+        said.err
+            .contains("the people of 4 rows of batch b have given way to digests"),
+        "{}",
+        said.err
+    );
+    let after = journal(&desk);
+    for name in ["ALPHA", "BRAVO", "CHARLIE", "WRONG"] {
+        for text in personal(name) {
+            assert!(!holds(&after, &text), "{text}");
+        }
+    }
+    let said = desk.run(&["verify", "b"]).finished(0);
+    assert!(said.out.contains("sound: everything fits"), "{}", said.out);
+    let status = desk.run(&["status", "b", "--json"]).json();
+    assert_eq!(status["states"]["paid"]["count"], 3, "{status}");
+    // What the journal has forgotten the archive tells.
+    let path = archive_of(&desk);
+    let told = desk
+        .run(&[
+            "archive",
+            "read",
+            path.to_str().unwrap(),
+            "--payment",
+            "EMP-BRAVO",
+        ])
+        .finished(0);
+    assert!(told.out.contains("paid"), "{}", told.out);
+    // It is archived once.
+    let said = desk.run(&["archive", "b", "--out", "kept", "--yes"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(
+        said.err.contains("its people are no longer in the journal"),
+        "{}",
+        said.err
+    );
+    // The same file is known, although nobody in it is.
+    let said = desk.shell("disburse load rows.csv --batch b --sandbox --skip-bad-rows");
+    assert!(
+        said.out.contains("loaded already") || said.err.contains("already"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn one_person_is_forgotten_by_number_and_the_others_stay() {
+    let desk = paid();
+    desk.refuses(
+        &["archive", "--forget", "254712000002", "--yes"],
+        2,
+        &[
+            "error: --reason is missing; nothing was changed",
+            "hint: it is kept for ever: say who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
+        ],
+    );
+    let told = desk
+        .run(&["archive", "--forget", "254712000002", "--dry-run", "--json"])
+        .finished(0)
+        .json();
+    assert_eq!(told["forgotten"][0]["payments"], 1, "{told}");
+    let said = desk
+        .run(&[
+            "archive",
+            "--forget",
+            "+254 712 000002",
+            "--reason",
+            "request 1",
+            "--yes",
+        ])
+        .finished(0);
+    assert!(
+        said.out.contains("batch b: 1 row forgotten"),
+        "{}",
+        said.out
+    );
+    let after = journal(&desk);
+    for name in ["ALPHA", "BRAVO", "CHARLIE"] {
+        for text in personal(name) {
+            assert_eq!(holds(&after, &text), name != "BRAVO", "{text}");
+        }
+    }
+    desk.run(&["verify", "b"]).finished(0);
+    let said = desk.run(&[
+        "archive",
+        "--forget",
+        "254712000002",
+        "--reason",
+        "again",
+        "--yes",
+    ]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(
+        said.err.contains("no row of this journal names"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn whoever_is_still_to_be_paid_is_not_forgotten() {
+    let desk = Desk::new().file("rows.csv", ROWS);
+    desk.shell("disburse load rows.csv --batch b --sandbox --skip-bad-rows")
+        .finished(0);
+    let before = journal(&desk);
+    let said = desk.run(&[
+        "archive",
+        "--forget",
+        "254712000002",
+        "--reason",
+        "request",
+        "--yes",
+    ]);
+    assert_eq!(said.code, 4, "{}", said.err);
+    assert!(
+        said.out
+            .contains("batch b: 1 row stay: a payment of it is not sent yet"),
+        "{}",
+        said.out
+    );
+    assert!(journal(&desk) == before);
+}
+
+#[test]
+fn nobody_is_forgotten_out_of_a_journal_that_was_edited() {
+    let desk = paid();
+    let c = rusqlite::Connection::open(desk.path("disburse.db")).unwrap();
+    c.execute_batch("drop trigger instruction_is_never_changed; update instruction set amount = 1 where reference = 'EMP-BRAVO'")
+        .unwrap();
+    drop(c);
+    let before = journal(&desk);
+    for command in [
+        &[
+            "archive",
+            "--forget",
+            "254712000002",
+            "--reason",
+            "request",
+            "--yes",
+        ][..],
+        &["archive", "b", "--out", "kept", "--yes"],
+    ] {
+        let said = desk.run(command);
+        assert!(
+            said.err.contains("is not what was recorded"),
+            "{command:?}: {}",
+            said.err
+        );
+        assert!(journal(&desk) == before, "{command:?}");
+    }
+}
