@@ -36,7 +36,7 @@ fn paid() -> Desk {
         .finished(0);
     desk.shell("disburse cancel b --rejected --reason 'nobody knows them' --yes")
         .finished(0);
-    desk.shell("disburse run b --sandbox --faults none --yes --report r");
+    desk.shell("disburse run b --sandbox --faults none --yes --out r");
     desk
 }
 
