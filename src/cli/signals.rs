@@ -1,5 +1,9 @@
 //! Ctrl-C and SIGTERM: the first ends the run in good order, the second at once.
 
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +16,42 @@ pub(super) fn outlive_file_limits() {
     // SIGXFSZ has this number on Linux and on the BSDs. A stream that is dropped leaves the process's handler in place.
     const SIGXFSZ: i32 = 25;
     let _ = signal(SignalKind::from_raw(SIGXFSZ));
+}
+
+/// Folders that hold what is not to stay, should the process be ended.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Has a folder removed when a signal ends the process: whoever made it removes it otherwise. Only SIGKILL leaves it.
+pub(super) fn remove_when_ended(folder: &Path) {
+    let is_first = {
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.push(folder.to_owned());
+        folders.len() == 1
+    };
+    if !is_first || Handle::try_current().is_err() {
+        return;
+    }
+    let heard = signal(SignalKind::interrupt()).and_then(|interrupt| {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok((interrupt, terminate))
+    });
+    // Where signals cannot be heard, they end the process as they do without this.
+    let Ok((mut interrupt, mut terminate)) = heard else {
+        return;
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        let folders = std::mem::take(&mut *FOLDERS.lock().unwrap_or_else(PoisonError::into_inner));
+        // The command goes on beside this, and may put something into a folder once more.
+        for folder in folders.iter().chain(&folders) {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        output::note("ended; what was unfinished was removed");
+        leave();
+    });
 }
 
 /// Cancels the token on the first signal, with a notice, and ends the process on the second.
@@ -43,7 +83,7 @@ pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Resul
     Ok(())
 }
 
-#[allow(clippy::exit, reason = "the operator asked for it twice")]
+#[allow(clippy::exit, reason = "the operator asked for it")]
 fn leave() -> ! {
     std::process::exit(4)
 }

@@ -32,7 +32,7 @@ fn paid() -> Desk {
         .file("rows.csv", ROWS)
         .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
         .variable("DISBURSE_CALLBACK_GRACE", "500ms");
-    desk.shell("disburse load rows.csv --batch b --sandbox --skip-bad-rows")
+    desk.shell("disburse load rows.csv --batch b --sandbox --on-error skip")
         .finished(0);
     desk.shell("disburse cancel b --rejected --reason 'nobody knows them' --yes")
         .finished(0);
@@ -118,7 +118,7 @@ fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
         said.err
     );
     // The same file is known, although nobody in it is.
-    let said = desk.shell("disburse load rows.csv --batch b --sandbox --skip-bad-rows");
+    let said = desk.shell("disburse load rows.csv --batch b --sandbox --on-error skip");
     assert!(
         said.out.contains("loaded already") || said.err.contains("already"),
         "{}{}",
@@ -185,7 +185,7 @@ fn one_person_is_forgotten_by_number_and_the_others_stay() {
 #[test]
 fn whoever_is_still_to_be_paid_is_not_forgotten() {
     let desk = Desk::new().file("rows.csv", ROWS);
-    desk.shell("disburse load rows.csv --batch b --sandbox --skip-bad-rows")
+    desk.shell("disburse load rows.csv --batch b --sandbox --on-error skip")
         .finished(0);
     let before = journal(&desk);
     let said = desk.run(&[

@@ -10,6 +10,7 @@ use super::names::JOURNAL;
 use super::unpack::unpack;
 use crate::cli::Error;
 use crate::cli::session::Session;
+use crate::cli::signals;
 use crate::domain::BatchName;
 use crate::journal::{Proof, Reader, Standing};
 
@@ -52,6 +53,7 @@ impl Checked {
         .map_err(|error| {
             Error::refused(format!("{name}: there is no place to unpack it: {error}"))
         })?;
+        signals::remove_when_ended(folder.path());
         let manifest = unpack(file, folder.path()).map_err(|what| refused(&what))?;
         // The place it is unpacked to is nobody's business.
         let of_journal = |error: crate::journal::Error| {

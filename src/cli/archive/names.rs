@@ -54,7 +54,7 @@ pub(in crate::cli) fn is_member(name: &str) -> bool {
     let below: Vec<&str> = parts.collect();
     is_known
         && name.len() <= NAME_MAX
-        && (1..=2).contains(&below.len())
+        && (1..=3).contains(&below.len())
         && below.iter().all(|part| is_plain(part))
 }
 
@@ -106,7 +106,7 @@ mod tests {
             "heads.txt",
             "heads.txt.sig",
             "report/payments.csv",
-            "report/report_files/0001.js",
+            "report/report_files/ab998c52c47e7d21/00001.js",
             "signatures/0001-load-ada_example.org.txt.sig",
         ] {
             assert!(is_member(name), "{name}");
@@ -122,7 +122,7 @@ mod tests {
             "report/",
             "report",
             "report//x",
-            "report/a/b/c",
+            "report/a/b/c/d",
             "report\\x",
             "report/a\\b",
             "report/a b",

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::cli::signals;
+
 /// How the names of such folders begin.
 const PREFIX: &str = ".disburse-archive-";
 /// Locked while its command lives.
@@ -32,6 +34,7 @@ impl Scratch {
         let _ = guard.lock();
         remove_leftovers(place);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
+        signals::remove_when_ended(folder.path());
         let lock = OpenOptions::new()
             .write(true)
             .create_new(true)

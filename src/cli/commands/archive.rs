@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::archive_people;
 use super::archive_read;
-use super::archive_told::{self, Chosen, Made};
+use super::archive_told::{self, Chosen, Made, Stay};
 use super::report;
 use crate::cli::Error;
 use crate::cli::archive::checked::{Checked, over};
@@ -31,7 +31,7 @@ use crate::cli::words::next::rule_of_now;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{CopiedBatch, Reader, Standing, copy_batch};
 use crate::ledger::Purpose;
-use crate::ledger::archive::{Facts, Stays, Wanted, days, judge};
+use crate::ledger::archive::{Facts, Wanted, days, judge};
 use crate::ledger::heads::{self, BatchHead};
 use crate::lifecycle::State;
 
@@ -130,9 +130,6 @@ fn question(chosen: &[Chosen], out: &Path) -> String {
         output::name(&out.display().to_string())
     )
 }
-
-/// A batch that stays, and why.
-pub(super) type Stay = (BatchName, Purpose, Stays);
 
 /// Judges batches by what the journal has of each.
 fn choose(

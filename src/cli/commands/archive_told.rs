@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::archive::Stay;
 use super::status;
 use crate::cli::Error;
 use crate::cli::archive::names;
@@ -13,6 +12,7 @@ use crate::cli::session::{Session, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, Originator, Timestamp};
 use crate::journal::{Forgotten, Reader, Standing};
+use crate::ledger::Purpose;
 use crate::ledger::archive::Stays;
 
 /// A batch that is archived.
@@ -23,6 +23,9 @@ pub(super) struct Chosen {
     pub(super) newest: Timestamp,
     pub(super) standing: Standing,
 }
+
+/// A batch that stays, and why.
+pub(super) type Stay = (BatchName, Purpose, Stays);
 
 /// An archive in its place.
 pub(super) struct Made {
