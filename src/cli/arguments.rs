@@ -273,6 +273,9 @@ pub(super) struct RunOptions {
     /// Callbacks are taken by a `disburse listen` beside this run
     #[arg(long, conflicts_with = "poll_only")]
     pub external_listener: bool,
+    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
     /// Run against the sandbox gateway, inside this process
     #[arg(long)]
     pub sandbox: bool,
@@ -571,6 +574,9 @@ pub(super) struct ListenArguments {
     /// Address to listen on [default: callback.listen of the profile]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
+    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod exit;
 mod files;
 mod gateway;
 pub mod log;
+mod metrics;
 mod named;
 mod order_signing;
 mod run;

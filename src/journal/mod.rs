@@ -8,6 +8,7 @@ mod approval;
 mod bills;
 mod decisions;
 mod error;
+mod figures;
 mod generations;
 mod lock;
 mod mark;
@@ -36,6 +37,7 @@ pub use decisions::{
     Answered, Cancelled, Decided, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
 };
 pub use error::{Error, Kind};
+pub use figures::{Figures, HeldService};
 pub use generations::{
     CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
     Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,

@@ -9,6 +9,7 @@ use crate::cli::Error;
 use crate::cli::arguments::ListenArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
+use crate::cli::metrics::MetricsEndpoint;
 use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
@@ -28,6 +29,11 @@ pub(in crate::cli) async fn listen(
             .hint("a run with callbacks listens itself; choose another port with --listen, or end that run")
     })?;
     let address = listener.address().map_err(Error::unexpected)?;
+    let endpoint = MetricsEndpoint::open(session, "listen", arguments.metrics).await?;
+    if let Some(endpoint) = &endpoint {
+        endpoint.metrics.writes(&journal);
+        endpoint.metrics.listens(listener.counts());
+    }
     let public_url = settings
         .profile
         .callback

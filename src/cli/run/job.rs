@@ -8,6 +8,7 @@ use super::super::arguments::RunOptions;
 use super::super::config::Settings;
 use super::super::session::Session;
 use super::confirm::Declared;
+use crate::cli::metrics::MetricsEndpoint;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
@@ -56,6 +57,8 @@ pub(in crate::cli) struct Orders {
     pub(in crate::cli) resume: String,
     /// The one payment of the batch is posted a second time once it is paid.
     pub(in crate::cli) probes: bool,
+    /// Where it tells how it goes.
+    pub(in crate::cli) metrics: Option<MetricsEndpoint>,
 }
 
 /// What a run came to.

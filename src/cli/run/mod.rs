@@ -40,6 +40,7 @@ use crate::cli::commands::verify;
 use crate::cli::files::calendar;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
+use crate::cli::metrics::MetricsEndpoint;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
 use crate::cli::words::approvals;
@@ -58,6 +59,7 @@ use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
+use crate::metrics::{GatewayMeter, Metered, RunFigures};
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use callback_endpoint::CallbackEndpoint;
@@ -81,6 +83,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
     let batch = batch_name(&arguments.batch)?;
     let options = arguments.options;
     let settings = session.settings(options.sandbox, overrides(&options))?;
+    let metrics = MetricsEndpoint::open(session, "run", options.metrics).await?;
     let journal = session.journal()?;
     let moved = moved(
         arguments.account_moved,
@@ -104,6 +107,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
             run_command(&batch, Purpose::of_command(options.sandbox))
         ),
         probes: false,
+        metrics,
     };
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, None).await
@@ -151,6 +155,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     // Better told now than when the money has moved.
     crate::report::usable(&out, &Owner::new(&batch, purpose), Some(input.identity()?))?;
+    let metrics = MetricsEndpoint::open(session, "pay", options.metrics).await?;
     if arguments.load.lookup {
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
@@ -165,6 +170,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         declared,
         resume: "To resume: the same command again".to_owned(),
         probes: false,
+        metrics,
     };
     let desk = Desk::of(session, &settings, &journal, (&batch, purpose))?;
     let (key, sign_as) = (arguments.load.sign_key, arguments.load.sign_as);
@@ -284,6 +290,10 @@ pub(in crate::cli) async fn carry_out(
             }
             judged?;
         }
+    }
+    if let Some(endpoint) = &orders.metrics {
+        endpoint.metrics.runs(batch.clone(), options.sandbox);
+        endpoint.metrics.writes(journal);
     }
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
@@ -560,18 +570,27 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
+        let limits = gateway::limits(self.settings, self.options, callbacks)?;
+        let counted = Arc::new(GatewayMeter::default());
+        if let Some(endpoint) = &self.orders.metrics {
+            endpoint.metrics.watch(RunFigures {
+                gateway: Arc::clone(&counted),
+                progress: watcher.clone(),
+                limits: limits.clone(),
+            });
+        }
         let times = self.times().await?;
         let quiet = self.session.common.quiet;
         let screen = tokio::spawn(progress::show(watcher, times, quiet));
         let plan = Plan {
             calendar: Arc::clone(&self.calendar),
             journal: self.journal.clone(),
-            gateway: Arc::clone(&client),
+            gateway: Arc::new(Metered::new(Arc::clone(&client), counted)),
             batch: self.batch.clone(),
             home: home.clone(),
             confirmation,
             approval: self.settings.approval()?,
-            limits: gateway::limits(self.settings, self.options, callbacks)?,
+            limits,
             policy,
             ceilings: self.ceilings.clone(),
             request_timeout: self.settings.profile.limits.request_timeout,
@@ -620,6 +639,9 @@ impl Job<'_> {
             false => addresses.shared(),
         };
         if let Some(listener) = door.listener {
+            if let Some(endpoint) = &self.orders.metrics {
+                endpoint.metrics.listens(listener.counts());
+            }
             let options = callback::Options {
                 journal: self.journal.clone(),
                 addresses: addresses.clone(),
