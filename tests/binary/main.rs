@@ -22,6 +22,7 @@ mod kills;
 mod lanes;
 mod lost_batches;
 mod lost_journal;
+mod metrics;
 mod moves;
 mod openapi;
 mod operator;
