@@ -11,6 +11,7 @@ mod gateway;
 pub mod log;
 mod metrics;
 mod named;
+mod notices;
 mod order_signing;
 mod run;
 mod session;

@@ -12,6 +12,7 @@ mod figures;
 mod generations;
 mod lock;
 mod mark;
+mod notices;
 mod preflight;
 mod probe;
 mod proof;
@@ -44,6 +45,7 @@ pub use generations::{
     WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
 };
 pub use lock::{RunLock, holder};
+pub use notices::{NewNotice, NextNotice, NoticeBatch, NoticeWaiting, NoticesWaiting};
 pub use preflight::*;
 pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};

@@ -10,6 +10,7 @@ use crate::cli::arguments::ListenArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::metrics::MetricsEndpoint;
+use crate::cli::notices::{NoticeDesk, watch_all};
 use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
@@ -80,11 +81,19 @@ pub(in crate::cli) async fn listen(
     // Heard before it says that it listens: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
     signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    let notices = match NoticeDesk::of(settings.clone(), &options.journal)? {
+        Some(desk) => Some(tokio::spawn(watch_all(Arc::new(desk), stop.clone()))),
+        None => None,
+    };
     if session.common.json {
         output::json(&serde_json::json!({"listening": address.to_string()}));
     } else {
         output::line(&format!("listening for callbacks on {address}"));
     }
     listener.serve(options, stop).await;
+    if let Some(notices) = notices {
+        // What is being delivered is told in the journal, too.
+        let _ = notices.await;
+    }
     Ok(ExitStatus::Done)
 }

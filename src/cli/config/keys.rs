@@ -47,6 +47,7 @@ pub const OTHER_VARIABLES: &[&str] = &[
     "DISBURSE_JOURNAL",
     "DISBURSE_LOG",
     "DISBURSE_LOG_FORMAT",
+    super::notices::SECRET_VARIABLE,
 ];
 
 /// Looks a key up by its dotted name.

@@ -19,6 +19,7 @@ use super::StatusClass;
 use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::file::approval::assert_repeats;
 use super::keys::{self, Key};
+use super::notices::{NoticeSettings, SECRET_VARIABLE};
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
@@ -82,6 +83,8 @@ pub struct Settings {
     pub approval: Option<ApprovalSettings>,
     /// Where the heads of the evidence go.
     pub evidence: Option<EvidenceSettings>,
+    /// Who is told how a batch goes.
+    pub notices: Option<NoticeSettings>,
     /// How the wire differs from the interface document.
     pub dialect: DialectSettings,
     /// The gateway is the sandbox: no money moves.
@@ -179,6 +182,10 @@ impl Settings {
             limits::know_services(&document, &document.services)?;
         }
         document.limits.take_zone(&profile);
+        let notices = document.notices.map(|notices| NoticeSettings {
+            secret: environment.get(SECRET_VARIABLE).cloned().map(SecretString::from),
+            ..notices
+        });
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         Ok(Self {
@@ -196,6 +203,7 @@ impl Settings {
             accounting: document.accounting,
             approval: document.approval,
             evidence: document.evidence,
+            notices,
             dialect,
             is_rehearsal: sandbox_profile,
             origins: shown::origins(&shown),

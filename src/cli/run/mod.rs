@@ -11,6 +11,7 @@ mod fits;
 mod heads;
 mod job;
 mod moved;
+mod notices;
 mod preflight;
 mod second_post;
 mod verdict;
@@ -66,6 +67,7 @@ use callback_endpoint::CallbackEndpoint;
 pub(in crate::cli) use confirm::Declared;
 pub(in crate::cli) use job::Orders;
 pub(in crate::cli) use job::Probed;
+use notices::RunNotices;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -295,6 +297,8 @@ pub(in crate::cli) async fn carry_out(
         endpoint.metrics.runs(batch.clone(), options.sandbox);
         endpoint.metrics.writes(journal);
     }
+    let of = (batch, Purpose::of_command(options.sandbox));
+    let notices = RunNotices::of(&settings, journal, of, approvals.waits())?;
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
     // Heard from here on: whatever is begun below is ended in good order.
@@ -304,6 +308,9 @@ pub(in crate::cli) async fn carry_out(
         orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;
+    if let Some(notices) = &notices {
+        notices.begin().await?;
+    }
     let sandbox = match options.sandbox {
         true => Some({
             let (seed, faults) = (options.seed, &options.faults);
@@ -325,8 +332,14 @@ pub(in crate::cli) async fn carry_out(
         ceilings,
         drain,
         calendar: Arc::clone(&calendar),
+        notices: notices.clone(),
     };
     let outcome = job.run(sandbox.as_ref()).await;
+    // While nobody else can run the batch.
+    if let Some(notices) = &notices {
+        let ended = outcome.as_ref().ok();
+        notices.end(ended.map(|(summary, _)| &summary.ending)).await;
+    }
     let ledger = sandbox.as_ref().map(Sandbox::verdict);
     if let Some(sandbox) = sandbox {
         sandbox.shutdown().await;
@@ -578,6 +591,10 @@ impl Job<'_> {
                 progress: watcher.clone(),
                 limits: limits.clone(),
             });
+        }
+        if let Some(notices) = &self.notices {
+            let beside = notices::beside(notices, watcher.clone(), closing.clone());
+            background.spawn(beside);
         }
         let times = self.times().await?;
         let quiet = self.session.common.quiet;

@@ -6,6 +6,7 @@ mod codec;
 mod evidence;
 mod limits;
 mod load;
+mod notices;
 mod operator;
 mod payments;
 mod preflight;

@@ -7,6 +7,7 @@ use super::entry::Entry;
 use crate::cli::config::Origin;
 use crate::cli::config::approval::{ApprovalSettings, EvidenceSettings};
 use crate::cli::config::limits::LimitSettings;
+use crate::cli::config::notices::NoticeSettings;
 use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
@@ -29,6 +30,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) accounting: Option<Chart>,
     pub(in crate::cli::config) approval: Option<ApprovalSettings>,
     pub(in crate::cli::config) evidence: Option<EvidenceSettings>,
+    pub(in crate::cli::config) notices: Option<NoticeSettings>,
     pub(in crate::cli::config) files: FileSettings,
     pub(in crate::cli::config) limits: LimitSettings,
     /// The services that have ceilings of their own, and where that stands.

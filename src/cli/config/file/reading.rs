@@ -11,6 +11,7 @@ use super::evidence;
 use super::files;
 use super::layouts;
 use super::limits;
+use super::notices;
 use super::service_table;
 use super::source::Source;
 use super::statements;
@@ -39,6 +40,7 @@ const TABLES: &[&str] = &[
     "accounting",
     "approval",
     "evidence",
+    "notices",
 ];
 
 impl Document {
@@ -84,6 +86,7 @@ impl Document {
                     document.statements = statements::read(source, table)?;
                 }
                 "evidence" => evidence::read(source, directory, value, &mut document)?,
+                "notices" => notices::read(source, directory, value, &mut document)?,
                 "approval" => approval::read(source, directory, value, &mut document)?,
                 "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {
