@@ -2,6 +2,7 @@
 
 mod approve;
 mod file;
+mod notices;
 mod reconcile;
 mod signing;
 
@@ -15,6 +16,7 @@ pub(super) use file::{
     CheckArguments, DatesArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments,
     LoadOptions, OnError, TemplateArguments,
 };
+pub(super) use notices::NoticesArguments;
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
 pub(super) use signing::SigningArguments;
 
@@ -118,6 +120,8 @@ pub(super) enum Command {
     Recover(RecoverArguments),
     /// Copy the journal to a file, also while a run writes; the copy is proven
     Backup(BackupArguments),
+    /// List the notices that wait, or deliver them
+    Notices(NoticesArguments),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
     /// Ask for a token, to prove that one can be had; it is not shown

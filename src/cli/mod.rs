@@ -26,8 +26,8 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, backup, bill, check, dialect, explain, float, layout, listen, load, lookup,
-    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
-    show_config, status_all, template, token, upload, verify,
+    notices as notices_command, orders, probe, reconcile, recover, report, resolve, resolve_many,
+    sandbox, schedule, shell, show_config, status_all, template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -106,6 +106,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Schedule(arguments) => schedule::schedule(&session, arguments).await,
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
+        Command::Notices(arguments) => notices_command::notices(&session, &arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Token(arguments) => token::token(&session, arguments).await,
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,

@@ -16,6 +16,8 @@ pub struct Figures {
     pub oldest_doubt: Option<Timestamp>,
     /// Rows of evidence: they grow whenever anything is learned.
     pub evidence_rows: u64,
+    /// Notices that were not delivered yet, of whichever batch.
+    pub notices_waiting: u64,
 }
 
 /// A service that is held.

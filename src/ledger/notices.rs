@@ -72,6 +72,11 @@ impl NoticeKind {
     fn grows(self) -> bool {
         self == Self::Conflict
     }
+
+    /// Whether it stays so for good once the batch has finished.
+    fn lasts(self) -> bool {
+        matches!(self, Self::Finished | Self::FailuresAbove)
+    }
 }
 
 /// What of a batch decides about notices.
@@ -141,7 +146,7 @@ pub fn conditions(facts: &NoticeFacts, rules: &NoticeRules) -> Vec<Condition> {
         tell(LaneHeld, service, 1, open);
     }
     let too_many = rules.failures_above.is_some_and(|most| facts.failed > most);
-    tell(FailuresAbove, "", facts.failed, open && too_many);
+    tell(FailuresAbove, "", facts.failed, too_many);
     let waits = open && facts.waits_for_approval;
     tell(WaitingForApproval, "", 1, waits);
     let quiet = facts.quiet.zip(rules.quiet_for);
@@ -190,7 +195,7 @@ impl NoticeChanges {
 
 /// Compares what is so with what was told of the batch, the newest of each subject last.
 ///
-/// That a batch has finished is told where it was seen unfinished before: a journal of many years is not told anew.
+/// What lasts once a batch has finished is told where it was seen unfinished before: a journal of many years is not told anew.
 #[must_use]
 pub fn changes(
     conditions: &[Condition],
@@ -205,7 +210,7 @@ pub fn changes(
     for (place, condition) in conditions.iter().enumerate() {
         let last = told.iter().rfind(|told| same(told, condition));
         let is_news = match last {
-            None => condition.kind != NoticeKind::Finished || was_open,
+            None => was_open || !condition.kind.lasts(),
             Some(last) if last.stands => {
                 let more = condition.kind.grows() && condition.figure > last.figure;
                 more && now.since(last.made_at) >= MORE_AFTER
@@ -247,7 +252,13 @@ pub fn body(kind: &str, at: Timestamp, data: &str) -> String {
 ///
 /// Computed, so that a copy of the journal that comes to the same names it alike, and the receiver sees that it has it.
 #[must_use]
-pub fn notice_id(journal: [u8; 16], batch: &str, condition: &Condition, nth: u64, data: &str) -> String {
+pub fn notice_id(
+    journal: [u8; 16],
+    batch: &str,
+    condition: &Condition,
+    nth: u64,
+    data: &str,
+) -> String {
     let mut hash = Sha256::new();
     hash.update(journal);
     hash.update(nth.to_be_bytes());
@@ -370,7 +381,7 @@ mod tests {
                 vec![],
             ),
             (
-                "the end has a conflict in it, and the rest is in its figures",
+                "the end has conflicts and failures in it",
                 NoticeFacts {
                     conflicts: 2,
                     failed: 99,
@@ -378,7 +389,7 @@ mod tests {
                     quiet: Some(Duration::MAX),
                     ..ended.clone()
                 },
-                vec![Conflict, Finished],
+                vec![Conflict, FailuresAbove, Finished],
             ),
         ] {
             let found = conditions(&facts, &rules());
@@ -466,6 +477,15 @@ mod tests {
                 0,
             ),
             (
+                "failures of a batch that nobody saw open",
+                vec![condition(FailuresAbove, 99)],
+                vec![],
+                false,
+                0,
+                0,
+                0,
+            ),
+            (
                 "the end",
                 vec![condition(Finished, 1)],
                 vec![],
@@ -493,10 +513,7 @@ mod tests {
 
     #[test]
     fn the_newest_of_a_subject_decides() {
-        let told = [
-            told(LaneHeld, 1, 0, false),
-            told(LaneHeld, 1, 99_000, true),
-        ];
+        let told = [told(LaneHeld, 1, 0, false), told(LaneHeld, 1, 99_000, true)];
         let found = changes(&[condition(LaneHeld, 1)], &told, true, at(100_000));
         assert!(found.is_none(), "{found:?}");
     }
@@ -513,7 +530,13 @@ mod tests {
     #[test]
     fn the_same_notice_has_the_same_name_and_another_one_another() {
         let id = |journal: u8, batch, figure, nth, data| {
-            notice_id([journal; 16], batch, &condition(Conflict, figure), nth, data)
+            notice_id(
+                [journal; 16],
+                batch,
+                &condition(Conflict, figure),
+                nth,
+                data,
+            )
         };
         let first = id(1, "june", 1, 1, "{}");
         assert_eq!(first.len(), 36);

@@ -75,6 +75,10 @@ pub(super) static EVIDENCE: Name = counter(
     "disburse_evidence_rows",
     "Rows of evidence. They grow whenever anything is learned",
 );
+pub(super) static NOTICES: Name = gauge(
+    "disburse_notices_waiting",
+    "Notices that were not delivered yet, of whichever batch",
+);
 pub(super) static READABLE: Name = gauge(
     "disburse_journal_readable",
     "Whether the journal could be read for this scrape: 1, or 0",

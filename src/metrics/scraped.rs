@@ -117,6 +117,7 @@ impl Scraped {
             .into_iter()
             .map(|(service, batches)| (vec![("service", service)], whole(batches)));
         gauges(encoder, &names::HELD, held)?;
+        gauge(encoder, &names::NOTICES, whole(figures.notices_waiting))?;
         counter(encoder, &names::EVIDENCE, figures.evidence_rows)
     }
 }

@@ -24,6 +24,7 @@ mod lost_batches;
 mod lost_journal;
 mod metrics;
 mod moves;
+mod notices;
 mod openapi;
 mod operator;
 mod oracle;

@@ -73,7 +73,15 @@ fn slow_run() -> (World, crate::sandbox::Sandbox, Running, String) {
     let (world, sandbox) = World::with_sandbox(&Setup::with_callbacks(), &[]);
     world.write_rows("batch.csv", &rows(600, 81));
     let mut run = world.start(&[
-        "pay", "batch.csv", "--batch", "b", "--yes", "--rate", "20/s", "--metrics", "127.0.0.1:0",
+        "pay",
+        "batch.csv",
+        "--batch",
+        "b",
+        "--yes",
+        "--rate",
+        "20/s",
+        "--metrics",
+        "127.0.0.1:0",
     ]);
     let address = address(&mut run);
     run.until("payments are paid", |_| {
@@ -110,7 +118,11 @@ fn a_run_tells_how_it_goes_and_names_nobody() {
         sum(&body, "disburse_rate_limit_per_second", &["\"post\""]),
         20.0
     );
-    let posts = sum(&body, "disburse_request_duration_seconds_count", &["\"post\""]);
+    let posts = sum(
+        &body,
+        "disburse_request_duration_seconds_count",
+        &["\"post\""],
+    );
     let infinite = sum(
         &body,
         "disburse_request_duration_seconds_bucket",
@@ -119,7 +131,11 @@ fn a_run_tells_how_it_goes_and_names_nobody() {
     assert!(posts >= 10.0 && posts == infinite, "{posts} {infinite}");
     assert!(sum(&body, "disburse_journal_commit_duration_seconds_count", &[]) > 0.0);
     assert_eq!(
-        sum(&body, "disburse_run_info", &["batch=\"b\"", "rehearsal=\"no\""]),
+        sum(
+            &body,
+            "disburse_run_info",
+            &["batch=\"b\"", "rehearsal=\"no\""]
+        ),
         1.0
     );
     // The same in the words of OpenMetrics, which end with a mark of their own.
@@ -128,7 +144,10 @@ fn a_run_tells_how_it_goes_and_names_nobody() {
     assert!(names(&body).is_subset(&names(&open)));
     for row in &all {
         for text in [&row.reference, &row.msisdn] {
-            assert!(!body.contains(text.as_str()) && !open.contains(text.as_str()), "{text}");
+            assert!(
+                !body.contains(text.as_str()) && !open.contains(text.as_str()),
+                "{text}"
+            );
         }
     }
     for secret in ["s3cret", "acme"] {
@@ -161,7 +180,9 @@ fn named(file: &str) -> BTreeSet<String> {
 }
 
 fn deployed(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("deploy")
+        .join(file)
 }
 
 #[test]
@@ -182,8 +203,14 @@ fn whatever_the_dashboard_and_the_alerts_ask_for_a_real_run_tells_and_promtool_f
     // Every alert is tested, so that a misspelt one cannot hide.
     let rules = std::fs::read_to_string(deployed("prometheus/alerts.yml")).unwrap();
     let tests = std::fs::read_to_string(deployed("prometheus/alerts_test.yml")).unwrap();
-    for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
-        assert!(tests.contains(&format!("alertname: {alert}\n        exp_alerts")), "{alert}");
+    for alert in rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+    {
+        assert!(
+            tests.contains(&format!("alertname: {alert}\n        exp_alerts")),
+            "{alert}"
+        );
     }
     let Some(promtool) = find("promtool", "METRICS_TOOLS") else {
         return;
@@ -193,7 +220,12 @@ fn whatever_the_dashboard_and_the_alerts_ask_for_a_real_run_tells_and_promtool_f
         command.args(arguments).stdin(Stdio::piped());
         let output = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = output.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
         let output = child.wait_with_output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).into_owned();

@@ -183,7 +183,10 @@ impl Settings {
         }
         document.limits.take_zone(&profile);
         let notices = document.notices.map(|notices| NoticeSettings {
-            secret: environment.get(SECRET_VARIABLE).cloned().map(SecretString::from),
+            secret: environment
+                .get(SECRET_VARIABLE)
+                .cloned()
+                .map(SecretString::from),
             ..notices
         });
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());

@@ -118,7 +118,7 @@ impl NoticeDesk {
                 }
                 Err(trouble) => {
                     let trouble: String = trouble.chars().take(300).collect();
-                    tracing::warn!(%id, attempts, %trouble, "a notice was not taken; it is kept, and sent again later");
+                    tracing::debug!(%id, attempts, %trouble, "a notice was not taken");
                     let due = Timestamp::now().after(pause(attempts));
                     let told = trouble.clone();
                     self.journal.notice_failed(id, told, due).await?;
@@ -131,16 +131,24 @@ impl NoticeDesk {
     }
 
     /// Sends a notice that tells nothing, once. It is not kept.
-    pub(in crate::cli) async fn test(&self) -> Result<String, Error> {
+    pub(in crate::cli) async fn test(settings: &Settings) -> Result<String, Error> {
+        let notices = settings.notices.as_ref().ok_or_else(none_configured)?;
         let id = format!("ntc_test_{:016x}", fastrand::u64(..));
         let data = json!({"what_to_do": "nothing: somebody tries whether notices arrive (disburse notices --test)"});
         let text = body("test", Timestamp::now(), &data.to_string());
-        self.sender
+        Sender::of(notices)?
             .send(&id, &text)
             .await
             .map_err(|trouble| Error::refused(format!("the notice was not taken: {trouble}")))?;
         Ok(id)
     }
+}
+
+/// Nobody is told anything.
+pub(in crate::cli) fn none_configured() -> Error {
+    Error::refused("no notices are configured: nobody is told anything").hint(
+        "[notices] in disburse.toml names a command, or an address (docs/operations.md, Notices)",
+    )
 }
 
 fn is_news(
@@ -151,11 +159,6 @@ fn is_news(
 ) -> Result<bool, Error> {
     let record = reader.notices_of(batch)?;
     let conditions: Vec<Condition> = so.iter().map(|new| new.condition.clone()).collect();
-    let found = changes(
-        &conditions,
-        &record.told,
-        record.was_open,
-        Timestamp::now(),
-    );
-    Ok(!found.is_none() || !record.was_open && !standing.is_finished())
+    let found = changes(&conditions, &record.told, record.was_open, Timestamp::now());
+    Ok(!found.is_none() || record.was_open == standing.is_finished())
 }

@@ -6,6 +6,6 @@ mod facts;
 mod sender;
 mod watch;
 
-pub(in crate::cli) use desk::{Delivered, NoticeDesk};
+pub(in crate::cli) use desk::{NoticeDesk, none_configured};
 pub(in crate::cli) use facts::Look;
-pub(in crate::cli) use watch::{Watched, watch_all, watch_run};
+pub(in crate::cli) use watch::{Watched, look_at_all, watch_all, watch_run};

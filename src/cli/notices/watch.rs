@@ -46,10 +46,13 @@ pub(in crate::cli) async fn watch_run(
             desk.look_at(&watched.batch, look).await?;
             desk.deliver(false, DELIVER_WITHIN).await
         };
-        if let Err(error) = done.await {
+        match done.await.map(|delivered| delivered.trouble) {
+            Ok(trouble) => tell(trouble),
             // The run has met the same, and says so.
-            tracing::warn!(error = error.message(), "notices are not told any more");
-            return;
+            Err(error) => {
+                tracing::warn!(error = error.message(), "notices are not told any more");
+                return;
+            }
         }
     }
 }
@@ -61,12 +64,21 @@ pub(in crate::cli) async fn watch_all(desk: Arc<NoticeDesk>, stop: CancellationT
             look_at_all(&desk).await?;
             desk.deliver(false, DELIVER_WITHIN).await
         };
-        if let Err(error) = done.await {
-            tracing::warn!(error = error.message(), "notices are told later");
+        match done.await.map(|delivered| delivered.trouble) {
+            Ok(trouble) => tell(trouble),
+            Err(error) => {
+                tracing::warn!(error = error.message(), "notices are told later");
+            }
         }
         if !sleeps(ALL_EVERY, &stop).await {
             return;
         }
+    }
+}
+
+fn tell(trouble: Option<String>) {
+    if let Some(trouble) = trouble {
+        tracing::warn!(%trouble, "a notice was not taken; it is kept, and sent again later");
     }
 }
 
@@ -98,8 +110,7 @@ fn looks(desk: &NoticeDesk) -> Result<Vec<(BatchName, Look)>, Error> {
             runs,
             // What is not on its way may wait for its time: only its run knows.
             quiet: is_on_its_way(&standing).then_some(silence),
-            waits_for_approval: !standing.is_finished()
-                && desk.waits_for_approval(&reader, &batch),
+            waits_for_approval: !standing.is_finished() && desk.waits_for_approval(&reader, &batch),
             ..Look::default()
         };
         looks.push((batch, look));

@@ -89,7 +89,9 @@ impl RunNotices {
         if let Some(trouble) = trouble {
             output::complain(
                 "warning",
-                &format!("a notice was not delivered: {trouble}. It is kept, and sent again by the next run, by disburse listen, or by: disburse notices --deliver"),
+                &format!(
+                    "a notice was not delivered: {trouble}. It is kept, and sent again by the next run, by disburse listen, or by: disburse notices --deliver"
+                ),
             );
         }
     }

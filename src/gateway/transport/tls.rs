@@ -57,7 +57,9 @@ fn roots(ca_file: Option<&Path>) -> Result<Option<RootCertStore>, Error> {
         .collect::<Result<_, _>>()
         .unwrap_or_default();
     if certificates.is_empty() {
-        return Err(Error::NoCertificate { path: path.to_owned() });
+        return Err(Error::NoCertificate {
+            path: path.to_owned(),
+        });
     }
     let mut roots = RootCertStore::empty();
     for certificate in certificates {

@@ -22,6 +22,7 @@ mod load;
 mod mark;
 mod migration;
 mod networks;
+mod notices;
 mod opening;
 mod operator;
 mod other_services;

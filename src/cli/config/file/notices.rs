@@ -91,6 +91,10 @@ pub(in crate::cli::config) fn read(
         document.others.push((name, read));
     }
     let place = source.origin(&value.span());
+    // A table without anything in it says nothing.
+    if subtable(source, "notices", value)?.is_empty() {
+        return Ok(());
+    }
     match (found.command.is_empty(), found.url.is_none()) {
         (true, true) => Err(Error::Incomplete {
             place,

@@ -48,7 +48,7 @@ impl Reader {
             "select name from batch where exists (select 1 from tally t
                  where t.batch_id = batch.batch_id and t.count > 0 and t.state not in (5, 6, 7))
              or exists (select 1 from seen_open s where s.batch_id = batch.batch_id)
-             or exists (select 1 from notice n where n.batch_id = batch.batch_id and n.stands = 1 and n.kind <> 'finished')
+             or exists (select 1 from notice n where n.batch_id = batch.batch_id and n.stands = 1 and n.kind not in ('finished', 'failures_above'))
              order by batch_id",
         )?;
         let names = statement.query_map([], |row| row.get::<_, String>(0))?;
@@ -93,14 +93,12 @@ fn make(
     let journal = name(c)?;
     let mut room = WAITING_MAX.saturating_sub(count_waiting(c)?);
     let mut made = 0;
-    let mut tells_its_end = false;
     for place in &found.make {
         if room == 0 {
             break;
         }
         room -= 1;
         made += 1;
-        tells_its_end |= so[*place].condition.kind == NoticeKind::Finished;
         insert(c, journal, (batch, batch_id), &so[*place], now)?;
     }
     let mut stands = c.prepare_cached("update notice set stands = ?2 where notice_id = ?1")?;
@@ -117,7 +115,7 @@ fn make(
     }
     if is_open && !record.was_open {
         c.execute("insert into seen_open (batch_id) values (?1)", [batch_id])?;
-    } else if tells_its_end {
+    } else if !is_open && made == found.make.len() {
         c.execute("delete from seen_open where batch_id = ?1", [batch_id])?;
     }
     forget(c, batch_id)?;

@@ -37,7 +37,7 @@ impl Reader {
     }
 }
 
-pub(super) fn count_waiting(c: &Connection) -> Result<u64, Error> {
+pub(in crate::journal::sqlite) fn count_waiting(c: &Connection) -> Result<u64, Error> {
     let count: i64 = c
         .prepare_cached("select count(*) from notice where body is not null")?
         .query_row([], |row| row.get(0))?;

@@ -8,6 +8,7 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{
     UNPRICED, currency_of, service_of, stamp, state_number, state_of,
 };
+use crate::journal::sqlite::notices::waiting::count_waiting;
 use crate::journal::{Error, Figures, HeldService, StandingRow};
 use crate::lifecycle::State;
 
@@ -38,6 +39,7 @@ fn read(c: &Connection, batch: Option<&BatchName>) -> Result<Figures, Error> {
             )?
             .query_row([only], |row| row.get::<_, i64>(0))?
             .unsigned_abs(),
+        notices_waiting: count_waiting(c)?,
         ..Figures::default()
     };
     // What there is none of any more is told too: a figure must not stand where it was.
