@@ -8,6 +8,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Error;
 use super::session::Session;
+use crate::domain::BatchName;
+use crate::ledger::Purpose;
 use crate::metrics::{self, Metrics};
 use crate::server;
 
@@ -23,6 +25,7 @@ impl MetricsEndpoint {
         session: &Session,
         command: &'static str,
         address: Option<SocketAddr>,
+        batch: Option<(&BatchName, Purpose)>,
     ) -> Result<Option<Self>, Error> {
         let Some(address) = address else {
             return Ok(None);
@@ -38,7 +41,12 @@ impl MetricsEndpoint {
             ));
         }
         session.note(&format!("metrics: http://{taken}/metrics"));
-        Ok(Some(Self::over(command, session.journal_path(), bound)))
+        let endpoint = Self::over(command, session.journal_path(), bound);
+        if let Some((batch, purpose)) = batch {
+            let rehearsal = purpose == Purpose::Rehearsal;
+            endpoint.metrics.runs(batch.clone(), rehearsal);
+        }
+        Ok(Some(endpoint))
     }
 
     fn over(command: &'static str, journal: &Path, bound: tokio::net::TcpListener) -> Self {

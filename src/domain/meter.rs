@@ -17,14 +17,14 @@ pub struct DurationMeter {
 }
 
 /// What a meter has counted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Durations {
-    /// Upper bounds in seconds, the last one infinite, and how many are in each and in none before it.
-    pub buckets: Vec<(f64, u64)>,
+    /// Upper bounds, of the last one none, and how many are in each and in none before it.
+    pub buckets: Vec<(Option<Duration>, u64)>,
     /// How many there are.
     pub count: u64,
-    /// All of them together, in seconds.
-    pub sum_seconds: f64,
+    /// All of them together.
+    pub sum: Duration,
 }
 
 impl DurationMeter {
@@ -39,23 +39,20 @@ impl DurationMeter {
     /// Returns what was counted so far.
     #[must_use]
     pub fn read(&self) -> Durations {
-        let bounds = BOUNDS_MICROS.iter().map(|micros| seconds(*micros));
-        let buckets: Vec<(f64, u64)> = bounds
-            .chain([f64::INFINITY])
+        let bounds = BOUNDS_MICROS.iter().copied().map(Duration::from_micros);
+        let buckets: Vec<(Option<Duration>, u64)> = bounds
+            .map(Some)
+            .chain([None])
             .zip(&self.buckets)
             .map(|(bound, count)| (bound, count.load(Ordering::Relaxed)))
             .collect();
         Durations {
             // Of these very buckets: the sum may be of one more or less, and nobody adds it to anything.
             count: buckets.iter().map(|(_, count)| count).sum(),
-            sum_seconds: seconds(self.sum_micros.load(Ordering::Relaxed)),
+            sum: Duration::from_micros(self.sum_micros.load(Ordering::Relaxed)),
             buckets,
         }
     }
-}
-
-fn seconds(micros: u64) -> f64 {
-    Duration::from_micros(micros).as_secs_f64()
 }
 
 /// What is done together, and how long that takes: requests with their payments, commits with their verbs.
@@ -88,25 +85,25 @@ mod tests {
     #[test]
     fn a_duration_is_counted_in_the_first_bucket_that_it_fits_in() {
         for (micros, bound) in [
-            (0, 0.0005),
-            (500, 0.0005),
-            (501, 0.001),
-            (1_000_000, 1.0),
-            (60_000_000, 60.0),
-            (60_000_001, f64::INFINITY),
+            (0, Some(500)),
+            (500, Some(500)),
+            (501, Some(1_000)),
+            (1_000_000, Some(1_000_000)),
+            (60_000_000, Some(60_000_000)),
+            (60_000_001, None),
         ] {
             let meter = DurationMeter::default();
             meter.add(Duration::from_micros(micros));
             let read = meter.read();
-            let full: Vec<f64> = read
+            let full: Vec<Option<Duration>> = read
                 .buckets
                 .iter()
                 .filter(|(_, count)| *count > 0)
                 .map(|(bound, _)| *bound)
                 .collect();
-            assert_eq!(full, [bound], "{micros}");
+            assert_eq!(full, [bound.map(Duration::from_micros)], "{micros}");
             assert_eq!(read.count, 1);
-            assert!((read.sum_seconds - seconds(micros)).abs() < 1e-9);
+            assert_eq!(read.sum, Duration::from_micros(micros));
         }
     }
 

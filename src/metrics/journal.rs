@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::BatchName;
-use crate::journal::{Figures, Reader, holder};
+use crate::journal::{Error, Figures, Reader, holder};
 
 /// So old may figures be.
 const FRESH_FOR: Duration = Duration::from_secs(1);
@@ -53,6 +53,11 @@ impl JournalFigures {
             return read.told.clone();
         }
         let figures = Reader::open(&self.path).and_then(|reader| reader.figures(batch));
+        let figures = match figures {
+            // It is being loaded.
+            Err(Error::Missing { .. } | Error::UnknownBatch { .. }) => Ok(Figures::default()),
+            figures => figures,
+        };
         if let Err(error) = &figures {
             tracing::warn!(%error, "metrics: the journal cannot be read");
         }

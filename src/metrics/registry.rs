@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
 use super::journal::JournalFigures;
 use super::metered::GatewayMeter;
-use super::scraped::Scraped;
 use crate::callback::Counts;
-use crate::domain::{BatchName, Timestamp, WorkMeter};
+use crate::domain::{BatchName, WorkMeter};
 use crate::engine::{Limits, Progress};
 use crate::journal::Journal;
 
@@ -29,7 +27,7 @@ pub struct RunFigures {
 #[derive(Debug)]
 pub struct Metrics {
     pub(super) command: &'static str,
-    journal: JournalFigures,
+    pub(super) journal: JournalFigures,
     /// The one batch that it is about, and whether it is rehearsed.
     pub(super) batch: OnceLock<(BatchName, bool)>,
     pub(super) commits: OnceLock<Arc<WorkMeter>>,
@@ -69,17 +67,5 @@ impl Metrics {
     /// Tells what its listener answers.
     pub fn listens(&self, counts: Arc<Counts>) {
         let _ = self.callbacks.set(counts);
-    }
-
-    /// Returns everything as it is now. It blocks while the journal is read.
-    pub(super) fn look(self: &Arc<Self>, now: Timestamp) -> Registry {
-        let told = self.journal.read(self.batch.get().map(|(batch, _)| batch));
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(Scraped {
-            metrics: Arc::clone(self),
-            told,
-            now,
-        }));
-        registry
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::exemplar::Exemplar;
+use prometheus_client::registry::Registry;
 
 use super::journal::Told;
 use super::names::{self, Name};
@@ -23,10 +24,23 @@ const OTHERS: &str = "other";
 
 /// Everything that is counted, as it is at one moment.
 #[derive(Debug)]
-pub(super) struct Scraped {
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) told: Told,
-    pub(super) now: Timestamp,
+struct Scraped {
+    metrics: Arc<Metrics>,
+    told: Told,
+    now: Timestamp,
+}
+
+/// Returns everything as it is now. It blocks while the journal is read.
+pub(super) fn look(metrics: &Arc<Metrics>, now: Timestamp) -> Registry {
+    let batch = metrics.batch.get().map(|(batch, _)| batch);
+    let told = metrics.journal.read(batch);
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Scraped {
+        metrics: Arc::clone(metrics),
+        told,
+        now,
+    }));
+    registry
 }
 
 type Written = Result<(), fmt::Error>;
@@ -223,5 +237,11 @@ fn counters<'a>(
 
 fn histogram(written: &mut MetricEncoder<'_>, meter: &DurationMeter) -> Written {
     let read = meter.read();
-    written.encode_histogram::<NoLabelSet>(read.sum_seconds, read.count, &read.buckets, None)
+    let bound = |bound: Option<Duration>| bound.map_or(f64::INFINITY, |bound| bound.as_secs_f64());
+    let buckets = read.buckets.iter();
+    let buckets: Vec<(f64, u64)> = buckets
+        .map(|(most, count)| (bound(*most), *count))
+        .collect();
+    let sum = read.sum.as_secs_f64();
+    written.encode_histogram::<NoLabelSet>(sum, read.count, &buckets, None)
 }

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::registry::Metrics;
+use super::scraped::look;
 use crate::domain::Timestamp;
 use crate::server::{self, Doing, Guest, Reply, empty};
 
@@ -33,7 +34,7 @@ async fn answer<B>(request: Request<B>, caller: Arc<Guest>, metrics: Arc<Metrics
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     }
     // Read and written beside the run, which may have but one thread.
-    let told = tokio::task::spawn_blocking(move || page(&metrics.look(Timestamp::now()), form));
+    let told = tokio::task::spawn_blocking(move || page(&look(&metrics, Timestamp::now()), form));
     let reply = told
         .await
         .unwrap_or_else(|_| empty(StatusCode::INTERNAL_SERVER_ERROR));

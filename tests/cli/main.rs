@@ -31,6 +31,7 @@ mod limits;
 mod mended;
 mod messages;
 mod names;
+mod notices;
 mod operations;
 mod orders;
 mod orders_signed;

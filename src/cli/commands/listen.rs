@@ -30,7 +30,7 @@ pub(in crate::cli) async fn listen(
             .hint("a run with callbacks listens itself; choose another port with --listen, or end that run")
     })?;
     let address = listener.address().map_err(Error::unexpected)?;
-    let endpoint = MetricsEndpoint::open(session, "listen", arguments.metrics).await?;
+    let endpoint = MetricsEndpoint::open(session, "listen", arguments.metrics, None).await?;
     if let Some(endpoint) = &endpoint {
         endpoint.metrics.writes(&journal);
         endpoint.metrics.listens(listener.counts());

@@ -7,12 +7,10 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Error;
+use super::keys::NOTICES_SECRET;
 use super::value::secret::read_key;
 use crate::gateway::SigningSecret;
 use crate::ledger::notices::{NoticeKind, NoticeRules};
-
-/// The variable that holds the secret of the webhook.
-pub const SECRET_VARIABLE: &str = "DISBURSE_NOTICES_SECRET";
 
 /// What `[notices]` says. Debug output shows no secret.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +56,7 @@ impl NoticeSettings {
         let (found, place) = match (&self.secret, &self.secret_file) {
             (Some(secret), _) => (
                 SigningSecret::parse(secret.expose_secret()),
-                SECRET_VARIABLE.to_owned(),
+                NOTICES_SECRET.to_owned(),
             ),
             (None, Some(path)) => {
                 let bytes = read_key(path).map_err(|error| match error {
@@ -76,7 +74,7 @@ impl NoticeSettings {
             (None, None) => {
                 return Err(Error::NoticeSecret {
                     problem: format!(
-                        "notices.url has no secret to sign with: neither {SECRET_VARIABLE} nor notices.secret_file is set"
+                        "notices.url has no secret to sign with: neither {NOTICES_SECRET} nor notices.secret_file is set"
                     ),
                 });
             }

@@ -18,8 +18,8 @@ use super::ShownValue;
 use super::StatusClass;
 use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::file::approval::assert_repeats;
-use super::keys::{self, Key};
-use super::notices::{NoticeSettings, SECRET_VARIABLE};
+use super::keys::{self, Key, NOTICES_SECRET};
+use super::notices::NoticeSettings;
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
@@ -184,7 +184,7 @@ impl Settings {
         document.limits.take_zone(&profile);
         let notices = document.notices.map(|notices| NoticeSettings {
             secret: environment
-                .get(SECRET_VARIABLE)
+                .get(NOTICES_SECRET)
                 .cloned()
                 .map(SecretString::from),
             ..notices

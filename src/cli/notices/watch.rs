@@ -34,11 +34,11 @@ pub(in crate::cli) async fn watch_run(
     watched: Watched,
     stop: CancellationToken,
 ) {
-    let mut quiet = Quiet::begin();
+    let mut quiet = Quiet::begin(Instant::now());
     while sleeps(RUN_EVERY, &stop).await {
         let look = Look {
             runs: true,
-            quiet: quiet.since(&watched.progress.borrow()),
+            quiet: quiet.since(&watched.progress.borrow(), Instant::now()),
             waits_for_approval: watched.waits_for_approval,
             ..Look::default()
         };
@@ -143,22 +143,62 @@ struct Quiet {
 }
 
 impl Quiet {
-    fn begin() -> Self {
+    fn begin(now: Instant) -> Self {
         Self {
             states: Vec::new(),
-            since: Instant::now(),
+            since: now,
         }
     }
 
     /// Returns how long no payment has moved; `None` while an opening is waited for.
-    fn since(&mut self, progress: &Progress) -> Option<Duration> {
+    fn since(&mut self, progress: &Progress, now: Instant) -> Option<Duration> {
         let states = progress.states.iter();
         let states: Vec<_> = states.map(|(state, tally)| (*state, tally.count)).collect();
         if states != self.states || progress.awaited.window.is_some() {
             self.states = states;
-            self.since = Instant::now();
+            self.since = now;
             return None;
         }
-        Some(self.since.elapsed())
+        Some(now.saturating_duration_since(self.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Tally;
+    use crate::engine::Awaited;
+
+    #[test]
+    fn nothing_happens_while_no_payment_moves_and_no_opening_is_waited_for() {
+        let begun = Instant::now();
+        let at = |secs: u64| begun + Duration::from_secs(secs);
+        let with = |paid: u64, window: Option<Timestamp>| {
+            let mut tally = Tally::default();
+            tally.count = paid;
+            Progress {
+                states: [(State::Paid, tally)].into(),
+                awaited: Awaited {
+                    window,
+                    ..Awaited::default()
+                },
+                ..Progress::default()
+            }
+        };
+        let opens = Some(Timestamp::from_millis(1));
+        let mut quiet = Quiet::begin(begun);
+        for (secs, paid, window, expected) in [
+            (0, 1, None, None),
+            (5, 1, None, Some(5)),
+            (900, 1, None, Some(900)),
+            // One is paid: from now on anew.
+            (905, 2, None, None),
+            (910, 2, None, Some(5)),
+            (915, 2, opens, None),
+            (920, 2, None, Some(5)),
+        ] {
+            let found = quiet.since(&with(paid, window), at(secs));
+            assert_eq!(found, expected.map(Duration::from_secs), "{secs}");
+        }
     }
 }

@@ -85,7 +85,9 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
     let batch = batch_name(&arguments.batch)?;
     let options = arguments.options;
     let settings = session.settings(options.sandbox, overrides(&options))?;
-    let metrics = MetricsEndpoint::open(session, "run", options.metrics).await?;
+    let purpose = Purpose::of_command(options.sandbox);
+    let of = Some((&batch, purpose));
+    let metrics = MetricsEndpoint::open(session, "run", options.metrics, of).await?;
     let journal = session.journal()?;
     let moved = moved(
         arguments.account_moved,
@@ -104,10 +106,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
                 None => None,
             },
         },
-        resume: format!(
-            "To resume: {}",
-            run_command(&batch, Purpose::of_command(options.sandbox))
-        ),
+        resume: format!("To resume: {}", run_command(&batch, purpose)),
         probes: false,
         metrics,
     };
@@ -157,7 +156,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     // Better told now than when the money has moved.
     crate::report::usable(&out, &Owner::new(&batch, purpose), Some(input.identity()?))?;
-    let metrics = MetricsEndpoint::open(session, "pay", options.metrics).await?;
+    let of = Some((&batch, purpose));
+    let metrics = MetricsEndpoint::open(session, "pay", options.metrics, of).await?;
     if arguments.load.lookup {
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
@@ -294,7 +294,6 @@ pub(in crate::cli) async fn carry_out(
         }
     }
     if let Some(endpoint) = &orders.metrics {
-        endpoint.metrics.runs(batch.clone(), options.sandbox);
         endpoint.metrics.writes(journal);
     }
     let of = (batch, Purpose::of_command(options.sandbox));

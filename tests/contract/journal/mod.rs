@@ -11,6 +11,7 @@ mod confirmed;
 mod corrections;
 mod documents;
 mod faults;
+mod figures;
 mod generations;
 mod groups;
 mod identity;
