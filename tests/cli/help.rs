@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "check",
     "load",
     "approve",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 28] = [
     "resume-lane",
     "recover",
     "backup",
+    "notices",
     "listen",
     "token",
     "lookup",

@@ -66,6 +66,9 @@ fn a_command_about_notices_that_are_not_configured_says_where_they_are() {
     )
     .unwrap();
     let said = desk.run(&["run", "b", "--yes"]).finished(2);
-    says(&said, "none: ");
+    says(
+        &said,
+        "notices.secret_file: key file \"none\": No such file",
+    );
     says(&said, "DISBURSE_NOTICES_SECRET");
 }

@@ -1,5 +1,6 @@
 //! What `[notices]` says: who is told how a batch goes.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,6 +49,15 @@ impl NoticeSettings {
         }
     }
 
+    /// Takes the secret of the environment, where it has one.
+    pub(super) fn with_secret(self, environment: &BTreeMap<String, String>) -> Self {
+        let secret = environment.get(NOTICES_SECRET).cloned();
+        Self {
+            secret: secret.map(SecretString::from),
+            ..self
+        }
+    }
+
     /// Returns the secret that notices to an address are signed with: of the environment, or of the file.
     ///
     /// # Errors
@@ -61,7 +71,7 @@ impl NoticeSettings {
             (None, Some(path)) => {
                 let bytes = read_key(path).map_err(|error| match error {
                     Error::KeyFile { .. } => Error::NoticeSecret {
-                        problem: error.to_string(),
+                        problem: format!("notices.secret_file: {error}"),
                     },
                     other => other,
                 })?;

@@ -18,7 +18,7 @@ use super::ShownValue;
 use super::StatusClass;
 use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::file::approval::assert_repeats;
-use super::keys::{self, Key, NOTICES_SECRET};
+use super::keys::{self, Key};
 use super::notices::NoticeSettings;
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
@@ -152,11 +152,7 @@ impl Settings {
             Err(_) => Document::default(),
         };
         let chosen = choose_profile(sources, &document, &located, sandbox.is_some())?;
-        let fallback = if sandbox.is_some() {
-            "sandbox"
-        } else {
-            "default"
-        };
+        let fallback = ["default", "sandbox"][usize::from(sandbox.is_some())];
         let mut layers = Layers::resolve(&Stack {
             overrides: &sources.overrides,
             environment,
@@ -182,13 +178,6 @@ impl Settings {
             limits::know_services(&document, &document.services)?;
         }
         document.limits.take_zone(&profile);
-        let notices = document.notices.map(|notices| NoticeSettings {
-            secret: environment
-                .get(NOTICES_SECRET)
-                .cloned()
-                .map(SecretString::from),
-            ..notices
-        });
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         Ok(Self {
@@ -206,7 +195,7 @@ impl Settings {
             accounting: document.accounting,
             approval: document.approval,
             evidence: document.evidence,
-            notices,
+            notices: document.notices.map(|it| it.with_secret(environment)),
             dialect,
             is_rehearsal: sandbox_profile,
             origins: shown::origins(&shown),

@@ -99,6 +99,10 @@ impl NoticeDesk {
     ) -> Result<Delivered, Error> {
         let until = Instant::now() + within;
         let mut delivered = Delivered::default();
+        // What waits in a copy was taken long ago, for all that anybody knows: a person says when it is sent.
+        if !at_once && self.journal.recovery().await?.is_some() {
+            return Ok(delivered);
+        }
         while Instant::now() < until {
             let next = self
                 .journal

@@ -4,6 +4,7 @@
 //! confirmation with the final totals, and what is sent beforehand.
 
 mod account;
+mod beside;
 mod callback_endpoint;
 mod confirm;
 mod examples;
@@ -60,7 +61,7 @@ use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
-use crate::metrics::{GatewayMeter, Metered, RunFigures};
+use crate::metrics::Metered;
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use callback_endpoint::CallbackEndpoint;
@@ -307,9 +308,6 @@ pub(in crate::cli) async fn carry_out(
         orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;
-    if let Some(notices) = &notices {
-        notices.begin().await?;
-    }
     let sandbox = match options.sandbox {
         true => Some({
             let (seed, faults) = (options.seed, &options.faults);
@@ -331,18 +329,9 @@ pub(in crate::cli) async fn carry_out(
         ceilings,
         drain,
         calendar: Arc::clone(&calendar),
-        notices: notices.clone(),
+        notices,
     };
-    let outcome = job.run(sandbox.as_ref()).await;
-    // While nobody else can run the batch.
-    if let Some(notices) = &notices {
-        let ended = outcome.as_ref().ok();
-        notices.end(ended.map(|(summary, _)| &summary.ending)).await;
-    }
-    let ledger = sandbox.as_ref().map(Sandbox::verdict);
-    if let Some(sandbox) = sandbox {
-        sandbox.shutdown().await;
-    }
+    let (outcome, ledger) = beside::perform(job, sandbox).await;
     let (summary, probed) = outcome?;
     Ok(Outcome {
         summary,
@@ -583,18 +572,7 @@ impl Job<'_> {
         };
         let (watched, watcher) = watch::channel(progress::blank());
         let limits = gateway::limits(self.settings, self.options, callbacks)?;
-        let counted = Arc::new(GatewayMeter::default());
-        if let Some(endpoint) = &self.orders.metrics {
-            endpoint.metrics.watch(RunFigures {
-                gateway: Arc::clone(&counted),
-                progress: watcher.clone(),
-                limits: limits.clone(),
-            });
-        }
-        if let Some(notices) = &self.notices {
-            let beside = notices::beside(notices, watcher.clone(), closing.clone());
-            background.spawn(beside);
-        }
+        let counted = self.watched(&watcher, &limits, &background, &closing);
         let times = self.times().await?;
         let quiet = self.session.common.quiet;
         let screen = tokio::spawn(progress::show(watcher, times, quiet));

@@ -47,6 +47,7 @@ async fn a_rehearsal_is_in_its_own_figures_alone() {
     let world = World::loaded(2).await;
     let mut rehearsal = other_batch("rehearsal", 1);
     rehearsal.purpose = Purpose::Rehearsal;
+    rehearsal.repeats = None;
     let name = rehearsal.batch.clone();
     world.load_new(rehearsal, rows(1..=5)).await;
     assert_eq!(figures(&world, None).unfinished(), 2);

@@ -83,7 +83,10 @@ fn the_secret_comes_from_the_environment_or_from_its_file_and_is_never_shown() {
     };
     let folder = Folder::with(text);
     let refusal = told(&folder).unwrap_err();
-    assert!(refusal.contains("hook.secret"), "{refusal}");
+    assert!(
+        refusal.contains("notices.secret_file: key file"),
+        "{refusal}"
+    );
     assert!(refusal.contains("DISBURSE_NOTICES_SECRET"), "{refusal}");
     std::fs::write(folder.path("hook.secret"), format!("{SECRET}\n")).unwrap();
     assert_eq!(told(&folder), Ok(()));
