@@ -28,7 +28,7 @@ pub async fn serve(listener: TcpListener, metrics: Arc<Metrics>, stop: Cancellat
 async fn answer<B>(request: Request<B>, caller: Arc<Guest>, metrics: Arc<Metrics>) -> Reply {
     let form = match form_of(request.method(), request.uri().path(), request.headers()) {
         Ok(form) => form,
-        Err(refused) => return refused,
+        Err(status) => return refused(status),
     };
     if !caller.is(Doing::Stored) {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
@@ -50,16 +50,21 @@ enum Form {
     Text,
 }
 
-fn form_of(method: &Method, path: &str, headers: &HeaderMap) -> Result<Form, Reply> {
+fn refused(status: StatusCode) -> Reply {
+    let mut refused = empty(status);
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        let get = HeaderValue::from_static("GET");
+        refused.headers_mut().insert(ALLOW, get);
+    }
+    refused
+}
+
+fn form_of(method: &Method, path: &str, headers: &HeaderMap) -> Result<Form, StatusCode> {
     if path != "/metrics" {
-        return Err(empty(StatusCode::NOT_FOUND));
+        return Err(StatusCode::NOT_FOUND);
     }
     if method != Method::GET {
-        let mut refused = empty(StatusCode::METHOD_NOT_ALLOWED);
-        refused
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static("GET"));
-        return Err(refused);
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
     }
     let accepts = headers.get_all(ACCEPT).iter();
     let asks = accepts
@@ -110,7 +115,7 @@ mod tests {
             if let Some(accept) = accept {
                 headers.insert(ACCEPT, HeaderValue::from_static(accept));
             }
-            let found = form_of(&method, path, &headers).map_err(|reply| reply.status().as_u16());
+            let found = form_of(&method, path, &headers).map_err(|status| status.as_u16());
             assert_eq!(found, expected, "{method} {path} {accept:?}");
         }
     }

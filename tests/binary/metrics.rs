@@ -280,6 +280,12 @@ fn a_listener_tells_the_metrics_of_all_batches_and_whether_somebody_runs_one() {
     assert_eq!(sum(&body, "disburse_unfinished_payments", &[]), 10.0);
     assert_eq!(sum(&body, "disburse_run_in_progress", &[]), 0.0);
     assert!(!body.contains("disburse_run_info"));
+    // Callers that say nothing give way to one that asks.
+    let idle: Vec<_> = (0..40)
+        .map(|_| TcpStream::connect(&address).unwrap())
+        .collect();
+    assert!(scrape(&address).contains("disburse_build_info"));
+    drop(idle);
     let listening = format!("127.0.0.1:{}", setup.callback_port.unwrap());
     listen.until("it listens", |_| TcpStream::connect(&listening).is_ok());
     assert_eq!(ask(&listening, "POST", "/callbacks/guessed", "*/*").0, 404);

@@ -174,8 +174,10 @@ mod tests {
         let begun = Instant::now();
         let at = |secs: u64| begun + Duration::from_secs(secs);
         let with = |paid: u64, window: Option<Timestamp>| {
-            let mut tally = Tally::default();
-            tally.count = paid;
+            let tally = Tally {
+                count: paid,
+                ..Tally::default()
+            };
             Progress {
                 states: [(State::Paid, tally)].into(),
                 awaited: Awaited {

@@ -18,6 +18,9 @@ pub(super) type Ran = Result<(Summary, Option<Probed>), Error>;
 
 /// Runs a job, with the gateway of a rehearsal beside it, and tells how it ended; returns what that gateway has executed, too.
 pub(super) async fn perform(job: Job<'_>, sandbox: Option<Sandbox>) -> (Ran, Option<Verdict>) {
+    if let Some(endpoint) = &job.orders.metrics {
+        endpoint.metrics.writes(job.journal);
+    }
     let told = job.notices.clone();
     let outcome = async {
         if let Some(told) = &told {

@@ -294,9 +294,6 @@ pub(in crate::cli) async fn carry_out(
             judged?;
         }
     }
-    if let Some(endpoint) = &orders.metrics {
-        endpoint.metrics.writes(journal);
-    }
     let of = (batch, Purpose::of_command(options.sandbox));
     let notices = RunNotices::of(&settings, journal, of, approvals.waits())?;
     let purpose = format!("run of batch {batch}");

@@ -51,8 +51,12 @@ pub(in crate::cli::config) fn read(
                 Entry { text, origin }
             }
             "url" => {
-                let read = entry(source, &name, Kind::Url, value)?;
+                let mut read = entry(source, &name, Kind::Url, value)?;
                 found.url = Url::read(&read.text).ok();
+                // Paths of such addresses are often what lets a message in.
+                if let Some(url) = found.url.as_ref().filter(|url| url.path() != "/") {
+                    read.text = format!("{}/…", url.origin().ascii_serialization());
+                }
                 read
             }
             "secret_file" => {

@@ -18,6 +18,8 @@ fn what_is_told_and_to_whom_is_read() {
     assert_eq!(rules.failures_above, Some(50));
     assert_eq!(rules.quiet_for, Some(Duration::from_secs(900)));
     assert!(!notices.rehearsals);
+    // The path may be what lets a message in.
+    assert!(shown(&folder.load(), "notices.url").starts_with("https://hooks.example/… ("));
     let all = Folder::with("[notices]\ncommand = [\"mail\"]\n");
     let all = all.load().notices.unwrap();
     assert_eq!(all.rules().kinds, NoticeKind::ALL);
