@@ -504,3 +504,29 @@ create table lost_order (
 create table repeat_in_recovery (
     seq integer primary key
 ) strict;
+
+-- What somebody elsewhere is told of a batch, in the order of their making. They prove nothing and are not on the chain; a copy of the
+-- journal makes the same ones, with the same ids.
+create table notice (
+    notice_id integer primary key,
+    id        text not null unique,         -- the receiver knows it by this: the same at each attempt
+    batch_id  integer not null,
+    kind      text not null,                -- name of a ledger::notices::NoticeKind
+    subject   text not null,                -- the service that it is about; empty: the whole batch
+    nth       integer not null,             -- of its kind and subject, in this batch
+    figure    integer not null,             -- how much of it there was
+    made_at   integer not null,
+    stands    integer not null check (stands in (0, 1)),    -- 1: what it tells was so when somebody looked last
+    body      text,                         -- as it is sent; null: it was delivered
+    attempts  integer not null default 0,
+    due_at    integer not null default 0,   -- the next attempt
+    trouble   text                          -- what the last attempt met
+) strict;
+create index notice_of_batch on notice (batch_id, kind, subject, notice_id);
+create index notice_waiting on notice (notice_id) where body is not null;
+create index notice_standing on notice (batch_id) where stands = 1;
+
+-- Batches that were seen unfinished, and whose end was not told since.
+create table seen_open (
+    batch_id integer primary key
+) strict;

@@ -5,12 +5,15 @@
 //! ```text
 //! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
 //! L3  preflight · engine · callback   before a batch is posted · run it · listen for callbacks
+//!     metrics                      figures of all of these, for a monitoring system
 //! L2  intake · journal · gateway · report · statement
 //! L1  ledger                       what its neighbours and the people around it allow
 //!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
 //!     workbook                     workbooks that are written row by row
 //!     dialect                      how a deployment's wire differs from the interface document
+//!
+//!     server                       a socket that anybody may call, with a bound on everything
 //!
 //!     sandbox                      beside: a gateway that misbehaves on purpose and counts every execution
 //! ```
@@ -29,6 +32,8 @@
 //! - [`preflight`] is what comes before the posts: documents are uploaded, floats forecast, numbers looked up.
 //! - [`engine`] decides purely ([`engine::Core`]) what to post and ask, and performs it ([`engine::run()`]).
 //! - [`callback`] authenticates, stores and then acknowledges callbacks.
+//! - [`metrics`] counts what they do, and tells it to whoever scrapes it.
+//! - [`server`] seats callers, gives them deadlines and drains them, whatever they are answered.
 //! - [`sandbox`] plays the gateway. It shares nothing with the client but the values of [`domain`], so that it cannot share
 //!   its mistakes.
 //! - [`cli`] joins all of them, and is the only module that prints, exits, or reads the environment.
@@ -58,11 +63,13 @@ pub mod intake;
 pub mod journal;
 pub mod ledger;
 pub mod lifecycle;
+pub mod metrics;
 pub mod preflight;
 pub mod report;
 pub mod sandbox;
 #[cfg(test)]
 mod seeded_bugs;
+pub mod server;
 #[cfg(test)]
 mod simulation;
 pub mod statement;

@@ -5,12 +5,13 @@
 
 mod acknowledgement;
 mod address;
+mod counts;
 mod kept;
 mod proof;
-mod seats;
 mod server;
 
 pub use address::Addresses;
+pub use counts::{CallbackOutcome, Counts};
 pub use proof::{Proof, ProofError};
 #[cfg(test)]
 pub(crate) use server::receive;

@@ -2,40 +2,32 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::{Method, Request, StatusCode};
 use sha2::{Digest, Sha256};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use super::counts::{CallbackOutcome, Counts};
 use super::proof::Proof;
-use super::seats::{Doing, Guest, Seats};
 use super::{Addresses, acknowledgement, kept};
 use crate::dialect::Dialect;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks, read_packets};
 use crate::journal::{IncomingCallback, Journal, ReadBy, Received, Transition};
 use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
+use crate::server::{self, Doing, Guest, Reply, empty};
 
 const BODY_MAX: usize = 64 * 1024;
-const HEADERS_WITHIN: Duration = Duration::from_secs(5);
 const BODY_WITHIN: Duration = Duration::from_secs(10);
-/// No further request is taken from a connection after this.
-const CONNECTION_WITHIN: Duration = Duration::from_secs(120);
-/// What is under way then is cut off after as much again.
-const LAST_WITHIN: Duration = Duration::from_secs(120);
-const DRAIN_WITHIN: Duration = Duration::from_secs(5);
+/// Connections at once.
+const SEATS_MAX: usize = 512;
 
 /// What the listener works with.
 #[derive(Clone, Debug)]
@@ -64,6 +56,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
+    counts: Arc<Counts>,
 }
 
 /// Takes the port.
@@ -72,7 +65,8 @@ pub struct Listener {
 /// The port is taken, or may not be.
 pub async fn bind(address: SocketAddr) -> std::io::Result<Listener> {
     Ok(Listener {
-        socket: TcpListener::bind(address).await?,
+        socket: server::bind(address).await?,
+        counts: Arc::default(),
     })
 }
 
@@ -85,85 +79,25 @@ impl Listener {
         self.socket.local_addr()
     }
 
+    /// Returns what is counted of what it answers.
+    #[must_use]
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
     /// Serves until told to stop; what is under way is finished first.
     pub async fn serve(self, options: Options, stop: CancellationToken) {
-        let options = Arc::new(options);
-        let seats = Arc::new(Seats::default());
-        let tasks = TaskTracker::new();
-        loop {
-            let accepted = tokio::select! {
-                () = stop.cancelled() => break,
-                accepted = accept(&self.socket, &seats) => accepted,
-            };
-            let Some((stream, guest)) = accepted else {
-                continue;
-            };
-            let (options, stop) = (Arc::clone(&options), stop.clone());
-            tasks.spawn(serve_connection(stream, Arc::new(guest), options, stop));
-        }
-        // A caller that comes now is refused at once, rather than left waiting in the kernel's queue.
-        drop(self.socket);
-        tasks.close();
-        let _ = tokio::time::timeout(DRAIN_WITHIN, tasks.wait()).await;
+        let (options, counts) = (Arc::new(options), self.counts);
+        let answer = move |request, caller: Arc<Guest>| {
+            let (options, counts) = (Arc::clone(&options), Arc::clone(&counts));
+            async move {
+                let reply = answer(request, &options, &caller).await;
+                counts.answered(&reply);
+                reply
+            }
+        };
+        server::serve(self.socket, SEATS_MAX, stop, answer).await;
     }
-}
-
-async fn accept(socket: &TcpListener, seats: &Arc<Seats>) -> Option<(TcpStream, Guest)> {
-    match socket.accept().await {
-        Ok((stream, peer)) => Some((stream, seats.take(peer.ip()).await)),
-        Err(error) => {
-            tracing::warn!(%error, "a callback connection could not be accepted");
-            // Out of file descriptors, mostly: accepting at once again would spin.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
-    }
-}
-
-async fn serve_connection(
-    stream: TcpStream,
-    guest: Arc<Guest>,
-    options: Arc<Options>,
-    stop: CancellationToken,
-) {
-    let _ = stream.set_nodelay(true);
-    let caller = Arc::clone(&guest);
-    let service = service_fn(move |request| {
-        let (options, caller) = (Arc::clone(&options), Arc::clone(&caller));
-        async move { Ok::<_, Infallible>(answer(request, &options, &caller).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN)
-        .max_buf_size(16 * 1024)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let served = async {
-        tokio::select! {
-            ended = connection.as_mut() => return Some(ended),
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(CONNECTION_WITHIN) => {}
-        }
-        // The callback that is under way, if any, is stored and acknowledged.
-        connection.as_mut().graceful_shutdown();
-        tokio::time::timeout(LAST_WITHIN, connection).await.ok()
-    };
-    let ended = tokio::select! {
-        ended = served => ended,
-        // Never while a callback is being stored.
-        () = guest.asked_to_leave() => None,
-    };
-    if let Some(Err(error)) = ended {
-        tracing::debug!(%error, "a callback connection ended early");
-    }
-}
-
-type Reply = Response<Full<Bytes>>;
-
-fn empty(status: StatusCode) -> Reply {
-    let mut reply = Response::new(Full::default());
-    *reply.status_mut() = status;
-    reply
 }
 
 async fn answer(request: Request<Incoming>, options: &Options, caller: &Guest) -> Reply {
@@ -299,20 +233,26 @@ async fn take(
             options.reads_as.clone(),
         )
         .await;
-    match stored {
+    let outcome = match stored {
         Ok(Received::Stored(moved)) => {
             #[cfg(debug_assertions)]
             crate::failpoints::pass("before-callback-acknowledged");
             tracing::debug!(%id, moved = moved.is_some(), "callback stored");
+            let outcome = match &moved {
+                Some(_) => CallbackOutcome::Moved,
+                None => CallbackOutcome::Stored,
+            };
             if let (Some(moved), Some(channel)) = (moved, &options.moved) {
                 // The run reads the journal anyway, so that a full channel loses nothing.
                 let _ = channel.try_send(moved);
             }
+            outcome
         }
-        Ok(Received::Repeat) => {}
+        Ok(Received::Repeat) => CallbackOutcome::Repeat,
         // Sent again, it would change nothing again.
         Ok(Received::TooMany) => {
             tracing::debug!(%id, "a callback that changes nothing is not kept: there are many like it");
+            CallbackOutcome::TooMany
         }
         Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),
         // The first failure of the journal is told; each callback after it fails for the same reason.
@@ -324,9 +264,11 @@ async fn take(
             tracing::error!(%error, "a callback could not be stored");
             return empty(StatusCode::SERVICE_UNAVAILABLE);
         }
-    }
+    };
     let gateway_id = gateway_id.as_ref().map(|id| id.as_str());
-    acknowledgement::reply(&options.dialect, id, gateway_id)
+    let mut reply = acknowledgement::reply(&options.dialect, id, gateway_id);
+    reply.extensions_mut().insert(outcome);
+    reply
 }
 
 /// Takes a callback as if it had come over the network; returns whether it was acknowledged.

@@ -3,6 +3,7 @@
 mod approve;
 mod archive;
 mod file;
+mod notices;
 mod reconcile;
 mod signing;
 
@@ -17,6 +18,7 @@ pub(super) use file::{
     CheckArguments, DatesArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments,
     LoadOptions, OnError, TemplateArguments,
 };
+pub(super) use notices::NoticesArguments;
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
 pub(super) use signing::SigningArguments;
 
@@ -122,6 +124,8 @@ pub(super) enum Command {
     Backup(BackupArguments),
     /// Put finished batches into files of their own: evidence, report and signatures
     Archive(Box<ArchiveArguments>),
+    /// List the notices that wait, or deliver them
+    Notices(NoticesArguments),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
     /// Ask for a token, to prove that one can be had; it is not shown
@@ -277,6 +281,9 @@ pub(super) struct RunOptions {
     /// Callbacks are taken by a `disburse listen` beside this run
     #[arg(long, conflicts_with = "poll_only")]
     pub external_listener: bool,
+    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
     /// Run against the sandbox gateway, inside this process
     #[arg(long)]
     pub sandbox: bool,
@@ -575,6 +582,9 @@ pub(super) struct ListenArguments {
     /// Address to listen on [default: callback.listen of the profile]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
+    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,9 @@ mod exit;
 mod files;
 mod gateway;
 pub mod log;
+mod metrics;
 mod named;
+mod notices;
 mod order_signing;
 mod run;
 mod session;
@@ -25,8 +27,9 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, archive as archiving, backup, bill, check, dialect, explain, float, layout,
-    listen, load, lookup, orders, probe, reconcile, recover, report, resolve, resolve_many,
-    sandbox, schedule, shell, show_config, status_all, template, token, upload, verify,
+    listen, load, lookup, notices as notices_command, orders, probe, reconcile, recover, report,
+    resolve, resolve_many, sandbox, schedule, shell, show_config, status_all, template, token,
+    upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -106,6 +109,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Archive(arguments) => archiving::archive(&session, *arguments).await,
+        Command::Notices(arguments) => notices_command::notices(&session, &arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Token(arguments) => token::token(&session, arguments).await,
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,

@@ -15,6 +15,7 @@ mod identifier_form;
 mod identifier_scheme;
 mod ids;
 mod journal_ids;
+mod meter;
 mod msisdn;
 mod origin;
 mod payment;
@@ -37,6 +38,7 @@ pub use identifier_form::{
 pub use identifier_scheme::{IdentifierScheme, RowKey};
 pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
 pub use journal_ids::{BatchId, Epoch, LaneId, PaymentId};
+pub use meter::{DurationMeter, Durations, WorkMeter};
 pub use msisdn::{Country, Line, Msisdn, MsisdnError};
 pub use origin::Origin;
 pub use payment::{

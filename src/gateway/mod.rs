@@ -32,6 +32,7 @@ pub use services::documents::DocumentClient;
 pub use services::lookup::LookupClient;
 pub use services::reach::reach;
 pub use services::token::{Bearer, TokenClient};
+pub use services::webhook::{SigningSecret, Webhook, WebhookError};
 
 /// What the simulation shares with the client: the reading of replies.
 #[cfg(test)]

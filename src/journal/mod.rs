@@ -9,10 +9,12 @@ mod archive;
 mod bills;
 mod decisions;
 mod error;
+mod figures;
 mod forgetting;
 mod generations;
 mod lock;
 mod mark;
+mod notices;
 mod preflight;
 mod probe;
 mod proof;
@@ -39,6 +41,7 @@ pub use decisions::{
     Answered, Cancelled, Decided, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
 };
 pub use error::{Error, Kind};
+pub use figures::{Figures, HeldService};
 pub use forgetting::{ArchivedAs, ForgetOrder, Forgotten, PaidIn};
 pub use generations::{
     CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
@@ -46,6 +49,7 @@ pub use generations::{
     WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
 };
 pub use lock::{RunLock, holder};
+pub use notices::{NewNotice, NextNotice, NoticeBatch, NoticeWaiting, NoticesWaiting};
 pub use preflight::*;
 pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};

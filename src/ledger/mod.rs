@@ -33,6 +33,7 @@ mod loaded_before;
 pub(crate) mod lost;
 pub mod mended;
 pub mod names;
+pub mod notices;
 pub mod pace;
 pub mod payer;
 pub mod pin;

@@ -20,6 +20,7 @@ const COMMANDS: [&str; 29] = [
     "recover",
     "backup",
     "archive",
+    "notices",
     "listen",
     "token",
     "lookup",

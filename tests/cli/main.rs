@@ -33,6 +33,7 @@ mod limits;
 mod mended;
 mod messages;
 mod names;
+mod notices;
 mod operations;
 mod orders;
 mod orders_signed;

@@ -178,7 +178,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "check",
     "load",
     "run",
@@ -194,6 +194,7 @@ const COMMANDS: [&str; 26] = [
     "recover",
     "backup",
     "listen",
+    "notices",
     "token",
     "lookup",
     "bill",

@@ -7,8 +7,11 @@ use tokio_util::sync::CancellationToken;
 use crate::callback::{self, Addresses};
 use crate::cli::Error;
 use crate::cli::arguments::ListenArguments;
+use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
+use crate::cli::metrics::MetricsEndpoint;
+use crate::cli::notices::{NoticeDesk, watch_all};
 use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
@@ -28,35 +31,16 @@ pub(in crate::cli) async fn listen(
             .hint("a run with callbacks listens itself; choose another port with --listen, or end that run")
     })?;
     let address = listener.address().map_err(Error::unexpected)?;
-    let public_url = settings
-        .profile
-        .callback
-        .public_url
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    if public_url.is_empty() && !session.common.quiet {
-        output::complain(
-            "warning",
-            "callback.public_url is not set, so no payment names an address, and the gateway calls nobody; set it before the next run",
-        );
+    let endpoint = MetricsEndpoint::open(session, "listen", arguments.metrics, None).await?;
+    if let Some(endpoint) = &endpoint {
+        endpoint.metrics.writes(&journal);
+        endpoint.metrics.listens(listener.counts());
     }
-    let dialect = Arc::clone(&settings.dialect.dialect);
-    let addresses = Addresses::new(&public_url, &journal.callback_key().await?);
-    let addresses = match dialect.callbacks.address_per_payment {
-        true => addresses,
-        false => addresses.shared(),
-    };
-    if !dialect.callbacks.address_per_payment && !public_url.is_empty() {
-        session.note(&format!(
-            "register this address at the gateway, and show it to nobody else: {}",
-            addresses.of_all()
-        ));
-    }
+    let addresses = addresses(session, &settings, &journal).await?;
     let options = callback::Options {
         addresses,
         proof: gateway::proof(&settings)?,
-        dialect,
+        dialect: Arc::clone(&settings.dialect.dialect),
         journal,
         codes: Arc::new(gateway::codes(&settings)),
         policy: gateway::policy(&settings, true),
@@ -74,11 +58,51 @@ pub(in crate::cli) async fn listen(
     // Heard before it says that it listens: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
     signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    let notices = NoticeDesk::of(settings, &options.journal)?
+        .map(|desk| tokio::spawn(watch_all(Arc::new(desk), stop.clone())));
     if session.common.json {
         output::json(&serde_json::json!({"listening": address.to_string()}));
     } else {
         output::line(&format!("listening for callbacks on {address}"));
     }
     listener.serve(options, stop).await;
+    if let Some(notices) = notices {
+        // What is being delivered is told in the journal, too.
+        let _ = notices.await;
+    }
     Ok(ExitStatus::Done)
+}
+
+/// Returns the addresses that were given out, and says what a person has to do about them.
+async fn addresses(
+    session: &Session,
+    settings: &Settings,
+    journal: &Journal,
+) -> Result<Addresses, Error> {
+    let public_url = settings
+        .profile
+        .callback
+        .public_url
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    if public_url.is_empty() && !session.common.quiet {
+        output::complain(
+            "warning",
+            "callback.public_url is not set, so no payment names an address, and the gateway calls nobody; set it before the next run",
+        );
+    }
+    let callbacks = &settings.dialect.dialect.callbacks;
+    let addresses = Addresses::new(&public_url, &journal.callback_key().await?);
+    let addresses = match callbacks.address_per_payment {
+        true => addresses,
+        false => addresses.shared(),
+    };
+    if !callbacks.address_per_payment && !public_url.is_empty() {
+        session.note(&format!(
+            "register this address at the gateway, and show it to nobody else: {}",
+            addresses.of_all()
+        ));
+    }
+    Ok(addresses)
 }

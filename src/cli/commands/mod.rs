@@ -18,6 +18,7 @@ pub(super) mod listen;
 pub(super) mod load;
 pub(super) mod lookup;
 pub(super) mod networks;
+pub(super) mod notices;
 pub(super) mod operation;
 pub(super) mod orders;
 pub(super) mod probe;

@@ -105,6 +105,7 @@ pub(in crate::cli) async fn pay_and_probe(
         declared: Declared::default(),
         resume: "To go on: the same command again".to_owned(),
         probes: true,
+        metrics: None,
     };
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     Ok(PaidProbe {
@@ -150,6 +151,7 @@ fn run_options(arguments: &ProbeArguments) -> RunOptions {
         yes: true,
         poll_only: arguments.poll_only,
         external_listener: arguments.external_listener,
+        metrics: None,
         sandbox: arguments.sandbox,
         seed: 0,
         faults: "none".to_owned(),

@@ -31,10 +31,33 @@ pub(in crate::cli) fn status(
             output::complain("warning", &text);
         }
     }
+    if !session.common.json {
+        tell_undelivered(&reader)?;
+    }
     match &arguments.batch {
         Some(name) => one(session, &reader, &batch_name(name)?),
         None => all(session, &reader),
     }
+}
+
+/// Says that somebody was not told what they were to be told.
+fn tell_undelivered(reader: &Reader) -> Result<(), Error> {
+    let waiting = reader.notices_waiting(1)?;
+    let Some(first) = waiting.first.first() else {
+        return Ok(());
+    };
+    let notices = output::counted(waiting.count, "notice");
+    let why = match &first.trouble {
+        Some(trouble) => format!("; the first of them met: {trouble}"),
+        None => String::new(),
+    };
+    output::complain(
+        "warning",
+        &format!(
+            "not delivered yet: {notices}{why}. To send what waits now: disburse notices --deliver"
+        ),
+    );
+    Ok(())
 }
 
 /// What a list of batches asks the configuration, once for all of them.

@@ -58,6 +58,12 @@ pub enum Error {
         /// What is there; secrets are hidden.
         found: String,
     },
+    /// What notices are signed with is missing, or is not a secret.
+    #[error("{problem}")]
+    NoticeSecret {
+        /// What is wrong, and where.
+        problem: String,
+    },
     /// A table lacks an entry.
     #[error("{}: {table}: {entry} is missing", place.place())]
     Incomplete {
@@ -227,6 +233,10 @@ impl Error {
             }
             Self::KeyFile { .. } => Some(
                 "the dialect names it (disburse dialect show says where): create it with mode 0600, with the key as the gateway's operators gave it"
+                    .to_owned(),
+            ),
+            Self::NoticeSecret { .. } => Some(
+                "whoever takes the notices gives it; set DISBURSE_NOTICES_SECRET, or notices.secret_file to a file of mode 0600 with it"
                     .to_owned(),
             ),
             Self::Custody { command, .. } => {

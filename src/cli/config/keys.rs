@@ -40,6 +40,9 @@ impl Key {
     }
 }
 
+/// The variable that holds the secret which notices are signed with.
+pub const NOTICES_SECRET: &str = "DISBURSE_NOTICES_SECRET";
+
 /// Variables that begin with `DISBURSE_` and are no profile key.
 pub const OTHER_VARIABLES: &[&str] = &[
     "DISBURSE_CONFIG",
@@ -47,6 +50,7 @@ pub const OTHER_VARIABLES: &[&str] = &[
     "DISBURSE_JOURNAL",
     "DISBURSE_LOG",
     "DISBURSE_LOG_FORMAT",
+    NOTICES_SECRET,
 ];
 
 /// Looks a key up by its dotted name.

@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod keys;
 mod limits;
+mod notices;
 mod opening;
 mod profile;
 mod rule;
@@ -31,6 +32,7 @@ pub use file::layouts::{BUILT_IN as BUILT_IN_LAYOUTS, built_in as built_in_layou
 pub use file::origin::Origin;
 pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
 pub use limits::LimitSettings;
+pub use notices::NoticeSettings;
 pub use opening::FileSettings;
 pub use profile::{
     Callback, ExtraData, Float, Limits, Lookup, Mismatch, Profile, Resolution, SettleOn,

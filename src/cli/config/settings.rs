@@ -20,6 +20,7 @@ use super::StatusClass;
 use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::file::approval::assert_repeats;
 use super::keys::{self, Key};
+use super::notices::NoticeSettings;
 use super::shown;
 use crate::cli::config::file::dialect::{self, DialectSettings};
 use crate::cli::config::file::document::Document;
@@ -85,6 +86,8 @@ pub struct Settings {
     pub approval: Option<ApprovalSettings>,
     /// Where the heads of the evidence go.
     pub evidence: Option<EvidenceSettings>,
+    /// Who is told how a batch goes.
+    pub notices: Option<NoticeSettings>,
     /// How the wire differs from the interface document.
     pub dialect: DialectSettings,
     /// The gateway is the sandbox: no money moves.
@@ -152,11 +155,7 @@ impl Settings {
             Err(_) => Document::default(),
         };
         let chosen = choose_profile(sources, &document, &located, sandbox.is_some())?;
-        let fallback = if sandbox.is_some() {
-            "sandbox"
-        } else {
-            "default"
-        };
+        let fallback = ["default", "sandbox"][usize::from(sandbox.is_some())];
         let mut layers = Layers::resolve(&Stack {
             overrides: &sources.overrides,
             environment,
@@ -200,6 +199,7 @@ impl Settings {
             accounting: document.accounting,
             approval: document.approval,
             evidence: document.evidence,
+            notices: document.notices.map(|it| it.with_secret(environment)),
             dialect,
             is_rehearsal: sandbox_profile,
             origins: shown::origins(&shown),

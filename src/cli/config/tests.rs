@@ -4,6 +4,7 @@ mod approval;
 mod dialects;
 mod layouts;
 mod limits;
+mod notices;
 mod precedence;
 mod refusals;
 mod sample;

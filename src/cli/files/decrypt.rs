@@ -22,7 +22,7 @@ pub(in crate::cli) const PLAIN_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of what a command says of its failure, at most, that are shown: the last ones say why.
 const TOLD_BYTES: usize = 1_000;
 /// Variables of ours, which hold a password among them, are no business of the command's.
-const OURS: &str = "DISBURSE_";
+pub(in crate::cli) const OURS: &str = "DISBURSE_";
 
 /// Returns whether a name says that its file is encrypted.
 pub(in crate::cli) fn is_encrypted(name: &Path) -> bool {

@@ -6,6 +6,7 @@ pub(super) mod declared;
 pub(super) mod decrypt;
 pub(super) mod failed_rows;
 pub(super) mod fresh_name;
+pub(super) mod hand_over;
 pub(super) mod input;
 pub(super) mod layouts;
 pub(super) mod links;

@@ -8,6 +8,8 @@ use super::super::arguments::RunOptions;
 use super::super::config::Settings;
 use super::super::session::Session;
 use super::confirm::Declared;
+use super::notices::RunNotices;
+use crate::cli::metrics::MetricsEndpoint;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
@@ -56,6 +58,8 @@ pub(in crate::cli) struct Orders {
     pub(in crate::cli) resume: String,
     /// The one payment of the batch is posted a second time once it is paid.
     pub(in crate::cli) probes: bool,
+    /// Where it tells how it goes.
+    pub(in crate::cli) metrics: Option<MetricsEndpoint>,
 }
 
 /// What a run came to.
@@ -86,6 +90,8 @@ pub(in crate::cli) struct Job<'a> {
     pub(in crate::cli) drain: CancellationToken,
     /// When services are open.
     pub(in crate::cli) calendar: Arc<Calendar>,
+    /// Whom it tells how the batch goes.
+    pub(in crate::cli) notices: Option<RunNotices>,
 }
 
 /// What came of the second post.

@@ -4,6 +4,7 @@
 //! confirmation with the final totals, and what is sent beforehand.
 
 mod account;
+mod beside;
 mod callback_endpoint;
 mod confirm;
 mod examples;
@@ -11,6 +12,7 @@ mod fits;
 mod heads;
 mod job;
 mod moved;
+mod notices;
 mod preflight;
 mod second_post;
 mod verdict;
@@ -40,6 +42,7 @@ use crate::cli::commands::verify;
 use crate::cli::files::calendar;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
+use crate::cli::metrics::MetricsEndpoint;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
 use crate::cli::words::approvals;
@@ -58,12 +61,14 @@ use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::intact::{Extends, extends};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::standstill::SILENCE_MAX;
+use crate::metrics::Metered;
 use crate::report::Owner;
 use crate::sandbox::Sandbox;
 use callback_endpoint::CallbackEndpoint;
 pub(in crate::cli) use confirm::Declared;
 pub(in crate::cli) use job::Orders;
 pub(in crate::cli) use job::Probed;
+use notices::RunNotices;
 use verdict::conclude;
 
 /// Payments moved by callbacks that wait for the run to hear of them.
@@ -81,6 +86,9 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
     let batch = batch_name(&arguments.batch)?;
     let options = arguments.options;
     let settings = session.settings(options.sandbox, overrides(&options))?;
+    let purpose = Purpose::of_command(options.sandbox);
+    let of = Some((&batch, purpose));
+    let metrics = MetricsEndpoint::open(session, "run", options.metrics, of).await?;
     let journal = session.journal()?;
     let moved = moved(
         arguments.account_moved,
@@ -99,11 +107,9 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
                 None => None,
             },
         },
-        resume: format!(
-            "To resume: {}",
-            run_command(&batch, Purpose::of_command(options.sandbox))
-        ),
+        resume: format!("To resume: {}", run_command(&batch, purpose)),
         probes: false,
+        metrics,
     };
     let outcome = carry_out(session, settings, &journal, &batch, &options, orders).await?;
     conclude(session, &journal, &batch, &outcome, None).await
@@ -151,6 +157,8 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     // Better told now than when the money has moved.
     crate::report::usable(&out, &Owner::new(&batch, purpose), Some(input.identity()?))?;
+    let of = Some((&batch, purpose));
+    let metrics = MetricsEndpoint::open(session, "pay", options.metrics, of).await?;
     if arguments.load.lookup {
         networks::check_new(session, &input, &plan, options.sandbox).await?;
     }
@@ -165,6 +173,7 @@ pub(super) async fn pay(session: &Session, arguments: PayArguments) -> Result<Ex
         declared,
         resume: "To resume: the same command again".to_owned(),
         probes: false,
+        metrics,
     };
     let desk = Desk::of(session, &settings, &journal, (&batch, purpose))?;
     let (key, sign_as) = (arguments.load.sign_key, arguments.load.sign_as);
@@ -285,6 +294,8 @@ pub(in crate::cli) async fn carry_out(
             judged?;
         }
     }
+    let of = (batch, Purpose::of_command(options.sandbox));
+    let notices = RunNotices::of(&settings, journal, of, approvals.waits())?;
     let purpose = format!("run of batch {batch}");
     let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
     // Heard from here on: whatever is begun below is ended in good order.
@@ -315,12 +326,9 @@ pub(in crate::cli) async fn carry_out(
         ceilings,
         drain,
         calendar: Arc::clone(&calendar),
+        notices,
     };
-    let outcome = job.run(sandbox.as_ref()).await;
-    let ledger = sandbox.as_ref().map(Sandbox::verdict);
-    if let Some(sandbox) = sandbox {
-        sandbox.shutdown().await;
-    }
+    let (outcome, ledger) = beside::perform(job, sandbox).await;
     let (summary, probed) = outcome?;
     Ok(Outcome {
         summary,
@@ -560,18 +568,20 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
+        let limits = gateway::limits(self.settings, self.options, callbacks)?;
+        let counted = self.watched(&watcher, &limits, &background, &closing);
         let times = self.times().await?;
         let quiet = self.session.common.quiet;
         let screen = tokio::spawn(progress::show(watcher, times, quiet));
         let plan = Plan {
             calendar: Arc::clone(&self.calendar),
             journal: self.journal.clone(),
-            gateway: Arc::clone(&client),
+            gateway: Arc::new(Metered::new(Arc::clone(&client), counted)),
             batch: self.batch.clone(),
             home: home.clone(),
             confirmation,
             approval: self.settings.approval()?,
-            limits: gateway::limits(self.settings, self.options, callbacks)?,
+            limits,
             policy,
             ceilings: self.ceilings.clone(),
             request_timeout: self.settings.profile.limits.request_timeout,
@@ -620,6 +630,9 @@ impl Job<'_> {
             false => addresses.shared(),
         };
         if let Some(listener) = door.listener {
+            if let Some(endpoint) = &self.orders.metrics {
+                endpoint.metrics.listens(listener.counts());
+            }
             let options = callback::Options {
                 journal: self.journal.clone(),
                 addresses: addresses.clone(),

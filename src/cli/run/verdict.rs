@@ -46,7 +46,7 @@ pub(super) async fn conclude(
     let standing = journal.standing(batch.clone()).await?;
     // A rehearsal reaches nothing outside.
     if standing.purpose != Purpose::Rehearsal {
-        heads::hand_over(session);
+        heads::hand_over_heads(session);
     }
     if session.common.json {
         output::json(&status::to_json(batch, &standing));

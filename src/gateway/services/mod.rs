@@ -6,3 +6,4 @@ pub(super) mod documents;
 pub(super) mod lookup;
 pub(super) mod reach;
 pub(super) mod token;
+pub(super) mod webhook;

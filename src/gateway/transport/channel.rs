@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::fmt::rfc2822;
 use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Method, Proxy, RequestBuilder, Url, redirect, retry};
+use reqwest::{Client, ClientBuilder, Method, Proxy, RequestBuilder, Url, redirect, retry};
 
 use super::failure::Failure;
 use super::tls;
@@ -131,20 +131,27 @@ impl Channel {
         }
     }
 
-    /// Says in short what went wrong, without the address.
     fn cause(&self, error: &reqwest::Error) -> String {
-        if error.is_timeout() {
-            return if error.is_connect() {
-                format!("no connection within {:?}", self.connect_timeout)
-            } else {
-                format!("timed out after {:?}", self.request_timeout)
-            };
-        }
-        if error.is_dns() {
-            return "the host name does not resolve".to_owned();
-        }
-        words(error)
+        cause(error, self.connect_timeout, self.request_timeout)
     }
+}
+/// Says in short what went wrong, without the address.
+pub(in crate::gateway) fn cause(
+    error: &reqwest::Error,
+    connect_timeout: Duration,
+    request_timeout: Duration,
+) -> String {
+    if error.is_timeout() {
+        return if error.is_connect() {
+            format!("no connection within {connect_timeout:?}")
+        } else {
+            format!("timed out after {request_timeout:?}")
+        };
+    }
+    if error.is_dns() {
+        return "the host name does not resolve".to_owned();
+    }
+    words(error)
 }
 
 /// Says in short what went wrong on a connection.
@@ -181,7 +188,24 @@ fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
     let encrypted = endpoint.scheme() == "https";
     let mut headers = profile.fixed_headers()?;
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    let mut builder = Client::builder()
+    let mut builder = hardened(encrypted)
+        .connect_timeout(profile.connect_timeout)
+        .timeout(profile.request_timeout)
+        .pool_idle_timeout(profile.idle_timeout)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+        .tls_backend_preconfigured(tls::config(profile.ca_file.as_deref(), encrypted)?)
+        .default_headers(headers);
+    builder = match &profile.proxy {
+        Some(address) => builder.proxy(Proxy::all(address.as_str()).map_err(|_| Error::Proxy)?),
+        // Named by nobody but the environment, a proxy would receive the payments.
+        None => builder.no_proxy(),
+    };
+    built(builder)
+}
+
+/// A client that sends nothing twice and nothing elsewhere.
+pub(in crate::gateway) fn hardened(encrypted: bool) -> ClientBuilder {
+    Client::builder()
         // By default a request is repeated up to twice when the server resets its stream, read or not.
         .retry(retry::never())
         .http1_only()
@@ -189,19 +213,12 @@ fn client(profile: &Profile, endpoint: &Url) -> Result<Client, Error> {
         .redirect(redirect::Policy::none())
         .referer(false)
         .https_only(encrypted)
-        .connect_timeout(profile.connect_timeout)
-        .timeout(profile.request_timeout)
-        .pool_idle_timeout(profile.idle_timeout)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
         .tcp_nodelay(true)
-        .tls_backend_preconfigured(tls::config(profile, encrypted)?)
         .user_agent(AGENT)
-        .default_headers(headers);
-    builder = match &profile.proxy {
-        Some(address) => builder.proxy(Proxy::all(address.as_str()).map_err(|_| Error::Proxy)?),
-        // Named by nobody but the environment, a proxy would receive the payments.
-        None => builder.no_proxy(),
-    };
+}
+
+/// Builds it, or says the innermost reason why it cannot be.
+pub(in crate::gateway) fn built(builder: ClientBuilder) -> Result<Client, Error> {
     builder.build().map_err(|error| {
         let mut innermost: &dyn std::error::Error = &error;
         while let Some(source) = innermost.source() {

@@ -54,7 +54,7 @@ enum Way {
 impl Connector {
     /// Prepares connections. Nothing is opened yet.
     pub(in crate::gateway) fn new(profile: &Profile, endpoint: &Url) -> Result<Self, Error> {
-        let config = tls::config(profile, endpoint.scheme() == "https")?;
+        let config = tls::config(profile.ca_file.as_deref(), endpoint.scheme() == "https")?;
         let address: Uri = endpoint
             .as_str()
             .parse()

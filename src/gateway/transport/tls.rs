@@ -1,5 +1,6 @@
 //! Whom the client trusts, and how it encrypts.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
@@ -9,12 +10,11 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
 use crate::gateway::error::Error;
-use crate::gateway::profile::Profile;
 use crate::gateway::wire::text::clean;
 
 /// Returns the settings of encrypted connections. `encrypted` is whether there are any.
 pub(in crate::gateway) fn config(
-    profile: &Profile,
+    ca_file: Option<&Path>,
     encrypted: bool,
 ) -> Result<ClientConfig, Error> {
     // An error means that a provider is installed already, which serves as well.
@@ -25,7 +25,7 @@ pub(in crate::gateway) fn config(
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(refused)?;
-    let mut config = if let Some(roots) = roots(profile)? {
+    let mut config = if let Some(roots) = roots(ca_file)? {
         builder.with_root_certificates(roots).with_no_client_auth()
     } else if encrypted {
         let system = Verifier::new(provider).map_err(refused)?;
@@ -44,20 +44,22 @@ pub(in crate::gateway) fn config(
     Ok(config)
 }
 
-/// Reads the certificates that alone are trusted, where the profile names a file of them.
-fn roots(profile: &Profile) -> Result<Option<RootCertStore>, Error> {
-    let Some(path) = &profile.ca_file else {
+/// Reads the certificates that alone are trusted, where a file of them is named.
+fn roots(ca_file: Option<&Path>) -> Result<Option<RootCertStore>, Error> {
+    let Some(path) = ca_file else {
         return Ok(None);
     };
     let pem = std::fs::read(path).map_err(|source| Error::CaFile {
-        path: path.clone(),
+        path: path.to_owned(),
         source,
     })?;
     let certificates: Vec<CertificateDer<'_>> = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<_, _>>()
         .unwrap_or_default();
     if certificates.is_empty() {
-        return Err(Error::NoCertificate { path: path.clone() });
+        return Err(Error::NoCertificate {
+            path: path.to_owned(),
+        });
     }
     let mut roots = RootCertStore::empty();
     for certificate in certificates {

@@ -8,6 +8,7 @@ mod evidence;
 mod forget;
 mod limits;
 mod load;
+mod notices;
 mod operator;
 mod payments;
 mod preflight;

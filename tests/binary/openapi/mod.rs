@@ -8,6 +8,6 @@ mod dialects;
 mod mirror;
 mod prism;
 mod schemathesis;
-mod tool;
+pub mod tool;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/openapi.yaml");

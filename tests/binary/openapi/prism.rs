@@ -22,7 +22,7 @@ impl Proxy {
 
     /// The same beside others, its output in a file of that name.
     pub fn start_as(world: &World, name: &str, document: &str, upstream: &str) -> Option<Self> {
-        let program = find("prism")?;
+        let program = find("prism", "INTERFACE_TOOLS")?;
         let port = free_port().to_string();
         let arguments = [
             "proxy",

@@ -38,7 +38,7 @@ pub fn drive(
     (phases, examples): (&str, &str),
     headers: &[(&str, &str)],
 ) -> Option<(bool, String)> {
-    let program = find("st")?;
+    let program = find("st", "INTERFACE_TOOLS")?;
     let headers: Vec<String> = headers
         .iter()
         .map(|(name, value)| format!("{name}: {value}"))

@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 /// No tool takes longer.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Finds a program on the path. One that is missing is told; where it is required, the test fails.
+/// Finds a program on the path. One that is missing is told; where a variable requires it, the test fails.
 #[allow(
     clippy::print_stderr,
     reason = "a test that checks nothing must say so"
 )]
-pub fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str, required_by: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|file| file.is_file());
     if found.is_none() {
         assert!(
-            std::env::var_os("INTERFACE_TOOLS").is_none_or(|value| value != "required"),
+            std::env::var_os(required_by).is_none_or(|value| value != "required"),
             "{name} is not installed"
         );
         eprintln!("NOT CHECKED: {name} is not installed; .ci/run installs it");

@@ -8,6 +8,7 @@ use crate::cli::config::Origin;
 use crate::cli::config::approval::{ApprovalSettings, EvidenceSettings};
 use crate::cli::config::archiving::ArchiveSettings;
 use crate::cli::config::limits::LimitSettings;
+use crate::cli::config::notices::NoticeSettings;
 use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
@@ -30,6 +31,7 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) accounting: Option<Chart>,
     pub(in crate::cli::config) approval: Option<ApprovalSettings>,
     pub(in crate::cli::config) evidence: Option<EvidenceSettings>,
+    pub(in crate::cli::config) notices: Option<NoticeSettings>,
     pub(in crate::cli::config) files: FileSettings,
     pub(in crate::cli::config) archive: ArchiveSettings,
     pub(in crate::cli::config) limits: LimitSettings,

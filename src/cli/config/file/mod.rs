@@ -15,6 +15,7 @@ pub(super) mod files;
 pub(super) mod layers;
 pub(super) mod layouts;
 pub(super) mod limits;
+pub(super) mod notices;
 pub(super) mod origin;
 pub(super) mod reading;
 pub(super) mod recipients;

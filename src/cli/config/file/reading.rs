@@ -12,6 +12,7 @@ use super::evidence;
 use super::files;
 use super::layouts;
 use super::limits;
+use super::notices;
 use super::service_table;
 use super::source::Source;
 use super::statements;
@@ -41,6 +42,7 @@ const TABLES: &[&str] = &[
     "approval",
     "evidence",
     "archive",
+    "notices",
 ];
 
 impl Document {
@@ -87,6 +89,7 @@ impl Document {
                 }
                 "archive" => archive::read(source, value, &mut document)?,
                 "evidence" => evidence::read(source, directory, value, &mut document)?,
+                "notices" => notices::read(source, directory, value, &mut document)?,
                 "approval" => approval::read(source, directory, value, &mut document)?,
                 "accounting" => accounting::read(source, value, &mut document)?,
                 "status_codes" | "post_codes" => {

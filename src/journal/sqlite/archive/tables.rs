@@ -13,7 +13,7 @@ use Goes::{Nowhere, Rows};
 
 /// Every table of the schema, in the order in which they are filled. `temp.wanted` has the batch and the numbers that its instructions
 /// lie between, `temp.beside` the rows of other batches that are of the same debts: what is told of a row names them.
-pub(super) const TABLES: [(&str, Goes); 34] = [
+pub(super) const TABLES: [(&str, Goes); 36] = [
     (
         "meta",
         // The others are of the place the journal lies in, or secrets: its run, its mark, its callback addresses, its fingerprints.
@@ -136,6 +136,8 @@ pub(super) const TABLES: [(&str, Goes); 34] = [
         "fingerprints",
         Nowhere("they find repeats in files that are still to be loaded, and nothing is loaded into an archive"),
     ),
+    ("notice", Nowhere("what somebody elsewhere is told, until it is delivered; it proves nothing")),
+    ("seen_open", Nowhere("whose end is still to be told to somebody elsewhere")),
     ("counted", Nowhere("ceilings are held over all batches of a journal that pays")),
     ("used", Nowhere("the sums of counted")),
     ("pace", Nowhere("when an account was posted to last, by the clock of the machine")),

@@ -2,6 +2,7 @@
 
 pub(super) mod batch_status;
 pub(super) mod examples;
+pub(super) mod figures;
 pub(super) mod limited;
 pub(super) mod listed;
 pub(super) mod looked_for;

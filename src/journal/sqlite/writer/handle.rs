@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::commit::Work;
 use super::queue::{Asker, CommitMode, Job, serve};
-use crate::domain::Actor;
+use crate::domain::{Actor, WorkMeter};
 use crate::journal::Error;
 use crate::journal::sqlite::approval::orders::assert_signed;
 use crate::journal::sqlite::schema::open::Missing;
@@ -34,6 +34,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
+    commits: Arc<WorkMeter>,
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     #[cfg(test)]
@@ -60,9 +61,11 @@ impl Journal {
         missing: Missing,
     ) -> Result<Self, Error> {
         let (queue, jobs) = sync_channel(QUEUE);
+        let commits = Arc::new(WorkMeter::default());
+        let counted = Arc::clone(&commits);
         let thread = std::thread::Builder::new()
             .name("journal".into())
-            .spawn(move || serve(connection, &jobs, missing))
+            .spawn(move || serve(connection, &jobs, missing, &counted))
             .map_err(|cause| Error::Open {
                 path: path.into(),
                 cause: cause.to_string(),
@@ -70,6 +73,7 @@ impl Journal {
         Ok(Self {
             shared: Arc::new(Shared {
                 path: path.into(),
+                commits,
                 queue: Mutex::new(Some(queue)),
                 thread: Mutex::new(Some(thread)),
                 #[cfg(test)]
@@ -89,6 +93,7 @@ impl Journal {
         Self {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
+                commits: Arc::default(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
                 inline: Some(inline),
@@ -103,6 +108,12 @@ impl Journal {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// Returns what is counted of its commits: how long each took, and the verbs that they carried.
+    #[must_use]
+    pub fn commits(&self) -> Arc<WorkMeter> {
+        Arc::clone(&self.shared.commits)
     }
 
     pub(in crate::journal::sqlite) async fn ask<T: Send + 'static>(

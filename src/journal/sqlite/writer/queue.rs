@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::commit::Work;
 use super::commit::commit;
+use crate::domain::WorkMeter;
 use crate::journal::sqlite::schema::open::Missing;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Kind};
@@ -50,6 +51,7 @@ pub(in crate::journal::sqlite) fn serve(
     mut connection: WriteSession,
     jobs: &Receiver<Job>,
     missing: Missing,
+    counted: &WorkMeter,
 ) {
     let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
@@ -62,7 +64,12 @@ pub(in crate::journal::sqlite) fn serve(
             Some(error) => Err(Error::Poisoned {
                 cause: error.to_string(),
             }),
-            None => commit(&mut connection, works),
+            None => {
+                let (began, verbs) = (Instant::now(), works.len());
+                let outcome = commit(&mut connection, works);
+                counted.add(began.elapsed(), verbs);
+                outcome
+            }
         };
         if let Err(error) = &outcome
             && error.kind() == Kind::Fault

@@ -1,4 +1,4 @@
--- Version 10: what is personal is on the chain by salted leaves, so that it can be forgotten.
+-- Version 10: what is personal is on the chain by salted leaves, so that it can be forgotten; notices, kept until they are delivered.
 
 alter table instruction add column salt blob check (salt is null or length(salt) in (16, 32));
 alter table evidence add column salt blob check (salt is null or length(salt) in (16, 32));
@@ -31,3 +31,24 @@ when not (coalesce(length(old.salt), 0) = 16 and coalesce(length(new.salt), 0) =
     and (new.bill_id, new.seq, new.at, new.outcome, new.code, new.due, new.currency, new.due_date)
         is (old.bill_id, old.seq, old.at, old.outcome, old.code, old.due, old.currency, old.due_date))
 begin select raise(abort, 'what a bill said is never changed'); end;
+create table notice (
+    notice_id integer primary key,
+    id        text not null unique,
+    batch_id  integer not null,
+    kind      text not null,
+    subject   text not null,
+    nth       integer not null,
+    figure    integer not null,
+    made_at   integer not null,
+    stands    integer not null check (stands in (0, 1)),
+    body      text,
+    attempts  integer not null default 0,
+    due_at    integer not null default 0,
+    trouble   text
+) strict;
+create index notice_of_batch on notice (batch_id, kind, subject, notice_id);
+create index notice_waiting on notice (notice_id) where body is not null;
+create index notice_standing on notice (batch_id) where stands = 1;
+create table seen_open (
+    batch_id integer primary key
+) strict;

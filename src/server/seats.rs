@@ -1,7 +1,7 @@
 //! Who may stay connected: there is room for so many callers, and a new one takes the place of whoever needs it least.
 //!
-//! A caller who keeps a connection and says little must not keep a genuine callback out. What tells the two apart is the
-//! address of a payment: only the gateway knows one.
+//! A caller who keeps a connection and says little must not keep a genuine one out. What tells the two apart is the address
+//! that it names: of a payment's, only the gateway knows one.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,17 +11,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Connections at once.
-pub(super) const SEATS_MAX: usize = 512;
 /// The body of a genuine callback comes at once; one that takes longer than this gives way before idle callers do.
 const BODY_AT_ONCE: Duration = Duration::from_secs(2);
 
 /// What a caller does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// It has named no payment's address so far.
+pub enum Doing {
+    /// It has named no address that is known, so far.
     Nothing,
-    /// It sends a body to a payment's address.
+    /// It sends what belongs to an address that is known.
     Sending,
     /// What it sent is being stored, or acknowledged.
     Stored,
@@ -74,8 +72,9 @@ fn least_needed(seats: &BTreeMap<u64, Seat>, now: Instant) -> Option<u64> {
 }
 
 /// The seats of a listener.
-#[derive(Default)]
 pub(super) struct Seats {
+    /// Connections at once.
+    max: usize,
     taken: Mutex<Taken>,
     freed: Notify,
 }
@@ -87,6 +86,14 @@ struct Taken {
 }
 
 impl Seats {
+    pub(super) fn of(max: usize) -> Self {
+        Self {
+            max,
+            taken: Mutex::default(),
+            freed: Notify::new(),
+        }
+    }
+
     /// Gives a caller a seat, somebody else's where there is none left; waits while all of them are being served.
     pub(super) async fn take(self: &Arc<Self>, peer: IpAddr) -> Guest {
         loop {
@@ -101,7 +108,7 @@ impl Seats {
     fn try_take(self: &Arc<Self>, peer: IpAddr) -> Option<Guest> {
         let now = Instant::now();
         let mut taken = self.lock();
-        if taken.seats.len() >= SEATS_MAX {
+        if taken.seats.len() >= self.max {
             let number = least_needed(&taken.seats, now)?;
             if let Some(seat) = taken.seats.remove(&number) {
                 seat.leave.cancel();
@@ -131,7 +138,7 @@ impl Seats {
 }
 
 /// A caller who has a seat, until it is dropped.
-pub(super) struct Guest {
+pub struct Guest {
     seats: Arc<Seats>,
     number: u64,
     leave: CancellationToken,
@@ -144,7 +151,7 @@ impl Guest {
     }
 
     /// Notes what the caller does. Returns whether it may go on: its seat may have been given away just now.
-    pub(super) fn is(&self, doing: Doing) -> bool {
+    pub fn is(&self, doing: Doing) -> bool {
         let mut taken = self.seats.lock();
         let Some(seat) = taken.seats.get_mut(&self.number) else {
             return false;
@@ -170,6 +177,8 @@ impl Drop for Guest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SEATS_MAX: usize = 512;
 
     fn peer(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -247,7 +256,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_caller_takes_the_seat_of_a_silent_one_and_waits_for_none() {
-        let seats = Arc::new(Seats::default());
+        let seats = Arc::new(Seats::of(SEATS_MAX));
         let mut guests = Vec::new();
         for _ in 0..SEATS_MAX {
             guests.push(seats.take(peer("192.0.2.1")).await);
@@ -263,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn while_every_callback_is_being_stored_a_new_caller_waits_for_the_first_that_is() {
-        let seats = Arc::new(Seats::default());
+        let seats = Arc::new(Seats::of(SEATS_MAX));
         let mut guests = Vec::new();
         for _ in 0..SEATS_MAX {
             let guest = seats.take(peer("192.0.2.1")).await;

@@ -1,0 +1,5 @@
+//! Notices: made of how a batch stands, kept until they are delivered. Nothing here moves a payment, and nothing is on the chain.
+
+pub(super) mod deliver;
+pub(super) mod make;
+pub(super) mod waiting;
