@@ -16,6 +16,7 @@ pub mod approval;
 pub mod calendar;
 pub mod codes;
 pub mod confirmation;
+pub mod copies;
 pub mod correction;
 pub mod decisions;
 pub mod document;

@@ -52,7 +52,12 @@ fn pages(folder: &Path) -> Result<ExitStatus, Error> {
     command.build();
     let mut waiting = vec![command];
     while let Some(command) = waiting.pop() {
-        waiting.extend(command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned());
+        waiting.extend(
+            command
+                .get_subcommands()
+                .filter(|sub| !sub.is_hide_set())
+                .cloned(),
+        );
         let page = clap_mangen::Man::new(command);
         let path = folder.join(page.get_filename());
         File::create_new(&path)
