@@ -25,7 +25,7 @@ def names(server: socket.socket) -> None:
 
 class Gateway(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        print(f"asked {self.headers['Host']} for {self.path}", flush=True)
+        print(f"asked {self.headers['Host']} for {self.path.partition('?')[0]}", flush=True)
         self.send_error(503)
 
     do_GET = do_POST
