@@ -8,6 +8,7 @@ mod reconcile;
 mod signing;
 
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -167,7 +168,7 @@ pub(super) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page
-    Man,
+    Man(ManArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -573,8 +574,18 @@ pub(super) struct RecoverArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct BackupArguments {
-    /// The copy; a file that is there is not written over
+    /// The copy; a file that is there is not written over. A folder gets one that is named after the journal and the time
     pub file: PathBuf,
+    /// In a folder: keep so many copies of this journal, the new one among them, and remove those before them
+    #[arg(long, value_name = "N")]
+    pub keep: Option<NonZeroU16>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArguments {
+    /// Write a page for each command into this folder instead, for `man` to find; a file that is there is not written over
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

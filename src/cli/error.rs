@@ -196,6 +196,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
              that pays",
         ),
         E::Exists { .. } => Some("name a file that is not there yet"),
+        E::CopyUnderWay { .. } => Some("wait for it; nothing was written"),
+        E::NotRemoved { .. } => Some("remove it by hand, or let this user write in its folder"),
         E::Corrupt { .. } => Some(
             "send nothing from this file: `disburse status` lists its batches, and `disburse verify` says of each what is wrong with it; go \
              on with a copy of the journal from before that, which asks about everything first",

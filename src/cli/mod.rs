@@ -126,6 +126,6 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
             command: ConfigCommand::Show(arguments),
         } => show_config::show(&session, &arguments),
         Command::Completions { shell } => shell::completions(shell),
-        Command::Man => shell::man(),
+        Command::Man(arguments) => shell::man(&arguments),
     }
 }

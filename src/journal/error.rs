@@ -187,6 +187,16 @@ pub enum Error {
     NoArchive { path: PathBuf },
     #[error("{path}: is there already, and is not written over")]
     Exists { path: PathBuf },
+    #[error("{folder}: another copy of the journal is being made there")]
+    CopyUnderWay { folder: PathBuf },
+    #[error(
+        "{copy}: the copy is made, and sound; an earlier one, {path}, cannot be removed: {cause}"
+    )]
+    NotRemoved {
+        copy: PathBuf,
+        path: PathBuf,
+        cause: String,
+    },
     #[error(
         "the journal of batch {batch} is not what was recorded, so that a copy of it is worth nothing"
     )]

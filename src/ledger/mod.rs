@@ -17,6 +17,7 @@ pub mod archive;
 pub mod calendar;
 pub mod codes;
 pub mod confirmation;
+pub mod copies;
 pub mod correction;
 pub mod decisions;
 pub mod document;

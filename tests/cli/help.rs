@@ -169,3 +169,42 @@ fn the_manual_renders() {
         );
     }
 }
+
+#[test]
+fn the_manual_has_a_page_for_each_command_and_writes_over_none() {
+    let desk = Desk::new();
+    let said = desk.run(&["man", "--out", "pages/man1"]).finished(0);
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+    let title = |page: &str| {
+        page.lines()
+            .find(|line| line.starts_with(".TH "))
+            .map(str::to_owned)
+    };
+    for command in COMMANDS {
+        let page = desk.text(&format!("pages/man1/disburse-{command}.1"));
+        let title = title(&page).unwrap();
+        assert!(
+            title.starts_with(&format!(".TH disburse-{command} 1")),
+            "{title}"
+        );
+    }
+    let own = desk.text("pages/man1/disburse.1");
+    for command in COMMANDS {
+        let name = command.replace('-', "\\-");
+        assert!(own.contains(&format!("disburse\\-{name}(1)")), "{command}");
+    }
+    assert!(
+        desk.text("pages/man1/disburse-config-show.1")
+            .contains("sandbox")
+    );
+    let before = desk.files();
+    desk.refuses(
+        &["man", "--out", "pages/man1"],
+        2,
+        &[
+            "error: pages/man1/disburse.1: cannot be written: File exists (os error 17)",
+            "hint: name a folder that is empty, or not there yet, with --out",
+        ],
+    );
+    assert!(desk.files() == before);
+}

@@ -1,5 +1,7 @@
 //! `backup`: a copy of the journal for a safe place.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::cli::Error;
@@ -7,21 +9,82 @@ use crate::cli::arguments::BackupArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::journal;
+use crate::domain::Timestamp;
+use crate::journal::{self, Backup};
 
 /// `disburse backup`.
 pub(in crate::cli) fn backup(
     session: &Session,
     arguments: &BackupArguments,
 ) -> Result<ExitStatus, Error> {
+    if arguments.file.is_dir() {
+        return into_folder(session, arguments);
+    }
+    if arguments.keep.is_some() {
+        let name = output::name(&arguments.file.display().to_string());
+        return Err(Error::refused(format!(
+            "{name}: there is no such folder, and --keep is about the copies in a folder; nothing was written"
+        ))
+        .hint("make the folder, or leave --keep out"));
+    }
     let copy = journal::backup(session.journal_path(), &arguments.file)?;
-    let name = output::name(&arguments.file.display().to_string());
     if session.common.json {
         output::json(&json!({
             "file": arguments.file, "batches": copy.batches, "payments": copy.payments, "bytes": copy.bytes,
         }));
+    } else {
+        tell(session, &arguments.file, &copy);
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// A copy that is named after the journal and the time, beside those before it.
+fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitStatus, Error> {
+    let keep = arguments.keep.map(std::num::NonZero::get);
+    let copied = journal::backup_into(
+        session.journal_path(),
+        &arguments.file,
+        keep,
+        Timestamp::now(),
+    )?;
+    let copy = &copied.copy;
+    if session.common.json {
+        output::json(&json!({
+            "file": copied.path, "batches": copy.batches, "payments": copy.payments, "bytes": copy.bytes,
+            "removed": copied.removed, "apart": copied.apart,
+        }));
         return Ok(ExitStatus::Done);
     }
+    tell(session, &copied.path, copy);
+    if let Some(oldest) = copied.removed.last() {
+        output::line(&format!(
+            "{} removed, the oldest of them {}",
+            counted_copies(copied.removed.len(), "earlier "),
+            output::name(&oldest.display().to_string())
+        ));
+    }
+    if let Some(first) = copied.apart.first() {
+        output::complain(
+            "warning",
+            &format!(
+                "{} of this journal with something that is not in it, {} first: it was put back, or has lost something; they are kept until you remove them",
+                counted_copies(copied.apart.len(), ""),
+                output::name(&first.display().to_string())
+            ),
+        );
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn counted_copies(count: usize, which: &str) -> String {
+    match count {
+        1 => format!("1 {which}copy"),
+        count => format!("{} {which}copies", output::grouped(&count.to_string())),
+    }
+}
+
+fn tell(session: &Session, file: &Path, copy: &Backup) {
+    let name = output::name(&file.display().to_string());
     let batches = match copy.batches {
         1 => "1 batch".to_owned(),
         count => format!("{} batches", output::grouped(&count.to_string())),
@@ -33,5 +96,4 @@ pub(in crate::cli) fn backup(
     session.note(
         "put back in place of the journal it is noticed as a copy: what is unfinished is asked about before it is posted",
     );
-    Ok(ExitStatus::Done)
 }

@@ -1,9 +1,13 @@
 //! `completions` and `man`.
 
+use std::fs::{self, File};
+use std::path::Path;
+
 use clap::CommandFactory;
 
 use crate::cli::Arguments;
 use crate::cli::Error;
+use crate::cli::arguments::ManArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::terminal::output;
 
@@ -16,7 +20,10 @@ pub(in crate::cli) fn completions(shell: clap_complete::Shell) -> Result<ExitSta
 }
 
 /// `disburse man`: the program's page, and one for every command.
-pub(in crate::cli) fn man() -> Result<ExitStatus, Error> {
+pub(in crate::cli) fn man(arguments: &ManArguments) -> Result<ExitStatus, Error> {
+    if let Some(folder) = &arguments.out {
+        return pages(folder);
+    }
     let mut page = Vec::new();
     let command = Arguments::command();
     let render = |command: clap::Command, page: &mut Vec<u8>| {
@@ -30,5 +37,32 @@ pub(in crate::cli) fn man() -> Result<ExitStatus, Error> {
         render(sub.clone().name(name), &mut page)?;
     }
     output::print(&String::from_utf8_lossy(&page));
+    Ok(ExitStatus::Done)
+}
+
+/// Writes a file for each page.
+fn pages(folder: &Path) -> Result<ExitStatus, Error> {
+    let failed = |path: &Path, error: &std::io::Error| {
+        let name = output::name(&path.display().to_string());
+        Error::refused(format!("{name}: cannot be written: {error}"))
+            .hint("name a folder that is empty, or not there yet, with --out")
+    };
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    let mut waiting = vec![command];
+    while let Some(command) = waiting.pop() {
+        waiting.extend(
+            command
+                .get_subcommands()
+                .filter(|sub| !sub.is_hide_set())
+                .cloned(),
+        );
+        let page = clap_mangen::Man::new(command);
+        let path = folder.join(page.get_filename());
+        File::create_new(&path)
+            .and_then(|mut file| page.render(&mut file))
+            .map_err(|error| failed(&path, &error))?;
+    }
     Ok(ExitStatus::Done)
 }

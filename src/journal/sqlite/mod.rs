@@ -31,6 +31,7 @@ pub use read::paid::PaidPayment;
 pub use read::reader::{Reader, Snapshot};
 pub use reconcile::desk::StatementDesk;
 pub use recovery::backup::{Backup, backup};
+pub use recovery::copies::{Copied, backup_into};
 pub use recovery::ordered::OrderedPayment;
 pub use schema::open::is_gone;
 pub use schema::open::refuse_reserved;

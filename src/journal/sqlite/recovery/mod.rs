@@ -2,6 +2,7 @@
 
 pub(super) mod backup;
 pub(super) mod begun;
+pub(super) mod copies;
 pub(super) mod given_orders;
 pub(super) mod lost_batches;
 pub(super) mod lost_orders;
