@@ -25,6 +25,7 @@ mod full_disk;
 mod heads;
 mod help;
 mod hints;
+mod init;
 mod kinds;
 mod layouts;
 mod limits;
