@@ -70,7 +70,7 @@ fn tell(info: &PanicHookInfo<'_>) {
         &message(info),
         &Backtrace::force_capture(),
     );
-    match write(&text) {
+    match write(&text, number) {
         Ok(path) => output::complain(
             "hint",
             &format!(
@@ -112,7 +112,7 @@ fn report(place: &str, thread: Option<&str>, message: &str, trace: &Backtrace) -
     text
 }
 
-fn write(text: &str) -> io::Result<PathBuf> {
+fn write(text: &str, number: u32) -> io::Result<PathBuf> {
     let journal = JOURNAL
         .get()
         .map_or(Path::new("disburse.db"), PathBuf::as_path);
@@ -125,8 +125,8 @@ fn write(text: &str) -> io::Result<PathBuf> {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    write_in(&folder, &name, text).or_else(|error| match state_folder() {
-        Some(folder) => write_in(&folder, &name, text),
+    write_in(&folder, &name, text, number).or_else(|error| match state_folder() {
+        Some(folder) => write_in(&folder, &name, text, number),
         None => Err(error),
     })
 }
@@ -140,7 +140,7 @@ fn state_folder() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-fn write_in(folder: &Path, journal: &str, text: &str) -> io::Result<PathBuf> {
+fn write_in(folder: &Path, journal: &str, text: &str, number: u32) -> io::Result<PathBuf> {
     let begin = format!("{journal}{MARK}");
     let there = std::fs::read_dir(folder)?
         .take(NAMES_MAX)
@@ -153,7 +153,7 @@ fn write_in(folder: &Path, journal: &str, text: &str) -> io::Result<PathBuf> {
         )));
     }
     let name = format!(
-        "{begin}{}-{}.txt",
+        "{begin}{}-{}-{number}.txt",
         Timestamp::now().as_millis(),
         std::process::id()
     );
@@ -179,12 +179,12 @@ mod tests {
         for number in 0..KEPT_MAX {
             std::fs::write(folder.path().join(format!("other.db{MARK}{number}")), "x").unwrap();
         }
-        let path = write_in(folder.path(), "j.db", "text").unwrap();
+        let path = write_in(folder.path(), "j.db", "text", 0).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         for number in 1..KEPT_MAX {
             std::fs::write(folder.path().join(format!("j.db{MARK}{number}")), "x").unwrap();
         }
-        let error = write_in(folder.path(), "j.db", "text")
+        let error = write_in(folder.path(), "j.db", "text", 0)
             .unwrap_err()
             .to_string();
         assert!(error.contains("10 of them"), "{error}");

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 30] = [
     "check",
     "load",
     "approve",
@@ -29,6 +29,8 @@ const COMMANDS: [&str; 28] = [
     "sandbox",
     "config",
     "layout",
+    "init",
+    "doctor",
     "completions",
     "man",
 ];
@@ -123,11 +125,14 @@ fn mistyped_commands_and_options_are_told_with_the_nearest() {
 
 #[test]
 fn the_version_is_that_of_the_package() {
-    let said = Desk::new().run(&["--version"]).finished(0);
-    assert_eq!(
-        said.out,
-        concat!("disburse ", env!("CARGO_PKG_VERSION"), "\n")
-    );
+    let short = concat!("disburse ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(Desk::new().run(&["-V"]).finished(0).out, short);
+    let long = Desk::new().run(&["--version"]).finished(0).out;
+    assert!(long.starts_with(short), "{long}");
+    let lines: Vec<&str> = long.lines().collect();
+    assert!(lines[1].starts_with("commit: "), "{long}");
+    assert!(lines[2].contains(std::env::consts::ARCH), "{long}");
+    assert!(lines[3].starts_with("SQLite: 3."), "{long}");
 }
 
 #[test]

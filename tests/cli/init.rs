@@ -199,10 +199,12 @@ fn at_a_terminal(desk: &Desk, arguments: &[&str], answers: &[(&str, &str)]) -> (
         .open(name.to_str().unwrap())
         .unwrap();
     let end = || Stdio::from(OwnedFd::from(terminal.try_clone().unwrap()));
-    let mut program = std::process::Command::new(BINARY)
+    let mut program = std::process::Command::new("timeout")
+        .args(["--foreground", "30", BINARY])
         .args(arguments)
         .current_dir(desk.path(""))
         .env_clear()
+        .env("PATH", "/usr/bin:/bin")
         .stdin(end())
         .stdout(end())
         .stderr(end())
@@ -276,6 +278,7 @@ fn a_person_who_says_no_has_nothing_written() {
     let desk = Desk::new();
     let mut arguments = vec!["init"];
     arguments.extend(ENOUGH);
+    arguments.extend(["--currency", "UGX"]);
     let (code, shown) = at_a_terminal(
         &desk,
         &arguments,

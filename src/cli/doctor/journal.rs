@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::finding::{Finding, Level};
 use super::machine::{bytes, existing_folder};
+use crate::cli::crash;
 use crate::cli::terminal::output;
 use crate::journal::{self, Inspected, Pages};
 
@@ -34,8 +35,10 @@ pub(super) struct JournalFacts {
     pub(super) holder: Option<String>,
     /// What it holds, or why that cannot be told.
     pub(super) inside: Option<Result<Inspected, String>>,
-    /// Files beside it that a load or a report that was killed has left.
+    /// Files beside it that a load that was killed has left.
     pub(super) leftovers: Vec<String>,
+    /// Reports of mistakes of the program itself.
+    pub(super) crashes: Vec<String>,
 }
 
 /// What the system says of the file.
@@ -57,6 +60,7 @@ pub(super) fn look(path: &Path) -> JournalFacts {
         links: found.nlink(),
     });
     let folder = existing_folder(path);
+    let own_name = path.file_name().unwrap_or_default().to_string_lossy();
     let log = beside(path, "-wal")
         .metadata()
         .map_or(0, |found| found.len());
@@ -75,7 +79,12 @@ pub(super) fn look(path: &Path) -> JournalFacts {
         log,
         holder: journal::holder(path),
         inside,
-        leftovers: leftovers(&folder, path),
+        leftovers: names(&folder, |name| {
+            name.contains(&format!("{own_name}.loading-")) || name.starts_with(".disburse-init-")
+        }),
+        crashes: names(&folder, |name| {
+            name.starts_with(&format!("{own_name}{}", crash::MARK))
+        }),
     }
 }
 
@@ -85,20 +94,24 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns what was left beside a journal: journals in the making, and files that never got their names.
-fn leftovers(folder: &Path, journal: &Path) -> Vec<String> {
-    let own = journal.file_name().unwrap_or_default().to_string_lossy();
-    let loading = format!("{own}.loading-");
+/// Returns the names in a folder that are meant.
+fn names(folder: &Path, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
     let mut names: Vec<String> = entries
         .take(NAMES_MAX)
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.contains(&loading) || name.starts_with(".disburse-init-"))
+        .filter(|name| is_meant(name))
         .collect();
     names.sort();
     names
+}
+
+/// Shows some of many names.
+fn shown(names: &[String]) -> String {
+    let some = names.iter().take(SHOWN_MAX).map(|name| output::name(name));
+    some.collect::<Vec<_>>().join(", ")
 }
 
 /// Judges a journal.
@@ -154,23 +167,33 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
         ),
         Some(Ok(inside)) => found.extend(judge_inside(name, inside)),
     }
+    found.extend(judge_beside(facts));
+    found
+}
+
+/// Judges what was left beside a journal.
+fn judge_beside(facts: &JournalFacts) -> Vec<Finding> {
+    let mut found = Vec::new();
     if !facts.leftovers.is_empty() {
-        let shown = facts
-            .leftovers
-            .iter()
-            .take(SHOWN_MAX)
-            .map(|name| output::name(name));
-        let shown: Vec<String> = shown.collect();
+        let count = output::counted(facts.leftovers.len() as u64, "file");
         found.push(
             Finding::note(
                 "left beside the journal",
                 format!(
-                    "{} of a command that was killed: {}",
-                    output::counted(facts.leftovers.len() as u64, "file"),
-                    shown.join(", ")
+                    "{count} of a command that was killed: {}",
+                    shown(&facts.leftovers)
                 ),
             )
             .to_do("nothing in it was ever loaded; the next load removes what is old enough"),
+        );
+    }
+    if !facts.crashes.is_empty() {
+        found.push(
+            Finding::warning(
+                "reports of mistakes",
+                format!("the program itself made a mistake: {}", shown(&facts.crashes)),
+            )
+            .to_do("send them to whoever mends disburse (they have no data of people), and remove them"),
         );
     }
     found
@@ -282,6 +305,7 @@ mod tests {
             holder: None,
             inside: Some(Ok(inside())),
             leftovers: Vec::new(),
+            crashes: Vec::new(),
         }
     }
 

@@ -49,8 +49,8 @@ pub(super) struct DiskFacts {
     pub(super) no_more_files: bool,
     /// Of the journal and its log; 0: there is none.
     pub(super) journal: u64,
-    /// Syncs in a second, or why none could be made.
-    pub(super) syncs: Result<u64, String>,
+    /// Syncs in a second, or why none could be made; `None`: one was made, and no more, as a run goes on.
+    pub(super) syncs: Result<Option<u64>, String>,
 }
 
 /// Judges the disk.
@@ -85,7 +85,8 @@ pub(super) fn disk(facts: &DiskFacts) -> Vec<Finding> {
     found.push(match &facts.syncs {
         Err(why) => Finding::problem(syncs, format!("nothing can be written there: {why}"))
             .to_do("a run writes beside the journal; make the folder writable for its user"),
-        Ok(rate) => {
+        Ok(None) => Finding::ok(syncs, "one was made; how many a second is not measured while a run goes on"),
+        Ok(Some(rate)) => {
             let text = format!("{} a second", output::grouped(&rate.to_string()));
             match *rate {
                 rate if rate > TOO_MANY_SYNCS => Finding::warning(syncs, format!("{text}: more than a disk can make"))
@@ -100,7 +101,7 @@ pub(super) fn disk(facts: &DiskFacts) -> Vec<Finding> {
 }
 
 /// Looks at the folder of a journal; of one that is not there, at the nearest above it.
-pub(super) fn look_at_disk(journal: &Path) -> Result<DiskFacts, String> {
+pub(super) fn look_at_disk(journal: &Path, runs: bool) -> Result<DiskFacts, String> {
     let folder = existing_folder(journal);
     let shown = output::name(&folder.display().to_string());
     let stat = rustix::fs::statvfs(&folder).map_err(|error| format!("{shown}: {error}"))?;
@@ -116,7 +117,7 @@ pub(super) fn look_at_disk(journal: &Path) -> Result<DiskFacts, String> {
         free: stat.f_bavail.saturating_mul(stat.f_frsize),
         no_more_files: stat.f_files > 0 && stat.f_favail == 0,
         journal: size("") + size("-wal"),
-        syncs: syncs(&folder).map_err(|error| error.to_string()),
+        syncs: syncs(&folder, runs).map_err(|error| error.to_string()),
         folder: shown,
     })
 }
@@ -152,7 +153,7 @@ fn kind(_folder: &Path) -> Kind {
 }
 
 /// Measures how many writes a second are confirmed, in a file that has no name.
-fn syncs(folder: &Path) -> std::io::Result<u64> {
+fn syncs(folder: &Path, runs: bool) -> std::io::Result<Option<u64>> {
     let mut file = tempfile::tempfile_in(folder)?;
     let begun = Instant::now();
     let mut made = 0_u64;
@@ -161,9 +162,15 @@ fn syncs(folder: &Path) -> std::io::Result<u64> {
         file.write_all(&[u8::try_from(made % 251).unwrap_or(0); 512])?;
         file.sync_data()?;
         made += 1;
+        if runs {
+            // The commits of that run would wait behind more of them.
+            return Ok(None);
+        }
     }
     let nanos = begun.elapsed().as_nanos().max(1);
-    Ok(u64::try_from(u128::from(made) * 1_000_000_000 / nanos).unwrap_or(u64::MAX))
+    Ok(Some(
+        u64::try_from(u128::from(made) * 1_000_000_000 / nanos).unwrap_or(u64::MAX),
+    ))
 }
 
 /// What was seen of the clock.
@@ -359,7 +366,7 @@ mod tests {
             free: 10 << 30,
             no_more_files: false,
             journal: 1 << 20,
-            syncs: Ok(3_000),
+            syncs: Ok(Some(3_000)),
         };
         let with = |change: fn(&mut DiskFacts)| {
             let mut facts = good.clone();
@@ -374,8 +381,8 @@ mod tests {
             (|f| f.no_more_files = true, &[Problem, Fine]),
             (|f| f.kind = Kind::Memory, &[Fine, Warning, Fine]),
             (|f| f.kind = Kind::Network("NFS"), &[Fine, Problem, Fine]),
-            (|f| f.syncs = Ok(900_000), &[Fine, Warning]),
-            (|f| f.syncs = Ok(5), &[Fine, Warning]),
+            (|f| f.syncs = Ok(Some(900_000)), &[Fine, Warning]),
+            (|f| f.syncs = Ok(Some(5)), &[Fine, Warning]),
             (
                 |f| f.syncs = Err("Permission denied".to_owned()),
                 &[Fine, Problem],
@@ -491,8 +498,9 @@ mod tests {
     #[test]
     fn a_folder_is_measured_and_nothing_is_left_in_it() {
         let folder = tempfile::tempdir().unwrap();
-        let facts = look_at_disk(&folder.path().join("not/there/j.db")).unwrap();
-        assert!(facts.syncs.unwrap() > 0);
+        let facts = look_at_disk(&folder.path().join("not/there/j.db"), false).unwrap();
+        assert!(facts.syncs.unwrap().unwrap() > 0);
+        assert_eq!(syncs(folder.path(), true).unwrap(), None);
         assert!(facts.free > 0);
         let clock = look_at_clock(
             &folder.path().join("j.db"),

@@ -77,7 +77,7 @@ fn look(session: &Session, begun: (Timestamp, Instant)) -> (Parts, Option<Settin
     parts.push(("journal", journal::judge(&facts)));
     parts.push((
         "disk",
-        match machine::look_at_disk(path) {
+        match machine::look_at_disk(path, facts.holder.is_some()) {
             Ok(facts) => machine::disk(&facts),
             Err(error) => vec![
                 Finding::problem("disk", error)
@@ -228,7 +228,7 @@ async fn resolved(host: String, port: u16) -> Result<usize, String> {
     let asked = tokio::task::spawn_blocking(move || (host.as_str(), port).to_socket_addrs());
     match tokio::time::timeout(NAME_WITHIN, asked).await {
         Err(_) => Err(format!("no answer within {} s", NAME_WITHIN.as_secs())),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Err(_)) => Err("the question broke off".to_owned()),
         Ok(Ok(Err(error))) => Err(error.to_string()),
         Ok(Ok(Ok(addresses))) => match addresses.count() {
             0 => Err("it has no address".to_owned()),

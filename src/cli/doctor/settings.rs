@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::net::TcpSocket;
 
 use super::certificate::not_after;
 use super::finding::{Finding, Level};
@@ -38,7 +39,10 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
                 .iter()
                 .map(|place| output::name(&place.display().to_string()))
                 .collect();
-            Err(format!("no file was found; looked for {}", places.join(" and ")))
+            Err(format!(
+                "no file was found; looked for {}",
+                places.join(" and ")
+            ))
         }
     };
     match (file, settings.gateway()) {
@@ -59,7 +63,8 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
             let finding = of_error(part, &error);
             let finding = match finding.advice {
                 Some(_) => finding,
-                None => finding.to_do("write the password into the first line of that file, and nothing else"),
+                None => finding
+                    .to_do("write the password into the first line of that file, and nothing else"),
             };
             file.into_iter().chain([finding]).collect()
         }
@@ -296,13 +301,22 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
 /// Looks at where callbacks come in.
 pub(super) fn look_at_callbacks(settings: &Settings, runs: bool) -> CallbackFacts {
     let callback = &settings.profile.callback;
-    let bound = std::net::TcpListener::bind(callback.listen);
     CallbackFacts {
         listen: callback.listen,
         public_url: callback.public_url.as_ref().map(ToString::to_string),
-        taken: bound.err().map(|error| error.to_string()),
+        taken: bind(callback.listen).err().map(|error| error.to_string()),
         runs,
     }
+}
+
+/// Takes an address for a moment, and lets nobody in: a run that begins meanwhile gets it all the same.
+fn bind(address: SocketAddr) -> std::io::Result<()> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)
 }
 
 /// Judges dialect and time zone.
@@ -467,6 +481,18 @@ mod tests {
         ] {
             assert_eq!(levels(&callbacks(&facts)), expected, "{facts:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_address_that_is_looked_at_can_be_taken_by_a_run() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        bind(address).unwrap_err();
+        drop(listener);
+        let looked = TcpSocket::new_v4().unwrap();
+        looked.set_reuseaddr(true).unwrap();
+        looked.bind(address).unwrap();
+        std::net::TcpListener::bind(address).unwrap();
     }
 
     #[test]
