@@ -45,7 +45,13 @@ pub(in crate::cli) async fn init(
         ))
         .hint("leave --config out, and unset DISBURSE_CONFIG"));
     }
-    let profile = session.common.profile.as_deref().unwrap_or("production");
+    // The commands that follow would look for it as well.
+    let named = std::env::var("DISBURSE_PROFILE").ok();
+    let named = session.common.profile.clone().or(named);
+    let profile = named
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .unwrap_or("production");
     let zones = ZONE_TABLES
         .iter()
         .find_map(|path| std::fs::read_to_string(path).ok());
