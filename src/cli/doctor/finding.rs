@@ -66,7 +66,7 @@ impl Finding {
     }
 
     /// The same, with what to do.
-    pub(super) fn to_do(mut self, advice: impl Into<String>) -> Self {
+    pub(super) fn advised(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }

@@ -57,7 +57,7 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
                     }
                 ),
             )
-            .to_do(format!("begin its line with: cd {folder} &&")),
+            .advised(format!("begin its line with: cd {folder} &&")),
         );
     }
     if !facts.variables.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
                     }
                 ),
             )
-            .to_do("write them into the configuration; a password into password_file"),
+            .advised("write them into the configuration; a password into password_file"),
         );
     }
     if !facts.has_home {
@@ -81,29 +81,10 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
                 "job: home",
                 "HOME is not set: a configuration in the user's folder is not found",
             )
-            .to_do("name it with --config FILE"),
+            .advised("name it with --config FILE"),
         );
     }
-    for program in &facts.programs {
-        let at = format!("job: {}", program.key);
-        let name = output::name(&program.name);
-        found.push(match (program.here, program.in_a_job) {
-            (false, false) => Finding::problem(
-                at,
-                format!("{name} is not here, or is no program that this user may start"),
-            )
-            .to_do(format!(
-                "install it, or name it with its whole path in {}",
-                program.key
-            )),
-            (true, false) => Finding::warning(
-                at,
-                format!("{name} is found here, and not with the PATH of a job ({CRON_PATH})"),
-            )
-            .to_do(format!("name it with its whole path in {}", program.key)),
-            (_, true) => Finding::ok(at, name),
-        });
-    }
+    found.extend(facts.programs.iter().map(judge_program));
     if found.iter().all(|finding| finding.advice.is_none()) {
         found.push(Finding::ok(
             "job",
@@ -111,6 +92,27 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
         ));
     }
     found
+}
+
+fn judge_program(program: &Program) -> Finding {
+    let key = program.key;
+    let at = format!("job: {key}");
+    let name = output::name(&program.name);
+    match (program.here, program.in_a_job) {
+        (false, false) => Finding::problem(
+            at,
+            format!("{name} is not here, or is no program that this user may start"),
+        )
+        .advised(format!(
+            "install it, or name it with its whole path in {key}"
+        )),
+        (true, false) => Finding::warning(
+            at,
+            format!("{name} is found here, and not with the PATH of a job ({CRON_PATH})"),
+        )
+        .advised(format!("name it with its whole path in {key}")),
+        (_, true) => Finding::ok(at, name),
+    }
 }
 
 /// Looks at what this command has that a job has not.

@@ -121,7 +121,7 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
     let mut found = Vec::new();
     match (facts.file, facts.is_gone) {
         (None, true) => found.push(
-            Finding::problem(name, "it is gone: its mark is here, and it is not").to_do(
+            Finding::problem(name, "it is gone: its mark is here, and it is not").advised(
                 "if it was moved, put it back with its -wal; if it is lost, docs/operations.md has the way (a lost, restored or copied journal); leave the .mark where it is",
             ),
         ),
@@ -136,21 +136,21 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
                     folder,
                     "it belongs to another user, who can put another journal in its place",
                 )
-                .to_do("keep the journal in a folder of the user who runs disburse"),
+                .advised("keep the journal in a folder of the user who runs disburse"),
             );
         }
         // Others may write into a folder with this bit, and take nothing away that is not theirs.
         if mode & 0o022 != 0 && mode & 0o1000 == 0 {
             found.push(
                 Finding::warning(folder, format!("others may write there (mode {mode:04o}), and so take the journal or its mark away"))
-                    .to_do("chmod go-w on the folder"),
+                    .advised("chmod go-w on the folder"),
             );
         }
     }
     if facts.log > LOG_MAX {
         found.push(
             Finding::warning(format!("{name}-wal"), format!("the log has {}", bytes(facts.log)))
-                .to_do("end what reads the journal for hours (fuser lists it); the next command that writes takes the log in"),
+                .advised("end what reads the journal for hours (fuser lists it); the next command that writes takes the log in"),
         );
     }
     if let Some(holder) = &facts.holder {
@@ -163,7 +163,7 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
         None => {}
         Some(Err(why)) => found.push(
             Finding::problem(name, format!("what it holds cannot be read: {why}"))
-                .to_do("disburse status says more; move nothing and remove nothing before (docs/operations.md)"),
+                .advised("disburse status says more; move nothing and remove nothing before (docs/operations.md)"),
         ),
         Some(Ok(inside)) => found.extend(judge_inside(name, inside)),
     }
@@ -184,7 +184,7 @@ fn judge_beside(facts: &JournalFacts) -> Vec<Finding> {
                     shown(&facts.leftovers)
                 ),
             )
-            .to_do("nothing in it was ever loaded; the next load removes what is old enough"),
+            .advised("nothing in it was ever loaded; the next load removes what is old enough"),
         );
     }
     if !facts.crashes.is_empty() {
@@ -193,7 +193,7 @@ fn judge_beside(facts: &JournalFacts) -> Vec<Finding> {
                 "reports of mistakes",
                 format!("the program itself made a mistake: {}", shown(&facts.crashes)),
             )
-            .to_do("send them to whoever mends disburse (they have no data of people), and remove them"),
+            .advised("send them to whoever mends disburse (they have no data of people), and remove them"),
         );
     }
     found
@@ -207,18 +207,18 @@ fn judge_file(name: &str, word: &str, file: FileFacts) -> Vec<Finding> {
                 name,
                 "it is no file of its own (a link, a folder, a device)",
             )
-            .to_do("name the file itself with --journal"),
+            .advised("name the file itself with --journal"),
         );
     }
     if !file.is_ours {
         found.push(
             Finding::problem(name, "it belongs to another user")
-                .to_do("run disburse as the user who owns it; do not copy it"),
+                .advised("run disburse as the user who owns it; do not copy it"),
         );
     }
     if file.is_file && file.links > 1 {
         found.push(
-            Finding::problem(name, format!("it has {} names (hard links)", file.links)).to_do(
+            Finding::problem(name, format!("it has {} names (hard links)", file.links)).advised(
                 "keep one name and remove the others: each would have a lock and a mark of its own",
             ),
         );
@@ -232,7 +232,7 @@ fn judge_file(name: &str, word: &str, file: FileFacts) -> Vec<Finding> {
                     file.mode
                 ),
             )
-            .to_do(format!("chmod 600 {word}")),
+            .advised(format!("chmod 600 {word}")),
         );
     }
     found
@@ -247,21 +247,21 @@ fn judge_inside(name: &str, inside: &Inspected) -> Vec<Finding> {
                 name,
                 format!("a newer disburse made it (version {version}, this one knows {known})"),
             )
-            .to_do("use the newer disburse for it"),
+            .advised("use the newer disburse for it"),
         );
     } else if version < known {
         found.push(
             Finding::note(name, format!("an earlier disburse made it (version {version}): the next command brings it to {known}"))
-                .to_do("copy it before, with the earlier disburse: disburse backup FILE"),
+                .advised("copy it before, with the earlier disburse: disburse backup FILE"),
         );
     }
     let pages = format!("pages of {name}");
     found.push(match &inside.pages {
         Pages::Whole => Finding::ok(pages, "they fit together"),
         Pages::NotAllRead => Finding::note(pages, format!("too many to be read in {} s; as far as they were read they fit", PATIENCE.as_secs()))
-            .to_do("disburse backup FILE reads all of them, also while a run writes"),
+            .advised("disburse backup FILE reads all of them, also while a run writes"),
         Pages::Damaged(what) => Finding::problem(pages, format!("they do not fit together: {}", output::name(what)))
-            .to_do("send nothing from it; disburse verify BATCH says what is wrong with each batch, docs/operations.md how it goes on"),
+            .advised("send nothing from it; disburse verify BATCH says what is wrong with each batch, docs/operations.md how it goes on"),
     });
     let mark = format!("{name}.mark");
     match inside.cause {
@@ -272,11 +272,11 @@ fn judge_inside(name: &str, inside: &Inspected) -> Vec<Finding> {
                 mark,
                 format!("the journal may have missed something: {}", cause.sentence()),
             )
-            .to_do("disburse recover says what is known and each next step; the gateway is asked before anything is posted"),
+            .advised("disburse recover says what is known and each next step; the gateway is asked before anything is posted"),
         ),
         Some(None) if inside.in_recovery => found.push(
             Finding::warning(mark, "a recovery is under way")
-                .to_do("disburse recover says what is left to do"),
+                .advised("disburse recover says what is left to do"),
         ),
         Some(None) if inside.has_mark => found.push(Finding::ok(mark, "journal, mark and lock agree")),
         Some(None) => {}

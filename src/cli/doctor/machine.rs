@@ -60,39 +60,39 @@ pub(super) fn disk(facts: &DiskFacts) -> Vec<Finding> {
     let free = bytes(facts.free);
     found.push(match facts.free {
         _ if facts.no_more_files => Finding::problem(&at, "no more files can be made: its inodes are used up")
-            .to_do("remove files that nobody needs; nothing is lost meanwhile"),
+            .advised("remove files that nobody needs; nothing is lost meanwhile"),
         room if room < ROOM_LEAST => Finding::problem(&at, format!("{free} free"))
-            .to_do("make room before the next load or run; a run that finds the disk full stops, and nothing is lost"),
+            .advised("make room before the next load or run; a run that finds the disk full stops, and nothing is lost"),
         room if room < ROOM.max(facts.journal) => Finding::warning(
             &at,
             format!("{free} free, and the journal has {}", bytes(facts.journal)),
         )
-        .to_do("make room for a log and a backup beside it, or put the journal on another disk"),
+        .advised("make room for a log and a backup beside it, or put the journal on another disk"),
         _ => Finding::ok(&at, format!("{free} free")),
     });
     match facts.kind {
         Kind::Disk => {}
         Kind::Memory => found.push(
             Finding::warning(&at, "it is in memory: what lies there is gone with the power")
-                .to_do("put the journal on a disk before real money moves: --journal FILE"),
+                .advised("put the journal on a disk before real money moves: --journal FILE"),
         ),
         Kind::Network(name) => found.push(
             Finding::problem(&at, format!("it is on another machine ({name}), where locks and syncs cannot be relied on"))
-                .to_do("put the journal on a disk of this machine: two runs could post the same payments otherwise"),
+                .advised("put the journal on a disk of this machine: two runs could post the same payments otherwise"),
         ),
     }
     let syncs = format!("syncs to {}", facts.folder);
     found.push(match &facts.syncs {
         Err(why) => Finding::problem(syncs, format!("nothing can be written there: {why}"))
-            .to_do("a run writes beside the journal; make the folder writable for its user"),
+            .advised("a run writes beside the journal; make the folder writable for its user"),
         Ok(None) => Finding::ok(syncs, "one was made; how many a second is not measured while a run goes on"),
         Ok(Some(rate)) => {
             let text = format!("{} a second", output::grouped(&rate.to_string()));
             match *rate {
                 rate if rate > TOO_MANY_SYNCS => Finding::warning(syncs, format!("{text}: more than a disk can make"))
-                    .to_do("ask whether this disk (or its host) ignores syncs: after a loss of power a payment that was sent could be unknown here"),
+                    .advised("ask whether this disk (or its host) ignores syncs: after a loss of power a payment that was sent could be unknown here"),
                 rate if rate < FEW_SYNCS => Finding::warning(syncs, format!("{text}: a run waits for one before each block of posts"))
-                    .to_do("a faster disk makes faster runs; nothing else depends on it"),
+                    .advised("a faster disk makes faster runs; nothing else depends on it"),
                 _ => Finding::ok(syncs, text),
             }
         }
@@ -195,7 +195,7 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
     // Before this program was written.
     if facts.now < Timestamp::from_millis(1_767_225_600_000) {
         found.push(
-            Finding::problem(at, format!("it says {}, which is long ago", facts.now)).to_do(set),
+            Finding::problem(at, format!("it says {}, which is long ago", facts.now)).advised(set),
         );
     }
     if let Some(newest) = facts.newest
@@ -210,7 +210,7 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
                     facts.now
                 ),
             )
-            .to_do(set),
+            .advised(set),
         );
     }
     if facts.stepped > STEP_MAX {
@@ -219,7 +219,7 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
                 at,
                 format!("it was set by {} ms while it was looked at", facts.stepped),
             )
-            .to_do(set),
+            .advised(set),
         );
     }
     if let Some(apart) = facts.file_apart.filter(|apart| *apart > APART_MAX) {
@@ -228,11 +228,11 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
                 at,
                 format!("the file system of the journal is {} s away from it", apart / 1_000),
             )
-            .to_do("a mark that was written over cannot be told there from one that was put back; use a disk of this machine"),
+            .advised("a mark that was written over cannot be told there from one that was put back; use a disk of this machine"),
         );
     }
     if facts.follows == Some(false) {
-        found.push(Finding::note(at, "the system does not say that it follows a server of time").to_do("timedatectl shows what sets it; dates on the wire and windows of services go by this clock"));
+        found.push(Finding::note(at, "the system does not say that it follows a server of time").advised("timedatectl shows what sets it; dates on the wire and windows of services go by this clock"));
     }
     if found.is_empty() {
         found.push(Finding::ok(at, format!("{}", facts.now)));
@@ -286,13 +286,13 @@ pub(super) fn limits(facts: LimitFacts) -> Vec<Finding> {
             "open files",
             format!("{files} are allowed, and {} requests at once want {wanted}", facts.connections),
         )
-        .to_do(format!("ulimit -n {wanted} before the run (LimitNOFILE= of a unit), or a smaller limits.concurrency")),
+        .advised(format!("ulimit -n {wanted} before the run (LimitNOFILE= of a unit), or a smaller limits.concurrency")),
         Some(files) => Finding::ok("open files", format!("{} are allowed", output::grouped(&files.to_string()))),
         None => Finding::ok("open files", "no limit"),
     }];
     if let Some(most) = facts.file_size {
         found.push(
-            Finding::warning("size of a file", format!("limited to {}", bytes(most))).to_do(
+            Finding::warning("size of a file", format!("limited to {}", bytes(most))).advised(
                 "ulimit -f unlimited: a journal that reaches it stops the run, and nothing is lost",
             ),
         );
@@ -322,7 +322,7 @@ pub(super) fn locale(value: Option<&str>) -> Finding {
                 output::name(plain)
             ),
         )
-        .to_do("export LANG=C.UTF-8"),
+        .advised("export LANG=C.UTF-8"),
     }
 }
 

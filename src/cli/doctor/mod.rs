@@ -64,8 +64,8 @@ fn look(session: &Session, begun: (Timestamp, Instant)) -> (Parts, Option<Settin
         Err(error) => {
             let finding = Finding::problem("configuration", error.message());
             vec![match error.first_hint() {
-                Some(hint) => finding.to_do(hint),
-                None => finding.to_do("mend it there; disburse config show reads it again"),
+                Some(hint) => finding.advised(hint),
+                None => finding.advised("mend it there; disburse config show reads it again"),
             }]
         }
     };
@@ -81,7 +81,7 @@ fn look(session: &Session, begun: (Timestamp, Instant)) -> (Parts, Option<Settin
             Ok(facts) => machine::disk(&facts),
             Err(error) => vec![
                 Finding::problem("disk", error)
-                    .to_do("check the name of the journal: --journal FILE"),
+                    .advised("check the name of the journal: --journal FILE"),
             ],
         },
     ));
@@ -196,7 +196,7 @@ async fn online(settings: &Settings) -> Vec<Finding> {
                 ),
             ),
             Err(why) => Finding::problem(key, format!("{host} is not found: {why}"))
-                .to_do("check the name in the configuration, and the network of this machine"),
+                .advised("check the name in the configuration, and the network of this machine"),
         });
     }
     if profile.auth_url.is_some() {
@@ -214,8 +214,8 @@ async fn online(settings: &Settings) -> Vec<Finding> {
             Err(error) => {
                 let finding = Finding::problem("token", error.message());
                 match error.first_hint() {
-                    Some(hint) => finding.to_do(hint),
-                    None => finding.to_do("disburse token asks again"),
+                    Some(hint) => finding.advised(hint),
+                    None => finding.advised("disburse token asks again"),
                 }
             }
         });

@@ -49,11 +49,12 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
         (Ok(file), Ok(_)) => vec![file, Finding::ok("password", "it can be read")],
         // All of it is in variables.
         (Err(none), Ok(_)) => vec![
-            Finding::note(&at, none).to_do("disburse init writes one; --config FILE names one"),
+            Finding::note(&at, none).advised("disburse init writes one; --config FILE names one"),
             Finding::ok("password", "it can be read"),
         ],
         (Err(none), Err(config::Error::Missing { .. })) => vec![
-            Finding::problem(&at, none).to_do("disburse init writes one; --config FILE names one"),
+            Finding::problem(&at, none)
+                .advised("disburse init writes one; --config FILE names one"),
         ],
         (file, Err(error)) => {
             let part = match &error {
@@ -63,8 +64,9 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
             let finding = of_error(part, &error);
             let finding = match finding.advice {
                 Some(_) => finding,
-                None => finding
-                    .to_do("write the password into the first line of that file, and nothing else"),
+                None => finding.advised(
+                    "write the password into the first line of that file, and nothing else",
+                ),
             };
             file.into_iter().chain([finding]).collect()
         }
@@ -75,7 +77,7 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
 pub(super) fn of_error(part: &str, error: &config::Error) -> Finding {
     let finding = Finding::problem(part, error.to_string());
     match error.hint() {
-        Some(hint) => finding.to_do(hint),
+        Some(hint) => finding.advised(hint),
         None => finding,
     }
 }
@@ -98,12 +100,12 @@ pub(super) fn secret_file(file: &SecretFile) -> Finding {
     let word = output::quoted(&file.path);
     match (&file.problem, &file.mode) {
         (Some(problem), _) => Finding::problem(at, problem.clone())
-            .to_do("create it with mode 0600, with the key as it was given to you"),
+            .advised("create it with mode 0600, with the key as it was given to you"),
         (None, Err(problem)) => Finding::problem(at, problem.clone())
-            .to_do("check the name in the configuration, and who may read the file"),
+            .advised("check the name in the configuration, and who may read the file"),
         (None, Ok(mode)) if mode & 0o077 != 0 => {
             Finding::warning(at, format!("others may open it (mode {mode:04o})"))
-                .to_do(format!("chmod 600 {word}"))
+                .advised(format!("chmod 600 {word}"))
         }
         (None, Ok(_)) => Finding::ok(at, "it can be read, by its user alone"),
     }
@@ -155,9 +157,9 @@ pub(super) fn look_at_secrets(settings: &Settings) -> Vec<SecretFile> {
 /// Judges when something ends.
 pub(super) fn ends(at: &str, what: &str, end: Timestamp, now: Timestamp, advice: &str) -> Finding {
     if end <= now {
-        Finding::problem(at, format!("{what} ended on {end}")).to_do(advice)
+        Finding::problem(at, format!("{what} ended on {end}")).advised(advice)
     } else if end.since(now) < SOON {
-        Finding::warning(at, format!("{what} ends on {end}")).to_do(advice)
+        Finding::warning(at, format!("{what} ends on {end}")).advised(advice)
     } else {
         Finding::ok(at, format!("{what} is good until {end}"))
     }
@@ -172,7 +174,7 @@ pub(super) fn certificates(path: &Path, now: Timestamp) -> Vec<Finding> {
         Err(error) => {
             return vec![
                 Finding::problem(at, error)
-                    .to_do("check the name in the configuration, and who may read the file"),
+                    .advised("check the name in the configuration, and who may read the file"),
             ];
         }
     };
@@ -192,7 +194,7 @@ pub(super) fn certificates(path: &Path, now: Timestamp) -> Vec<Finding> {
             advice,
         ),
         None => Finding::problem(at, "no certificate is in it")
-            .to_do("it holds certificates of authorities in PEM, BEGIN CERTIFICATE"),
+            .advised("it holds certificates of authorities in PEM, BEGIN CERTIFICATE"),
     }]
 }
 
@@ -215,7 +217,7 @@ pub(super) fn signers(
             at,
             format!("{good} people can sign today, and the rule takes {wanted}: whoever loads, and {required} who approve"),
         )
-        .to_do("add their keys to allowed_signers; until then a batch that needs approval waits")
+        .advised("add their keys to allowed_signers; until then a batch that needs approval waits")
     } else {
         Finding::ok(
             at,
@@ -275,13 +277,13 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
     let mut found = vec![match &facts.taken {
         None => Finding::ok(&at, "it can be bound"),
         Some(_) if facts.runs => Finding::ok(&at, "it is taken, as a run has the journal"),
-        Some(why) => Finding::problem(&at, format!("it cannot be bound: {why}")).to_do(
+        Some(why) => Finding::problem(&at, format!("it cannot be bound: {why}")).advised(
             "where that is `disburse listen`, runs say --external-listener; otherwise choose another address, and lead the proxy there",
         ),
     }];
     if !facts.listen.ip().is_loopback() {
         found.push(
-            Finding::warning(&at, "it is open to other machines without TLS").to_do(
+            Finding::warning(&at, "it is open to other machines without TLS").advised(
                 "listen on 127.0.0.1, behind a proxy that speaks TLS for callback.public_url",
             ),
         );
@@ -292,7 +294,7 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
                 "callback.public_url",
                 format!("{}: no other machine reaches it", output::name(url)),
             )
-            .to_do("an https:// address that the gateway reaches; without any, leave it out"),
+            .advised("an https:// address that the gateway reaches; without any, leave it out"),
         );
     }
     found
@@ -341,7 +343,7 @@ pub(super) fn wire(settings: &Settings, now: Timestamp) -> Vec<Finding> {
                 "services",
                 "none is configured: every code in a file is taken, whatever it pays",
             )
-            .to_do("name them under [services], with kind and currency"),
+            .advised("name them under [services], with kind and currency"),
         );
     }
     if let Some(zone) = &settings.profile.time_zone {

@@ -155,6 +155,26 @@ pub(super) fn service(text: &str) -> Result<(ServiceCode, PaymentKind), String> 
     Ok((code, kind))
 }
 
+/// Says what is wrong with services that are named together.
+pub(super) fn services_differ(texts: &[String]) -> Result<(), String> {
+    let mut seen = Vec::new();
+    for text in texts {
+        let (code, _) = service(text)?;
+        if seen.contains(&code) {
+            return Err(format!("each service once, and {code} is named twice"));
+        }
+        seen.push(code);
+    }
+    Ok(())
+}
+
+/// Reads an amount.
+pub(super) fn amount(text: &str, currency: Currency) -> Result<(), String> {
+    Amount::parse(text, currency)
+        .map(drop)
+        .map_err(|error| format!("an amount in {currency} ({error})"))
+}
+
 /// Reads `NAME KEY`, a line of the file of those who may sign.
 pub(super) fn signer(text: &str) -> Result<(), String> {
     if text.contains(['\n', '\r']) {
@@ -300,20 +320,14 @@ fn approval(
         let expected = format!("{wanted} people at least: whoever loads, and those who approve");
         wrong.push(bad("--signer", &said.signers.join("; "), expected));
     }
-    let above =
-        said.approve_above.as_deref().zip(currency).and_then(
-            |(text, currency)| match Amount::parse(text, currency) {
-                Ok(_) => Some((currency, text.to_owned())),
-                Err(error) => {
-                    wrong.push(bad(
-                        "--approve-above",
-                        text,
-                        format!("an amount in {currency} (it {error})"),
-                    ));
-                    None
-                }
-            },
-        );
+    let above = said.approve_above.as_deref().zip(currency);
+    let above = above.and_then(|(text, currency)| match amount(text, currency) {
+        Ok(()) => Some((currency, text.to_owned())),
+        Err(expected) => {
+            wrong.push(bad("--approve-above", text, expected));
+            None
+        }
+    });
     let approval = Approval {
         required,
         above,
@@ -436,6 +450,22 @@ mod tests {
         ] {
             let wrong = complete(said(values, services), "production", Some(ZONES)).unwrap_err();
             assert_eq!(flags(&wrong), expected);
+        }
+    }
+
+    #[test]
+    fn each_service_is_named_once() {
+        let named = |texts: &[&str]| {
+            services_differ(
+                &texts
+                    .iter()
+                    .map(|text| (*text).to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        named(&["A=bank", "B=bank"]).unwrap();
+        for texts in [&["A=bank", "A=rtgs"][..], &["A=gold"], &["A"]] {
+            named(texts).unwrap_err();
         }
     }
 

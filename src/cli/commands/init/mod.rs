@@ -18,7 +18,7 @@ use crate::cli::files::all_or_none::{self, New};
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::{self, Typed};
 use crate::cli::terminal::output;
-use crate::domain::PaymentKind;
+use crate::domain::{Currency, PaymentKind};
 use crate::intake::template::{EXAMPLE, Template};
 
 /// The configuration.
@@ -198,14 +198,10 @@ async fn ask_services(said: &mut Said) -> Result<(), Error> {
     while said.services.is_empty() {
         for (_, name) in PaymentKind::ALL {
             let codes = insist(&format!("  {name}: "), |answer| {
-                let texts = answer
-                    .split_whitespace()
-                    .map(|code| format!("{code}={name}"));
-                let texts: Vec<String> = texts.collect();
-                match texts.iter().find_map(|text| answers::service(text).err()) {
-                    Some(expected) => Err(expected),
-                    None => Ok(texts),
-                }
+                let texts = answer.split_whitespace();
+                let texts: Vec<String> = texts.map(|code| format!("{code}={name}")).collect();
+                let all: Vec<String> = said.services.iter().chain(&texts).cloned().collect();
+                answers::services_differ(&all).map(|()| texts)
             })
             .await?;
             said.services.extend(codes);
@@ -222,11 +218,16 @@ async fn ask_signers(said: &mut Said) -> Result<(), Error> {
         "Who signs? With two pairs of eyes a batch is paid once somebody else than its loader has signed for it. Name whoever loads and whoever approves: a name and a public SSH key on one line, such as: alice@example.org ssh-ed25519 AAAA...",
     );
     while said.signers.len() < PEOPLE_MAX {
-        let question = match said.signers.len() {
+        let count = said.signers.len();
+        let question = match count {
             0 => "  who signs (empty: batches need no approval): ",
+            1 => "  who else: ",
             _ => "  who else (empty: nobody): ",
         };
         let line = insist(question, |answer| match answer {
+            "" if count == 1 => {
+                Err("somebody else: whoever loads a batch cannot approve it".to_owned())
+            }
             "" => Ok(None),
             line => answers::signer(line).map(|()| Some(line.to_owned())),
         })
@@ -235,6 +236,20 @@ async fn ask_signers(said: &mut Said) -> Result<(), Error> {
             Some(line) => said.signers.push(line),
             None => break,
         }
+    }
+    let currency = said.values.get("currency_code").cloned();
+    let currency = currency.and_then(|code| Currency::from_code(&code));
+    if let Some(currency) =
+        currency.filter(|_| !said.signers.is_empty() && said.approve_above.is_none())
+    {
+        said.approve_above = insist(
+            "  up to which amount does a batch need no approval (empty: every batch needs it): ",
+            |answer| match answer {
+                "" => Ok(None),
+                amount => answers::amount(amount, currency).map(|()| Some(amount.to_owned())),
+            },
+        )
+        .await?;
     }
     Ok(())
 }
