@@ -10,6 +10,8 @@ use rustix::process::{Signal, getpid, kill_process};
 
 /// `NAME:N`: the N-th passage of the point is the process' last.
 const KILL_AT: &str = "TORTURE_KILL_AT";
+/// `NAME`: the first passage of the point is a mistake of the program, told with a number of a person in it.
+const PANIC_AT: &str = "TORTURE_PANIC_AT";
 /// `normal` makes commits that a power loss may undo, to show that a test would notice.
 const SYNCHRONOUS: &str = "TORTURE_SYNCHRONOUS";
 
@@ -27,6 +29,20 @@ struct Armed {
 /// Passes a point; does not return when a test has said that the process ends here.
 pub(crate) fn pass(name: &str) {
     static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
+    static MISTAKEN: OnceLock<Option<Armed>> = OnceLock::new();
+    let once = || {
+        Some(Armed {
+            name: std::env::var(PANIC_AT).ok()?,
+            passages_left: AtomicU64::new(1),
+        })
+    };
+    if let Some(mistaken) = MISTAKEN.get_or_init(once) {
+        assert!(
+            mistaken.name != name || mistaken.passages_left.fetch_sub(1, Ordering::Relaxed) != 1,
+            "a mistake about {} at {name}",
+            std::hint::black_box("254712345678")
+        );
+    }
     let Some(armed) = ARMED.get_or_init(armed) else {
         return;
     };

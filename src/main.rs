@@ -6,7 +6,9 @@ use clap::Parser;
 use disburse::cli::{self, Arguments};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    cli::log::start(&arguments.common);
-    cli::run(arguments)
+    cli::crash::guarded(|| {
+        let arguments = Arguments::parse();
+        cli::log::start(&arguments.common);
+        cli::run(arguments)
+    })
 }

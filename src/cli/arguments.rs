@@ -3,6 +3,7 @@
 mod approve;
 mod archive;
 mod file;
+mod init;
 mod notices;
 mod reconcile;
 mod signing;
@@ -19,13 +20,14 @@ pub(super) use file::{
     CheckArguments, DatesArguments, FileArguments, GuessArguments, LayoutCommand, LoadArguments,
     LoadOptions, OnError, TemplateArguments,
 };
+pub(super) use init::{DoctorArguments, InitArguments};
 pub(super) use notices::NoticesArguments;
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
 pub(super) use signing::SigningArguments;
 
 /// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = EXIT_CODES, max_term_width = 110)]
+#[command(version, long_version = super::version::long(), about, after_help = EXIT_CODES, max_term_width = 110)]
 pub struct Arguments {
     /// Options of every command.
     #[command(flatten)]
@@ -162,6 +164,10 @@ pub(super) enum Command {
     },
     /// An empty batch file of one kind of payment, to be filled in
     Template(TemplateArguments),
+    /// Write the first files: a commented configuration, a file for the password, and templates
+    Init(Box<InitArguments>),
+    /// What is wrong here: configuration, files, journal, disk, clock, and what a job would lack
+    Doctor(DoctorArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -70,6 +70,12 @@ impl Error {
         }
     }
 
+    /// A part of the work that ended by a mistake of the program. What the runtime says of it may hold values, as of a person.
+    #[must_use]
+    pub(super) fn broke_off(_: tokio::task::JoinError) -> Self {
+        Self::unexpected("a part of the work broke off")
+    }
+
     /// Adds what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Display) -> Self {

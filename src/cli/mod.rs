@@ -5,6 +5,8 @@ mod archive;
 mod arguments;
 mod commands;
 pub mod config;
+pub mod crash;
+mod doctor;
 mod error;
 mod exit;
 mod files;
@@ -19,6 +21,7 @@ mod session;
 mod signals;
 mod signing;
 mod terminal;
+mod version;
 mod words;
 
 use std::process::ExitCode;
@@ -26,10 +29,10 @@ use std::process::ExitCode;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
-    account, approve, archive as archiving, backup, bill, check, dialect, explain, float, layout,
-    listen, load, lookup, notices as notices_command, orders, probe, reconcile, recover, report,
-    resolve, resolve_many, sandbox, schedule, shell, show_config, status_all, template, token,
-    upload, verify,
+    account, approve, archive as archiving, backup, bill, check, dialect, explain, float, init,
+    layout, listen, load, lookup, notices as notices_command, orders, probe, reconcile, recover,
+    report, resolve, resolve_many, sandbox, schedule, shell, show_config, status_all, template,
+    token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -86,6 +89,8 @@ fn runs_alone(command: &Command) -> bool {
 
 async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
     signals::outlive_file_limits();
+    signals::leave_no_core();
+    crash::beside(&arguments.common.journal);
     let session = Session::new(arguments.common);
     match arguments.command {
         Command::Check(arguments) => check::check(&session, arguments).await,
@@ -122,6 +127,8 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Dialect { command } => dialect::run(&session, &command),
         Command::Layout { command } => layout::run(&session, &command),
         Command::Template(arguments) => template::template(&session, &arguments),
+        Command::Doctor(arguments) => doctor::doctor(&session, arguments).await,
+        Command::Init(arguments) => init::init(&session, *arguments).await,
         Command::Config {
             command: ConfigCommand::Show(arguments),
         } => show_config::show(&session, &arguments),

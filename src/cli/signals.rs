@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,20 @@ pub(super) fn outlive_file_limits() {
     // SIGXFSZ has this number on Linux and on the BSDs. A stream that is dropped leaves the process's handler in place.
     const SIGXFSZ: i32 = 25;
     let _ = signal(SignalKind::from_raw(SIGXFSZ));
+}
+
+/// Leaves no picture of the memory behind, which has a password and names in it, however the process ends.
+pub(super) fn leave_no_core() {
+    let now = getrlimit(Resource::Core);
+    // Linux gives a picture to a program that collects them whatever the limit is, but for this one; a file is never as small.
+    let least = now.maximum.unwrap_or(u64::MAX).min(1);
+    let none = Rlimit {
+        current: Some(least),
+        maximum: Some(least),
+    };
+    if let Err(error) = setrlimit(Resource::Core, none) {
+        tracing::debug!("core dumps cannot be turned off: {error}");
+    }
 }
 
 /// Folders that hold what is not to stay, should the process be ended.

@@ -14,6 +14,19 @@ impl Currency {
         iso_currency::Currency::from_code(code).map(Self)
     }
 
+    /// Returns what is paid with in a country: funds, and what was replaced by another currency, aside.
+    #[must_use]
+    pub fn of_country(country: super::Country) -> Vec<Self> {
+        let Ok(country) = country.code().parse() else {
+            return Vec::new();
+        };
+        iso_currency::Currency::from_country(country)
+            .into_iter()
+            .filter(|currency| currency.flags().is_empty())
+            .map(Self)
+            .collect()
+    }
+
     /// Returns the three-letter code.
     #[must_use]
     pub fn code(self) -> &'static str {

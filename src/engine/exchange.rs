@@ -43,7 +43,12 @@ pub(super) async fn post<G: Gateway>(
         .collect();
     #[cfg(debug_assertions)]
     crate::failpoints::pass("before-send");
-    let reply = always(gateway.post(&outgoing)).await;
+    let request = async {
+        #[cfg(debug_assertions)]
+        crate::failpoints::pass("in-send");
+        gateway.post(&outgoing).await
+    };
+    let reply = always(request).await;
     #[cfg(debug_assertions)]
     crate::failpoints::pass("after-send");
     let no_float = |outcome: &Outcome| {

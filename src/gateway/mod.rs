@@ -12,6 +12,7 @@ mod operations;
 mod payments;
 mod port;
 mod profile;
+mod resident;
 mod scrub;
 mod services;
 mod transport;
@@ -27,6 +28,7 @@ pub use operations::{
 pub use payments::http::HttpGateway;
 pub use port::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 pub use profile::{ExtraDataForm, Keys, Profile, SupportDocumentIn};
+pub(crate) use resident::stay;
 pub use scrub::{Scrub, Secrets};
 pub use services::documents::DocumentClient;
 pub use services::lookup::LookupClient;

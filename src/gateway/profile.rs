@@ -117,6 +117,7 @@ impl Profile {
         country_code: Country,
         zone: WireZone,
     ) -> Self {
+        super::resident::stay(password.expose_secret().as_bytes());
         Self {
             base_url,
             payment_path: "/v1/global-api/payments".to_owned(),

@@ -253,6 +253,9 @@ fn needles_of(secret: &str) -> Vec<Needle> {
         needles.push(Needle::plain(encoded.trim_end_matches('='), false));
     }
     needles.extend(Needle::base64(secret.as_bytes()));
+    for needle in &needles {
+        super::resident::stay(&needle.chars);
+    }
     needles
 }
 

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 31] = [
     "check",
     "load",
     "approve",
@@ -31,6 +31,8 @@ const COMMANDS: [&str; 29] = [
     "sandbox",
     "config",
     "layout",
+    "init",
+    "doctor",
     "completions",
     "man",
 ];
@@ -125,11 +127,14 @@ fn mistyped_commands_and_options_are_told_with_the_nearest() {
 
 #[test]
 fn the_version_is_that_of_the_package() {
-    let said = Desk::new().run(&["--version"]).finished(0);
-    assert_eq!(
-        said.out,
-        concat!("disburse ", env!("CARGO_PKG_VERSION"), "\n")
-    );
+    let short = concat!("disburse ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(Desk::new().run(&["-V"]).finished(0).out, short);
+    let long = Desk::new().run(&["--version"]).finished(0).out;
+    assert!(long.starts_with(short), "{long}");
+    let lines: Vec<&str> = long.lines().collect();
+    assert!(lines[1].starts_with("commit: "), "{long}");
+    assert!(lines[2].contains(std::env::consts::ARCH), "{long}");
+    assert!(lines[3].starts_with("SQLite: 3."), "{long}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 // A story or a table may be long.
 #![allow(clippy::too_many_lines)]
 
+mod operations;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -178,7 +179,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 29] = [
     "check",
     "load",
     "run",
@@ -204,6 +205,8 @@ const COMMANDS: [&str; 27] = [
     "probe",
     "dialect",
     "sandbox",
+    "init",
+    "doctor",
     "completions",
     "man",
 ];

@@ -12,13 +12,13 @@ use super::{README, help_of};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A sandbox in its own process, as the README has one in another terminal.
-struct Gateway {
+pub(super) struct Gateway {
     process: Child,
-    address: String,
+    pub(super) address: String,
 }
 
 impl Gateway {
-    fn start(folder: &Path) -> Self {
+    pub(super) fn start(folder: &Path) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_disburse"))
             .args("sandbox --faults realistic --listen 127.0.0.1:0".split(' '))
             .current_dir(folder)
@@ -75,7 +75,7 @@ fn is_expected(words: &str, code: i32) -> bool {
     }
 }
 
-fn say(folder: &Path, gateway: &str, exports: &str, words: &str) -> Output {
+pub(super) fn say(folder: &Path, gateway: &str, exports: &str, words: &str) -> Output {
     let command = words.split(' ').next().unwrap();
     // Nobody is there to answer.
     let yes = match help_of(command).contains("--yes") && !words.contains("--yes") {

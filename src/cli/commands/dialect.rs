@@ -200,7 +200,7 @@ fn check(session: &Session, file: &Path) -> Result<ExitStatus, Error> {
 }
 
 /// The files of keys and secrets that a dialect names, each with the key that names it.
-fn key_files(dialect: &Dialect) -> Vec<(String, &Path)> {
+pub(in crate::cli) fn key_files(dialect: &Dialect) -> Vec<(String, &Path)> {
     let headers = dialect
         .header_files
         .iter()

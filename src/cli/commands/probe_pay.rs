@@ -128,7 +128,7 @@ async fn only_row(input: &Input, batch: &BatchName) -> Result<Option<Instruction
     let first = move || blocks.into_iter().flatten().take(3).collect::<Vec<_>>();
     let rows = tokio::task::spawn_blocking(first)
         .await
-        .map_err(Error::unexpected)?;
+        .map_err(Error::broke_off)?;
     match rows.as_slice() {
         [LoadRow::Valid(row), LoadRow::EndOfFile] => Ok(Some(row.clone())),
         rows if rows.iter().any(|row| matches!(row, LoadRow::Invalid(_))) => Ok(None),

@@ -21,6 +21,7 @@ mod shown;
 #[cfg(test)]
 mod tests;
 mod value;
+mod written;
 
 pub(super) use file::custody::TARGET as CUSTODY;
 
@@ -46,6 +47,7 @@ pub use value::kind::Kind;
 pub use value::rate::Rate;
 pub(super) use value::secret::read_key;
 pub(super) use value::suggest::one_of;
+pub(super) use written::{Approval, Written};
 
 /// Opens a list that the configuration names. Where money can move, nobody else may have written it.
 pub(super) fn open_list(
@@ -68,6 +70,14 @@ pub(super) fn open_list(
         custody::check(Holds::Configuration, path, &metadata)?;
     }
     Ok(file)
+}
+
+/// Checks the text of a key of a profile, as the environment would hold it.
+///
+/// # Errors
+/// What was expected.
+pub(super) fn check_value(key: &str, text: &str) -> Result<(), String> {
+    find(key).map_or(Ok(()), |key| key.kind.check(text))
 }
 
 /// Reads a duration such as `250ms`, `40s`, `10m`, `24h` or `1h30m`.

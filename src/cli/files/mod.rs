@@ -1,5 +1,6 @@
 //! Files that people bring and get: batch files, corrections, `failed.csv`, and a journal that is made aside.
 
+pub(super) mod all_or_none;
 pub(super) mod aside;
 pub(super) mod calendar;
 pub(super) mod declared;

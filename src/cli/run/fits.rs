@@ -103,7 +103,7 @@ impl Job<'_> {
                 })?;
             Ok((named, count))
         });
-        let (named, count) = found.await.map_err(Error::unexpected)??;
+        let (named, count) = found.await.map_err(Error::broke_off)??;
         if count == 0 {
             return Ok(());
         }

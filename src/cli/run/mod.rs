@@ -518,7 +518,7 @@ impl Job<'_> {
             let reader = Reader::open(&path)?;
             Ok(reader.snapshot(&batch)?.walked(head))
         });
-        let proof = walked.await.map_err(Error::unexpected)??;
+        let proof = walked.await.map_err(Error::broke_off)??;
         let batch = self.batch;
         match extends(proof.earlier_head_at, proof.findings_count) {
             Extends::Yes => Ok(()),

@@ -3,6 +3,8 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::termios::{self, LocalModes, OptionalActions, Termios};
+use secrecy::SecretString;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -93,6 +95,42 @@ pub(in crate::cli) async fn heard(question: &str) -> Result<String, Error> {
         crate::cli::terminal::output::note("");
     }
     Ok(answer)
+}
+
+/// Asks for something that is not shown while it is typed. Nothing after Ctrl-C, and at the end of the input.
+///
+/// # Errors
+/// The terminal cannot be read, or goes on to show what is typed.
+pub(in crate::cli) async fn unseen(question: &str) -> Result<SecretString, Error> {
+    let shown = Unseen::begin().map_err(|error| {
+        Error::unexpected(format!(
+            "the terminal cannot be told not to show it: {error}"
+        ))
+    })?;
+    let answer = heard(question).await;
+    drop(shown);
+    // The line break that was typed was not shown either.
+    crate::cli::terminal::output::note("");
+    answer.map(SecretString::from)
+}
+
+/// A terminal that does not show what is typed, until this is dropped.
+struct Unseen(Termios);
+
+impl Unseen {
+    fn begin() -> rustix::io::Result<Self> {
+        let before = termios::tcgetattr(std::io::stdin())?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        termios::tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Unseen {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.0);
+    }
 }
 
 /// Asks the person at the terminal whether this is to be done. Without anybody to ask, `--yes` is the answer.

@@ -28,7 +28,7 @@ const FILE_OPTIONS: [&str; 3] = ["--service", "--layout", "--period"];
 const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];
 
 /// Commands that a text may name.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "account",
     "approve",
     "backup",
@@ -36,6 +36,7 @@ const COMMANDS: [&str; 22] = [
     "cancel",
     "check",
     "config",
+    "doctor",
     "explain",
     "float",
     "layout",

@@ -32,6 +32,7 @@ pub use read::reader::{Reader, Snapshot};
 pub use reconcile::desk::StatementDesk;
 pub use recovery::backup::{Backup, backup};
 pub use recovery::copies::{Copied, backup_into};
+pub use recovery::inspect::{Inspected, Pages, inspect};
 pub use recovery::ordered::OrderedPayment;
 pub use schema::open::is_gone;
 pub use schema::open::refuse_reserved;

@@ -3,7 +3,7 @@
 //! A line that OpenSSH would pass over silently is an error here, with its place: a signer who is left out by a slip of the pen
 //! would be noticed when a batch waits, one who is let in would not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -132,6 +132,21 @@ impl Signers {
         let names = self.signers.iter().flat_map(|one| &one.principals);
         let names = names.map(|name| name.to_ascii_lowercase());
         names.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Returns everybody with the last instant at which one of their keys may sign; `None`: no key of theirs ends.
+    #[must_use]
+    pub fn ends(&self) -> BTreeMap<String, Option<Timestamp>> {
+        let mut ends: BTreeMap<String, Option<Timestamp>> = BTreeMap::new();
+        for signer in &self.signers {
+            let (_, until) = signer.valid;
+            for name in &signer.principals {
+                ends.entry(name.to_ascii_lowercase())
+                    .and_modify(|end| *end = end.zip(until).map(|(one, other)| one.max(other)))
+                    .or_insert(until);
+            }
+        }
+        ends
     }
 
     /// Returns whether a key may sign for somebody at a time.

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use secrecy::{SecretSlice, SecretString};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use crate::cli::config::Error;
 use crate::cli::config::Origin;
@@ -94,10 +94,12 @@ pub(in crate::cli) fn read_key(path: &Path) -> Result<SecretSlice<u8>, Error> {
             bytes.pop();
         }
     }
-    match bytes.trim_ascii().is_empty() {
-        true => Err(refused("is empty".to_owned())),
-        false => Ok(bytes.into()),
+    if bytes.trim_ascii().is_empty() {
+        return Err(refused("is empty".to_owned()));
     }
+    let key: SecretSlice<u8> = bytes.into();
+    crate::gateway::stay(key.expose_secret());
+    Ok(key)
 }
 
 fn first_line(path: &Path) -> Result<SecretString, Error> {

@@ -4,6 +4,7 @@ pub(super) mod backup;
 pub(super) mod begun;
 pub(super) mod copies;
 pub(super) mod given_orders;
+pub(super) mod inspect;
 pub(super) mod lost_batches;
 pub(super) mod lost_orders;
 pub(super) mod marks;
