@@ -4,13 +4,15 @@
 //!
 //! ```text
 //! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
-//! L3  preflight · engine · callback   before a batch is posted · run it · listen for callbacks
+//! L3  preflight · engine · callback · watch   before a batch is posted · run it · listen for callbacks · show it to a browser
 //! L2  intake · journal · gateway · report · statement
 //! L1  ledger                       what its neighbours and the people around it allow
 //!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
 //!     workbook                     workbooks that are written row by row
 //!     dialect                      how a deployment's wire differs from the interface document
+//!     page                         what pages for a browser have in common
+//!     seats                        who may stay connected to a listener
 //!
 //!     sandbox                      beside: a gateway that misbehaves on purpose and counts every execution
 //! ```
@@ -29,6 +31,8 @@
 //! - [`preflight`] is what comes before the posts: documents are uploaded, floats forecast, numbers looked up.
 //! - [`engine`] decides purely ([`engine::Core`]) what to post and ask, and performs it ([`engine::run()`]).
 //! - [`callback`] authenticates, stores and then acknowledges callbacks.
+//! - [`watch`] shows batches to a browser on this machine, read only. It is given texts, and knows nothing of payments.
+//! - [`page`] and [`seats`] are what several servers of ours share: looks and rules of pages, and who may stay connected.
 //! - [`sandbox`] plays the gateway. It shares nothing with the client but the values of [`domain`], so that it cannot share
 //!   its mistakes.
 //! - [`cli`] joins all of them, and is the only module that prints, exits, or reads the environment.
@@ -58,12 +62,15 @@ pub mod intake;
 pub mod journal;
 pub mod ledger;
 pub mod lifecycle;
+pub mod page;
 pub mod preflight;
 pub mod report;
 pub mod sandbox;
+pub mod seats;
 #[cfg(test)]
 mod seeded_bugs;
 #[cfg(test)]
 mod simulation;
 pub mod statement;
+pub mod watch;
 pub mod workbook;

@@ -7,7 +7,6 @@ mod acknowledgement;
 mod address;
 mod kept;
 mod proof;
-mod seats;
 mod server;
 
 pub use address::Addresses;

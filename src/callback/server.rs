@@ -20,14 +20,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::proof::Proof;
-use super::seats::{Doing, Guest, Seats};
 use super::{Addresses, acknowledgement, kept};
 use crate::dialect::Dialect;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks, read_packets};
 use crate::journal::{IncomingCallback, Journal, ReadBy, Received, Transition};
 use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
+use crate::seats::{Doing, Guest, Seats};
 
+/// Connections at once.
+const SEATS_MAX: usize = 512;
 const BODY_MAX: usize = 64 * 1024;
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
 const BODY_WITHIN: Duration = Duration::from_secs(10);
@@ -88,7 +90,7 @@ impl Listener {
     /// Serves until told to stop; what is under way is finished first.
     pub async fn serve(self, options: Options, stop: CancellationToken) {
         let options = Arc::new(options);
-        let seats = Arc::new(Seats::default());
+        let seats = Arc::new(Seats::new(SEATS_MAX));
         let tasks = TaskTracker::new();
         loop {
             let accepted = tokio::select! {

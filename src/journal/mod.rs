@@ -59,7 +59,8 @@ pub use report_rows::{ListedPayment, ListedRow};
 #[cfg(test)]
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
-    Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, PaidPayment, Reader, RejectedFound,
-    Snapshot, SourceFile, StatementDesk, Wanted, backup, is_gone, refuse_reserved,
+    Backup, FOUND_MAX, FoundRow, Journal, OrderedPayment, PAGE_ROWS, PaidPayment, Reader,
+    RejectedFound, Snapshot, SourceFile, StandingKind, StandingPayment, StandingRejected,
+    StatementDesk, Wanted, backup, is_gone, refuse_reserved,
 };
 pub use types::*;

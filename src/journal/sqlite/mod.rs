@@ -24,6 +24,7 @@ pub(crate) mod writer;
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::paid::PaidPayment;
 pub use read::reader::{Reader, Snapshot};
+pub use read::standing_rows::{PAGE_ROWS, StandingKind, StandingPayment, StandingRejected};
 pub use reconcile::desk::StatementDesk;
 pub use recovery::backup::{Backup, backup};
 pub use recovery::ordered::OrderedPayment;

@@ -1,7 +1,8 @@
-//! Who may stay connected: there is room for so many callers, and a new one takes the place of whoever needs it least.
+//! Who may stay connected to a listener: there is room for so many callers, and a new one takes the place of whoever needs it
+//! least.
 //!
-//! A caller who keeps a connection and says little must not keep a genuine callback out. What tells the two apart is the
-//! address of a payment: only the gateway knows one.
+//! A caller who keeps a connection and says little must not keep a genuine one out. What tells the two apart is an address that
+//! cannot be guessed: that of a payment, which only the gateway knows, or that of the page, which was shown to one person.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,21 +12,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Connections at once.
-pub(super) const SEATS_MAX: usize = 512;
-/// The body of a genuine callback comes at once; one that takes longer than this gives way before idle callers do.
+/// The body of a genuine caller comes at once; one that takes longer than this gives way before idle callers do.
 const BODY_AT_ONCE: Duration = Duration::from_secs(2);
 
 /// What a caller does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// It has named no payment's address so far.
+pub enum Doing {
+    /// It has named no address so far that cannot be guessed.
     Nothing,
-    /// It sends a body to a payment's address.
+    /// It sends a body to such an address.
     Sending,
     /// What it sent is being stored, or acknowledged.
     Stored,
-    /// It was acknowledged, and may send more.
+    /// It was answered, and may send more.
     Resting,
 }
 
@@ -74,8 +73,8 @@ fn least_needed(seats: &BTreeMap<u64, Seat>, now: Instant) -> Option<u64> {
 }
 
 /// The seats of a listener.
-#[derive(Default)]
-pub(super) struct Seats {
+pub struct Seats {
+    max: usize,
     taken: Mutex<Taken>,
     freed: Notify,
 }
@@ -87,8 +86,18 @@ struct Taken {
 }
 
 impl Seats {
+    /// Makes so many seats.
+    #[must_use]
+    pub fn new(max: usize) -> Self {
+        Self {
+            max,
+            taken: Mutex::default(),
+            freed: Notify::new(),
+        }
+    }
+
     /// Gives a caller a seat, somebody else's where there is none left; waits while all of them are being served.
-    pub(super) async fn take(self: &Arc<Self>, peer: IpAddr) -> Guest {
+    pub async fn take(self: &Arc<Self>, peer: IpAddr) -> Guest {
         loop {
             let freed = self.freed.notified();
             if let Some(guest) = self.try_take(peer) {
@@ -101,7 +110,7 @@ impl Seats {
     fn try_take(self: &Arc<Self>, peer: IpAddr) -> Option<Guest> {
         let now = Instant::now();
         let mut taken = self.lock();
-        if taken.seats.len() >= SEATS_MAX {
+        if taken.seats.len() >= self.max {
             let number = least_needed(&taken.seats, now)?;
             if let Some(seat) = taken.seats.remove(&number) {
                 seat.leave.cancel();
@@ -131,7 +140,7 @@ impl Seats {
 }
 
 /// A caller who has a seat, until it is dropped.
-pub(super) struct Guest {
+pub struct Guest {
     seats: Arc<Seats>,
     number: u64,
     leave: CancellationToken,
@@ -139,12 +148,12 @@ pub(super) struct Guest {
 
 impl Guest {
     /// Resolves when somebody else needs the seat more.
-    pub(super) async fn asked_to_leave(&self) {
+    pub async fn asked_to_leave(&self) {
         self.leave.cancelled().await;
     }
 
     /// Notes what the caller does. Returns whether it may go on: its seat may have been given away just now.
-    pub(super) fn is(&self, doing: Doing) -> bool {
+    pub fn is(&self, doing: Doing) -> bool {
         let mut taken = self.seats.lock();
         let Some(seat) = taken.seats.get_mut(&self.number) else {
             return false;
@@ -170,6 +179,8 @@ impl Drop for Guest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SEATS_MAX: usize = 64;
 
     fn peer(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -247,7 +258,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_caller_takes_the_seat_of_a_silent_one_and_waits_for_none() {
-        let seats = Arc::new(Seats::default());
+        let seats = Arc::new(Seats::new(SEATS_MAX));
         let mut guests = Vec::new();
         for _ in 0..SEATS_MAX {
             guests.push(seats.take(peer("192.0.2.1")).await);
@@ -263,7 +274,7 @@ mod tests {
 
     #[tokio::test]
     async fn while_every_callback_is_being_stored_a_new_caller_waits_for_the_first_that_is() {
-        let seats = Arc::new(Seats::default());
+        let seats = Arc::new(Seats::new(SEATS_MAX));
         let mut guests = Vec::new();
         for _ in 0..SEATS_MAX {
             let guest = seats.take(peer("192.0.2.1")).await;
