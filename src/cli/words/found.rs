@@ -9,6 +9,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use crate::cli::terminal::output;
+use crate::cli::words::history::Explained;
 use crate::cli::words::rows;
 use crate::domain::{Actor, BatchName, Msisdn, PaymentId, WireZone};
 use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wanted};
@@ -384,19 +385,50 @@ pub(in crate::cli) fn tell_rejected(
         output::json(&values.collect());
         return;
     }
-    for row in rows {
+    rejected(batch, purpose, rows, zone)
+        .iter()
+        .for_each(Explained::print);
+}
+
+/// Explains rejected rows.
+pub(in crate::cli) fn rejected(
+    batch: &BatchName,
+    purpose: Purpose,
+    rows: &[RejectedFound],
+    zone: &WireZone,
+) -> Vec<Explained> {
+    let explained = |row: &RejectedFound| {
         let name = row.name.as_ref().map(|name| format!("{name}: "));
-        output::line(&format!(
-            "{}line {} of {}{}, {} {} to {}",
-            name.unwrap_or_default(),
-            row.line,
-            output::name(&row.file.name),
-            called_rejected(row),
-            row.service_code,
-            amount_of(row),
-            without_numbers(&row.msisdn)
-        ));
-        output::line(&match row.replaced_by {
+        let set_aside = format!(
+            "  {}  loaded, and set aside: {}",
+            zone.format_named(row.file.loaded_at),
+            without_numbers(&row.errors)
+        );
+        let withdrawn = row.withdrawn.as_ref().map(|withdrawal| {
+            let at = zone.format_named(withdrawal.at);
+            format!("  {}", withdrawal.text(&at))
+        });
+        Explained {
+            heading: format!(
+                "{}line {} of {}{}, {} {} to {}",
+                name.unwrap_or_default(),
+                row.line,
+                output::name(&row.file.name),
+                called_rejected(row),
+                row.service_code,
+                amount_of(row),
+                without_numbers(&row.msisdn)
+            ),
+            standing: vec![rejected_sentence(batch, purpose, row)],
+            history: [set_aside].into_iter().chain(withdrawn).collect(),
+        }
+    };
+    rows.iter().map(explained).collect()
+}
+
+/// Says what is next with a rejected row.
+fn rejected_sentence(batch: &BatchName, purpose: Purpose, row: &RejectedFound) -> String {
+    match row.replaced_by {
             None if row.withdrawn.as_ref().is_some_and(|withdrawal| withdrawal.by_layout) => {
                 "  Skipped: the layout of its file says that it is no payment. Where it is one, mend the layout, and load the file \
                  under another batch name; what is in this batch is told there as a repeat".to_owned()
@@ -423,16 +455,6 @@ pub(in crate::cli) fn tell_rejected(
                     .as_ref()
                     .map_or_else(|| row.line.to_string(), ToString::to_string)
             ),
-        });
-        output::line(&format!(
-            "  {}  loaded, and set aside: {}",
-            zone.format_named(row.file.loaded_at),
-            without_numbers(&row.errors)
-        ));
-        if let Some(withdrawal) = &row.withdrawn {
-            let at = zone.format_named(withdrawal.at);
-            output::line(&format!("  {}", withdrawal.text(&at)));
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::reader::Snapshot;
 use crate::domain::{
-    Currency, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp,
+    Amount, Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{NEVER, corrupt, currency_of, identifier_of, state_number, state_of};
@@ -49,10 +49,8 @@ pub struct StandingPayment {
     pub names: String,
     /// Where it goes to.
     pub msisdn: Msisdn,
-    /// How much, as decimal digits; empty where its bill says so.
-    pub amount: Option<i64>,
-    /// In which currency.
-    pub currency: Currency,
+    /// How much; `None` where its bill says so.
+    pub money: Option<Money>,
     /// The code that proved its state.
     pub code: Option<i32>,
     /// What the gateway said.
@@ -102,14 +100,17 @@ impl Snapshot<'_> {
             let mut tally = Tally::default();
             let minor: Option<i64> = row.get(4)?;
             tally.add_many(row.get::<_, i64>(3)?.unsigned_abs(), currency, minor.unwrap_or(0).into());
-            match kinds.last_mut() {
-                Some(last) if (last.state, last.code) == (state, code) => last.tally.add_all(&tally),
-                _ if kinds.len() >= KINDS_MAX => break,
-                _ => {
-                    let (example, description) = self.said_of(row.get(5)?)?;
-                    kinds.push(StandingKind { state, code, tally, example, description });
-                }
+            if let Some(last) = kinds.last_mut()
+                && (last.state, last.code) == (state, code)
+            {
+                last.tally.add_all(&tally);
+                continue;
             }
+            if kinds.len() >= KINDS_MAX {
+                break;
+            }
+            let (example, description) = self.said_of(row.get(5)?)?;
+            kinds.push(StandingKind { state, code, tally, example, description });
         }
         Ok(kinds)
     }
@@ -148,6 +149,8 @@ impl Snapshot<'_> {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let msisdn: String = row.get(6)?;
+            let amount = row.get::<_, Option<i64>>(7)?.and_then(Amount::from_minor);
+            let currency = currency_of(&row.get::<_, String>(8)?)?;
             found.push(StandingPayment {
                 seq: row.get(0)?,
                 id: identifier_of(&row.get::<_, String>(1)?)?,
@@ -156,8 +159,7 @@ impl Snapshot<'_> {
                 reference: row.get(4)?,
                 names: row.get(5)?,
                 msisdn: Msisdn::from_digits(&msisdn).ok_or_else(|| corrupt("a phone number"))?,
-                amount: row.get(7)?,
-                currency: currency_of(&row.get::<_, String>(8)?)?,
+                money: amount.map(|amount| Money { amount, currency }),
                 code: row.get(9)?,
                 description: row.get(10)?,
             });
