@@ -3,6 +3,7 @@
 mod approve;
 mod file;
 mod reconcile;
+mod serve;
 mod signing;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ pub(super) use file::{
     LoadOptions, OnError, TemplateArguments,
 };
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
+pub(super) use serve::ServeArguments;
 pub(super) use signing::SigningArguments;
 
 /// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
@@ -120,6 +122,8 @@ pub(super) enum Command {
     Backup(BackupArguments),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
+    /// Show the batches to a browser on this machine, read only
+    Serve(ServeArguments),
     /// Ask for a token, to prove that one can be had; it is not shown
     Token(TokenArguments),
     /// Look up the network of one number
@@ -273,6 +277,9 @@ pub(super) struct RunOptions {
     /// Callbacks are taken by a `disburse listen` beside this run
     #[arg(long, conflicts_with = "poll_only")]
     pub external_listener: bool,
+    /// Show the run to a browser on this machine, read only: its address is printed
+    #[arg(long)]
+    pub page: bool,
     /// Run against the sandbox gateway, inside this process
     #[arg(long)]
     pub sandbox: bool,

@@ -16,6 +16,7 @@ mod session;
 mod signals;
 mod signing;
 mod terminal;
+mod watch;
 mod words;
 
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, backup, bill, check, dialect, explain, float, layout, listen, load, lookup,
-    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, shell,
+    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, serve, shell,
     show_config, status_all, template, token, upload, verify,
 };
 pub use error::Error;
@@ -75,7 +76,7 @@ fn runs_alone(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => !arguments.options.sandbox,
         Command::Pay(arguments) => !arguments.run.sandbox,
-        Command::Listen(_) | Command::Status(_) | Command::Verify(_) | Command::Explain(_) => true,
+        Command::Listen(_) | Command::Serve(_) | Command::Status(_) | Command::Verify(_) | Command::Explain(_) => true,
         _ => false,
     }
 }
@@ -105,6 +106,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
+        Command::Serve(arguments) => serve::serve(&session, &arguments).await,
         Command::Token(arguments) => token::token(&session, arguments).await,
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,
         Command::Bill(arguments) => bill::bill(&session, arguments).await,

@@ -302,7 +302,7 @@ fn rehearsal_json(purpose: Purpose) -> Value {
 }
 
 /// States with their tallies, rejected rows among them, in the order of a payment's life.
-fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
+pub(in crate::cli) fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
     let mut states: Vec<(&'static str, Tally)> = State::ALL
         .into_iter()
         .map(|state| (state.name(), standing.of(state)))

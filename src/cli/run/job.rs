@@ -8,6 +8,7 @@ use super::super::arguments::RunOptions;
 use super::super::config::Settings;
 use super::super::session::Session;
 use super::confirm::Declared;
+use crate::cli::watch::Watched;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
@@ -86,6 +87,8 @@ pub(in crate::cli) struct Job<'a> {
     pub(in crate::cli) drain: CancellationToken,
     /// When services are open.
     pub(in crate::cli) calendar: Arc<Calendar>,
+    /// Where a browser is shown it.
+    pub(in crate::cli) page: Option<&'a Watched>,
 }
 
 /// What came of the second post.

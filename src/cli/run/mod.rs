@@ -42,6 +42,7 @@ use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
+use crate::cli::watch::{self as cli_watch, Watched};
 use crate::cli::words::approvals;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
@@ -294,6 +295,10 @@ pub(in crate::cli) async fn carry_out(
         orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;
+    let page = match options.page {
+        true => Some(watch_from_here(session, &settings)?),
+        false => None,
+    };
     let sandbox = match options.sandbox {
         true => Some({
             let (seed, faults) = (options.seed, &options.faults);
@@ -315,8 +320,12 @@ pub(in crate::cli) async fn carry_out(
         ceilings,
         drain,
         calendar: Arc::clone(&calendar),
+        page: page.as_ref(),
     };
     let outcome = job.run(sandbox.as_ref()).await;
+    if let Some(page) = page {
+        page.end();
+    }
     let ledger = sandbox.as_ref().map(Sandbox::verdict);
     if let Some(sandbox) = sandbox {
         sandbox.shutdown().await;
@@ -330,6 +339,16 @@ pub(in crate::cli) async fn carry_out(
         ledger,
         calendar,
     })
+}
+
+/// Begins the page that shows the run. Its address is told even to whoever asked for quiet: they have asked for it.
+fn watch_from_here(session: &Session, settings: &Settings) -> Result<Watched, Error> {
+    let page = cli_watch::start(session, settings.profile.page.listen)?;
+    output::note(&match session.common.json {
+        true => serde_json::json!({"page": page.address()}).to_string(),
+        false => format!("open in a browser on this machine: {}", page.address()),
+    });
+    Ok(page)
 }
 
 impl Job<'_> {
@@ -560,6 +579,9 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
+        if let Some(page) = self.page {
+            page.follow(self.batch, watcher.clone());
+        }
         let times = self.times().await?;
         let quiet = self.session.common.quiet;
         let screen = tokio::spawn(progress::show(watcher, times, quiet));
