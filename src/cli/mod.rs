@@ -25,8 +25,8 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, backup, bill, check, dialect, explain, float, layout, listen, load, lookup,
-    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, serve, shell,
-    show_config, status_all, template, token, upload, verify,
+    orders, probe, reconcile, recover, report, resolve, resolve_many, sandbox, schedule, serve,
+    shell, show_config, status_all, template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -76,7 +76,11 @@ fn runs_alone(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => !arguments.options.sandbox,
         Command::Pay(arguments) => !arguments.run.sandbox,
-        Command::Listen(_) | Command::Serve(_) | Command::Status(_) | Command::Verify(_) | Command::Explain(_) => true,
+        Command::Listen(_)
+        | Command::Serve(_)
+        | Command::Status(_)
+        | Command::Verify(_)
+        | Command::Explain(_) => true,
         _ => false,
     }
 }

@@ -74,7 +74,10 @@ mod tests {
                 "a\n\nevent: gone",
                 "event: page\ndata: a\ndata: \ndata: event: gone\n\n",
             ),
-            ("a\r\nid: 1", "event: page\ndata: a\ndata: \ndata: id: 1\n\n"),
+            (
+                "a\r\nid: 1",
+                "event: page\ndata: a\ndata: \ndata: id: 1\n\n",
+            ),
         ] {
             assert_eq!(event("page", text), framed);
         }
@@ -82,7 +85,11 @@ mod tests {
 
     #[test]
     fn the_policy_lets_in_nothing_but_the_pages_own() {
-        for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"] {
+        for part in [
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
             assert!(POLICY.contains(part), "{part}");
         }
         assert!(!POLICY.contains("unsafe") && !POLICY.contains('*') && !POLICY.contains("http"));

@@ -8,8 +8,8 @@
 mod body;
 mod pages;
 mod route;
-mod serving;
 mod server;
+mod serving;
 mod shared;
 mod token;
 mod view;
@@ -18,6 +18,6 @@ pub use route::{File, Wanted, is_loopback};
 pub use server::Listener;
 pub use serving::Serving;
 pub use view::{
-    Batch, Batches, Card, Download, Exception, Found, Line, Listed, Payment, Phase, Rows, Source, State, Summary, Told,
-    Trouble,
+    Batch, Batches, Card, Download, Exception, Found, Line, Listed, Payment, Phase, Rows, Source,
+    State, Summary, Told, Trouble,
 };

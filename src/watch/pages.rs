@@ -132,7 +132,11 @@ impl Pages {
 
     pub(super) fn found(&self, view: &Found) -> String {
         let root = &self.root;
-        self.still("Search · disburse", &view.text, &rendered(&FoundPage { view, root }))
+        self.still(
+            "Search · disburse",
+            &view.text,
+            &rendered(&FoundPage { view, root }),
+        )
     }
 
     pub(super) fn payment(&self, view: &Payment) -> String {
@@ -190,6 +194,9 @@ struct BatchesPage<'a> {
 #[template(
     ext = "html",
     source = r#"<h1>{{ view.name }}</h1>
+{%- for text in view.notices %}
+<p class="quiet">{{ text }}</p>
+{%- endfor %}
 <div data-part="head">
 <div hidden data-phase="{{ self::phase_of(view) }}" data-said="{{ view.headline }}" data-title="{{ view.finished }}/{{ view.total }} {{ view.name }} · disburse"></div>
 <p class="said {{ view.phase.class() }}"><b>{{ view.headline }}</b>{% for text in view.pace %} · {{ text }}{% endfor %}</p>
@@ -200,7 +207,7 @@ struct BatchesPage<'a> {
 </div>
 <div class="cards" data-part="cards">
 {%- for card in view.cards %}
-<div class="card {{ card.phase.class() }}"><b>{{ card.figure }}</b><span>{{ card.label }}</span><span>{{ card.amount }}</span></div>
+<div class="card {{ card.phase.class() }}"><b>{{ card.figure }}</b><span>{{ card.label }}</span>{% if !card.amount.is_empty() %}<span>{{ card.amount }}</span>{% endif %}</div>
 {%- endfor %}
 </div>
 <div data-part="next">
@@ -218,7 +225,7 @@ struct BatchesPage<'a> {
 {%- endif %}
 </div>
 <section aria-labelledby="h-states"><h2 id="h-states">Where the payments stand</h2>
-<div data-part="states"><div class="wide" id="states" tabindex="0" role="region" aria-labelledby="h-states"><table>
+<div data-part="states"><div class="wide" id="states" tabindex="0" role="region" aria-label="Count and amount by state"><table>
 <caption class="unseen">Count and amount by state</caption>
 <thead><tr><th scope="col">State</th><th scope="col" class="n">Count</th><th scope="col" class="n">Amount</th></tr></thead>
 <tbody>
@@ -234,7 +241,7 @@ struct BatchesPage<'a> {
 {%- for group in view.exceptions %}
 <div class="group"><h3><span class="badge s-{{ group.state }}">{{ group.words }}</span> <span class="theirs">{{ group.outcome }}</span> <span class="sum">{{ group.count }}{% if !group.amount.is_empty() %} · {{ group.amount }}{% endif %}</span></h3>
 <p>{{ group.meaning }} <b>What to do:</b> {{ group.remedy }}</p>
-<p><a href="{{ root }}batch/{{ view.name }}/rows?state={{ group.state }}{% if let Some(code) = group.code %}&amp;code={{ code }}{% endif %}">The rows that are {{ group.words }}{% if let Some(code) = group.code %} ({{ code }}){% endif %}</a></p></div>
+<p><a href="{{ root }}batch/{{ view.name }}/rows?state={{ group.state }}{% if let Some(code) = group.code %}&amp;code={{ code }}{% endif %}">Rows: {{ group.words }}{% if let Some(code) = group.code %} ({{ code }}){% endif %}</a></p></div>
 {%- endfor %}
 </div></section>
 <section aria-labelledby="h-report"><h2 id="h-report">Report</h2>

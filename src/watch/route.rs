@@ -85,8 +85,14 @@ pub(super) enum Asked {
     /// Its events.
     Events(Key),
     Rows(Wanted),
-    Payment { batch: String, id: String },
-    Report { batch: String, file: File },
+    Payment {
+        batch: String,
+        id: String,
+    },
+    Report {
+        batch: String,
+        file: File,
+    },
     Search(String),
 }
 
@@ -125,7 +131,10 @@ pub(super) fn judge(
     let mut hosts = headers.get_all(HOST).iter();
     let named = hosts.next().and_then(|host| host.to_str().ok());
     let in_target = uri.host().is_none_or(is_own_name);
-    if hosts.next().is_some() || !named.is_some_and(|host| is_own_name(without_port(host))) || !in_target {
+    if hosts.next().is_some()
+        || !named.is_some_and(|host| is_own_name(without_port(host)))
+        || !in_target
+    {
         return Err(Refusal::Host);
     }
     let mut segments = uri.path().strip_prefix('/').unwrap_or_default().split('/');
@@ -144,7 +153,9 @@ pub(super) fn judge(
 fn page(segments: &[&str], query: &str) -> Option<Asked> {
     let value = |wanted: &str| {
         let mut pairs = form_urlencoded::parse(query.as_bytes());
-        pairs.find(|(name, _)| name == wanted).map(|(_, value)| value)
+        pairs
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value)
     };
     Some(match segments {
         [""] => Asked::Live(Key::Batches),
@@ -159,7 +170,9 @@ fn page(segments: &[&str], query: &str) -> Option<Asked> {
             batch: (*batch).to_owned(),
             state: value("state")?.into_owned(),
             code: value("code").and_then(|code| code.parse().ok()),
-            after: value("after").and_then(|after| after.parse().ok()).unwrap_or(0),
+            after: value("after")
+                .and_then(|after| after.parse().ok())
+                .unwrap_or(0),
         }),
         ["batch", batch, "payment", id] => Asked::Payment {
             batch: (*batch).to_owned(),
@@ -188,7 +201,9 @@ fn without_port(host: &str) -> &str {
 
 /// Returns whether a host name is one that leads here without anybody's name server.
 fn is_own_name(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
     match bare.unwrap_or(host).parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),
         Err(_) => host.eq_ignore_ascii_case("localhost"),
@@ -206,12 +221,26 @@ mod tests {
             headers.append(HOST, HeaderValue::from_str(host).unwrap());
         }
         let method = method.parse().unwrap();
-        judge(&Token::of("T0ken"), &method, &target.parse().unwrap(), &headers)
+        judge(
+            &Token::of("T0ken"),
+            &method,
+            &target.parse().unwrap(),
+            &headers,
+        )
     }
 
     #[test]
     fn only_the_names_of_this_machine_lead_here() {
-        for host in ["127.0.0.1:8470", "127.0.0.1", "127.8.9.1:1", "localhost:8000", "LOCALHOST", "[::1]:80", "[::1]", "[::ffff:127.0.0.1]:80"] {
+        for host in [
+            "127.0.0.1:8470",
+            "127.0.0.1",
+            "127.8.9.1:1",
+            "localhost:8000",
+            "LOCALHOST",
+            "[::1]:80",
+            "[::1]",
+            "[::ffff:127.0.0.1]:80",
+        ] {
             assert!(judged("GET", "/T0ken/", &[host]).is_ok(), "{host}");
         }
         for hosts in [
@@ -226,15 +255,37 @@ mod tests {
             &["localhost@attacker.example"],
             &["localhost", "attacker.example"],
         ] {
-            assert_eq!(judged("GET", "/T0ken/", hosts), Err(Refusal::Host), "{hosts:?}");
+            assert_eq!(
+                judged("GET", "/T0ken/", hosts),
+                Err(Refusal::Host),
+                "{hosts:?}"
+            );
         }
-        assert_eq!(judged("GET", "http://attacker.example/T0ken/", &["localhost"]), Err(Refusal::Host));
+        assert_eq!(
+            judged("GET", "http://attacker.example/T0ken/", &["localhost"]),
+            Err(Refusal::Host)
+        );
     }
 
     #[test]
     fn without_the_token_nothing_is_there() {
-        for target in ["/", "/t0ken/", "/T0ken1/", "//T0ken/", "/x/T0ken/", "/T0ke%6e/", "/batch/june", "/T0ken/../x", "/T0ken/none", "/T0ken"] {
-            assert_eq!(judged("GET", target, &["localhost"]), Err(Refusal::Nothing), "{target}");
+        for target in [
+            "/",
+            "/t0ken/",
+            "/T0ken1/",
+            "//T0ken/",
+            "/x/T0ken/",
+            "/T0ke%6e/",
+            "/batch/june",
+            "/T0ken/../x",
+            "/T0ken/none",
+            "/T0ken",
+        ] {
+            assert_eq!(
+                judged("GET", target, &["localhost"]),
+                Err(Refusal::Nothing),
+                "{target}"
+            );
         }
         // Nobody learns by a method whether a token is right.
         assert_eq!(judged("POST", "/x/", &["localhost"]), Err(Refusal::Nothing));
@@ -242,8 +293,14 @@ mod tests {
 
     #[test]
     fn nothing_is_changed_by_any_method() {
-        for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW"] {
-            assert_eq!(judged(method, "/T0ken/", &["localhost"]), Err(Refusal::Method), "{method}");
+        for method in [
+            "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW",
+        ] {
+            assert_eq!(
+                judged(method, "/T0ken/", &["localhost"]),
+                Err(Refusal::Method),
+                "{method}"
+            );
         }
         assert!(judged("HEAD", "/T0ken/", &["localhost"]).is_ok());
     }
@@ -252,29 +309,59 @@ mod tests {
     fn a_path_names_a_page() {
         let june = || "june".to_owned();
         let rows = |code, after| {
-            Some(Asked::Rows(Wanted { batch: june(), state: "failed".into(), code, after }))
+            Some(Asked::Rows(Wanted {
+                batch: june(),
+                state: "failed".into(),
+                code,
+                after,
+            }))
         };
         for (target, expected) in [
             ("/T0ken/", Some(Asked::Live(Key::Batches))),
             ("/T0ken/events", Some(Asked::Events(Key::Batches))),
             ("/T0ken/batch/june", Some(Asked::Live(Key::Batch(june())))),
             ("/T0ken/batch/jun%65", Some(Asked::Live(Key::Batch(june())))),
-            ("/T0ken/batch/june/events", Some(Asked::Events(Key::Batch(june())))),
+            (
+                "/T0ken/batch/june/events",
+                Some(Asked::Events(Key::Batch(june()))),
+            ),
             ("/T0ken/batch/june/rows?state=failed", rows(None, 0)),
-            ("/T0ken/batch/june/rows?state=failed&code=106&after=77", rows(Some(106), 77)),
-            ("/T0ken/batch/june/rows?state=failed&code=x&after=y", rows(None, 0)),
+            (
+                "/T0ken/batch/june/rows?state=failed&code=106&after=77",
+                rows(Some(106), 77),
+            ),
+            (
+                "/T0ken/batch/june/rows?state=failed&code=x&after=y",
+                rows(None, 0),
+            ),
             ("/T0ken/batch/june/rows", None),
-            ("/T0ken/batch/june/report/report.xlsx", Some(Asked::Report { batch: june(), file: File::Xlsx })),
+            (
+                "/T0ken/batch/june/report/report.xlsx",
+                Some(Asked::Report {
+                    batch: june(),
+                    file: File::Xlsx,
+                }),
+            ),
             ("/T0ken/batch/june/report/..%2f..%2fetc%2fpasswd", None),
             ("/T0ken/batch/june/report/disburse.db", None),
-            ("/T0ken/search?q=+Ann%27s+", Some(Asked::Search("Ann's".into()))),
+            (
+                "/T0ken/search?q=+Ann%27s+",
+                Some(Asked::Search("Ann's".into())),
+            ),
             ("/T0ken/search", Some(Asked::Search(String::new()))),
             ("/T0ken/batch/%ff", None),
         ] {
-            assert_eq!(judged("GET", target, &["localhost"]).ok(), expected, "{target}");
+            assert_eq!(
+                judged("GET", target, &["localhost"]).ok(),
+                expected,
+                "{target}"
+            );
         }
         let long = format!("/T0ken/search?q={}", "a".repeat(1000));
-        assert_eq!(judged("GET", &long, &["localhost"]), Ok(Asked::Search("a".repeat(SEARCH_MAX))));
+        assert_eq!(
+            judged("GET", &long, &["localhost"]),
+            Ok(Asked::Search("a".repeat(SEARCH_MAX)))
+        );
     }
 
     #[test]

@@ -237,31 +237,46 @@ async fn answer(request: Request<Incoming>, caller: &Arc<Caller>, context: &Arc<
     let is_head = method == Method::HEAD;
     let pages = &context.pages;
     let shown = match asked {
-        Asked::Live(key) => context.live(&key).await.map(|reading| html(StatusCode::OK, &reading.page)),
+        Asked::Live(key) => context
+            .live(&key)
+            .await
+            .map(|reading| html(StatusCode::OK, &reading.page)),
         Asked::Events(key) => Ok(context.events(key, caller, is_head)),
         Asked::Rows(wanted) => {
             let read = move |source: &dyn Source| source.rows(&wanted);
-            context.read(read).await.map(|view| html(StatusCode::OK, &pages.rows(&view)))
+            context
+                .read(read)
+                .await
+                .map(|view| html(StatusCode::OK, &pages.rows(&view)))
         }
         Asked::Payment { batch, id } => {
             let read = move |source: &dyn Source| source.payment(&batch, &id);
-            context.read(read).await.map(|view| html(StatusCode::OK, &pages.payment(&view)))
+            context
+                .read(read)
+                .await
+                .map(|view| html(StatusCode::OK, &pages.payment(&view)))
         }
         Asked::Search(text) => {
             let read = move |source: &dyn Source| source.search(&text);
-            context.read(read).await.map(|view| html(StatusCode::OK, &pages.found(&view)))
+            context
+                .read(read)
+                .await
+                .map(|view| html(StatusCode::OK, &pages.found(&view)))
         }
         // Nothing is written for whoever wants the head alone.
-        Asked::Report { file, .. } if is_head => {
-            Ok(reply(StatusCode::OK, file.media_type(), Body::Whole(Bytes::new())))
-        }
+        Asked::Report { file, .. } if is_head => Ok(reply(
+            StatusCode::OK,
+            file.media_type(),
+            Body::Whole(Bytes::new()),
+        )),
         Asked::Report { batch, file } => context.report(batch, file, caller).await,
     };
     shown.unwrap_or_else(|trouble| match trouble {
         Trouble::NotThere(text) => html(StatusCode::NOT_FOUND, &pages.trouble("Not found", &text)),
-        Trouble::Failed(text) => {
-            html(StatusCode::SERVICE_UNAVAILABLE, &pages.trouble("It cannot be shown", &text))
-        }
+        Trouble::Failed(text) => html(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &pages.trouble("It cannot be shown", &text),
+        ),
     })
 }
 

@@ -90,8 +90,18 @@ mod tests {
 
     #[test]
     fn reading_takes_a_small_part_of_the_time() {
-        for (took, expected) in [(0, 1_000), (10, 1_000), (50, 1_000), (100, 2_000), (60_000, 30_000)] {
-            assert_eq!(rest(Duration::from_millis(took)), Duration::from_millis(expected), "{took} ms");
+        for (took, expected) in [
+            (0, 1_000),
+            (10, 1_000),
+            (50, 1_000),
+            (100, 2_000),
+            (60_000, 30_000),
+        ] {
+            assert_eq!(
+                rest(Duration::from_millis(took)),
+                Duration::from_millis(expected),
+                "{took} ms"
+            );
         }
     }
 

@@ -116,6 +116,8 @@ pub struct Batch {
     pub name: String,
     /// When this was so.
     pub at: String,
+    /// What nobody must take it for.
+    pub notices: Vec<String>,
     /// Where it came from and goes to.
     pub about: Vec<Line>,
     /// In a colour.

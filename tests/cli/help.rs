@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "check",
     "load",
     "approve",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 28] = [
     "recover",
     "backup",
     "listen",
+    "serve",
     "token",
     "lookup",
     "bill",

@@ -18,7 +18,9 @@ use crate::cli::words::limits;
 use crate::cli::words::people;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
-use crate::domain::{BankAccount, BatchName, Electricity, Instruction, Origin, Timestamp, WireZone};
+use crate::domain::{
+    BankAccount, BatchName, Electricity, Instruction, Origin, Timestamp, WireZone,
+};
 use crate::journal::{
     self, HistoryEntry, Linked, PaymentRecord, Reader, RejectedFound, Snapshot, SourceFile,
     Standing, UnpricedRecord,

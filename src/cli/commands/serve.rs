@@ -27,7 +27,10 @@ pub(in crate::cli) async fn serve(
     if session.common.json {
         output::json(&serde_json::json!({"page": page.address()}));
     } else {
-        output::line(&format!("open in a browser on this machine: {}", page.address()));
+        output::line(&format!(
+            "open in a browser on this machine: {}",
+            page.address()
+        ));
         session.note("whoever has this address sees whom the batches pay; nothing can be changed there; Ctrl-C ends it");
     }
     stop.cancelled().await;

@@ -109,6 +109,8 @@ pub(in crate::cli) struct Told {
     pub(in crate::cli) waits: Vec<String>,
     /// Signatures, and orders that wait for some.
     pub(in crate::cli) signatures: Vec<String>,
+    /// Some of them are missing.
+    pub(in crate::cli) waits_for_signatures: bool,
     /// Services that are paused.
     pub(in crate::cli) lanes: Vec<String>,
 }
@@ -152,20 +154,28 @@ pub(in crate::cli) fn told(
     let found = signatures(session, reader, (batch, purpose));
     let limited = reader.snapshot(batch)?.limited()?;
     let mut signatures = signature_texts(commands, standing, &found);
-    for order in orders_waiting(session, reader, (batch, purpose))? {
-        signatures.push(approvals::order_waiting_text(&order, &zone));
-    }
+    let orders = orders_waiting(session, reader, (batch, purpose))?;
+    let orders_told = orders.iter();
+    signatures.extend(orders_told.map(|order| approvals::order_waiting_text(order, &zone)));
+    let is_open = !standing.is_finished();
     Ok(Told {
+        waits_for_signatures: !orders.is_empty()
+            || is_open && found.as_ref().is_ok_and(Approvals::waits),
         is_rehearsal,
-        second_post: second_post
-            .map(|(at, check)| second_post_text(&zone.format_named(at), check)),
+        second_post: second_post.map(|(at, check)| second_post_text(&zone.format_named(at), check)),
         paid_twice: standing
             .paid_twice
             .iter()
             .map(|row| format!("PAID TWICE: {}", row.sentence()))
             .collect(),
         rows: row_texts(reader, batch, standing)?,
-        open: open_text(session, commands, standing, &found, is_kept(standing, &limited)),
+        open: open_text(
+            session,
+            commands,
+            standing,
+            &found,
+            is_kept(standing, &limited),
+        ),
         waits: wait_texts(session, reader, batch, standing)?,
         signatures,
         lanes: standing

@@ -105,7 +105,7 @@ pub(in crate::cli) struct Pace {
 
 impl Pace {
     /// Returns whether nothing was noted yet, from which a speed could be told.
-    fn is_new(&self) -> bool {
+    pub(in crate::cli) fn is_new(&self) -> bool {
         self.marks.is_empty()
     }
 
@@ -152,11 +152,7 @@ fn describe(progress: &Progress, pace: &mut Pace, times: &Times) -> String {
 }
 
 /// How fast it goes, and how long it will take.
-pub(in crate::cli) fn speed(
-    progress: &Progress,
-    pace: &mut Pace,
-    times: &Times,
-) -> Vec<String> {
+pub(in crate::cli) fn speed(progress: &Progress, pace: &mut Pace, times: &Times) -> Vec<String> {
     let (finished, total) = progress.finished_of();
     let (posting, ending) = pace.at(progress.posted, finished);
     let mut parts = vec![format!("{posting:.0}/s")];
@@ -237,7 +233,11 @@ pub(in crate::cli) fn asking(progress: &Progress, zone: &WireZone) -> Option<Str
         .map(|tally| tally.count)
         .sum();
     let at = progress.awaited.ask.filter(|_| unsettled > 0)?;
-    Some(asked_again(unsettled, &zone.clock(at), progress.awaited.nth))
+    Some(asked_again(
+        unsettled,
+        &zone.clock(at),
+        progress.awaited.nth,
+    ))
 }
 
 /// What holds the run up, then where the payments stand that are not paid.
@@ -272,10 +272,7 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
 }
 
 fn waits_text(at: Timestamp, zone: &WireZone) -> String {
-    format!(
-        "what is not sent yet waits until {}",
-        zone.format_named(at)
-    )
+    format!("what is not sent yet waits until {}", zone.format_named(at))
 }
 
 /// Says when the gateway is asked about what has no outcome yet, and for which time.

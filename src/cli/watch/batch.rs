@@ -4,7 +4,7 @@ use super::batches::phase;
 use super::{Pages, is_rehearsal, shown};
 use crate::cli::Error;
 use crate::cli::commands::report::header_for_advice;
-use crate::cli::commands::status::{self, REHEARSAL, Told};
+use crate::cli::commands::status::{self, REHEARSAL};
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
 use crate::cli::words::hours::Unposted;
@@ -30,11 +30,16 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
     let times = Times { zone, closes };
     let pace = match standing.is_finished() {
         true => Vec::new(),
-        false => pages.with_pace(name, |pace| progress::speed(&progress, pace, &times)),
+        false => pages.with_pace(name, |pace| {
+            let is_new = pace.is_new();
+            let speed = progress::speed(&progress, pace, &times);
+            // Of one look no speed can be told.
+            if is_new { Vec::new() } else { speed }
+        }),
     };
     let snapshot = reader.snapshot(name)?;
     let exceptions = exceptions(pages, &snapshot, &standing, name)?;
-    let about = about(&snapshot.record()?, &told, &times.zone, &standing);
+    let about = about(&snapshot.record()?, &times.zone, &standing);
     let (finished, total) = progress.finished_of();
     let mut awaited = progress::held_up(&progress, &times.zone);
     awaited.extend(progress::asking(&progress, &times.zone));
@@ -42,8 +47,16 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
     Ok(Batch {
         name: name.to_string(),
         at: times.zone.format_named(now),
+        notices: told
+            .is_rehearsal
+            .then(|| REHEARSAL.to_owned())
+            .into_iter()
+            .collect(),
         about,
-        phase: phase(&standing, !told.lanes.is_empty() || waits_for_people(&told.signatures)),
+        phase: phase(
+            &standing,
+            !told.lanes.is_empty() || told.waits_for_signatures,
+        ),
         headline: headline(&standing, finished, total),
         pace,
         finished,
@@ -58,12 +71,6 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
         exceptions,
         reports: reports(&standing),
     })
-}
-
-/// Returns whether signatures are told of that are missing: what is signed needs nobody.
-fn waits_for_people(signatures: &[String]) -> bool {
-    let missing = |text: &String| text.contains("disburse approve") || text.contains("waits for");
-    signatures.iter().any(missing)
 }
 
 /// Returns where a batch stands as a run tells it; what the run of this process says of itself goes before what the journal knows.
@@ -136,10 +143,17 @@ fn headline(standing: &Standing, finished: u64, total: u64) -> String {
 fn cards(standing: &Standing) -> Vec<Card> {
     let of = |states: &[State]| {
         let mut sum = Tally::default();
-        states.iter().for_each(|state| sum.add_all(&standing.of(*state)));
+        states
+            .iter()
+            .for_each(|state| sum.add_all(&standing.of(*state)));
         sum
     };
-    let under_way = [State::Posting, State::InDoubt, State::Acknowledged, State::Delivered];
+    let under_way = [
+        State::Posting,
+        State::InDoubt,
+        State::Acknowledged,
+        State::Delivered,
+    ];
     let amiss = |count: u64, phase| if count > 0 { phase } else { Phase::Open };
     let paid = of(&[State::Paid]);
     let (failed, conflict) = (of(&[State::Failed]), of(&[State::Conflict]));
@@ -161,8 +175,16 @@ fn card(label: &str, tally: &Tally, phase: Phase) -> Card {
     Card {
         figure: output::grouped(&tally.count.to_string()),
         label: label.to_owned(),
-        amount: output::amounts(&tally.amounts),
+        amount: amount_of(tally),
         phase,
+    }
+}
+
+/// Returns how much that is; nothing, where it is nothing.
+fn amount_of(tally: &Tally) -> String {
+    match tally.amounts.iter().next() {
+        None => String::new(),
+        Some(_) => output::amounts(&tally.amounts),
     }
 }
 
@@ -171,7 +193,7 @@ fn states(standing: &Standing) -> Vec<crate::watch::State> {
         name,
         words: words.to_owned(),
         count: output::grouped(&tally.count.to_string()),
-        amount: output::amounts(&tally.amounts),
+        amount: amount_of(tally),
         listed,
     };
     let is_listed = |name: &str| {
@@ -227,7 +249,11 @@ fn exceptions(
         })
         .collect();
     if rejected.count > 0 {
-        groups.push(group(&header, (StateName::Rejected, None), ("", rejected, None)));
+        groups.push(group(
+            &header,
+            (StateName::Rejected, None),
+            ("", rejected, None),
+        ));
     }
     Ok(groups)
 }
@@ -243,28 +269,29 @@ fn group(
         code: None,
         outcome: output::name(outcome),
         count: output::grouped(&tally.count.to_string()),
-        amount: output::amounts(&tally.amounts),
+        amount: amount_of(tally),
         meaning: meaning(state, code, false).to_owned(),
         remedy: output::shown(&remedy(state, code, header, example)),
     }
 }
 
-fn about(record: &BatchRecord, told: &Told, zone: &WireZone, standing: &Standing) -> Vec<Line> {
+fn about(record: &BatchRecord, zone: &WireZone, standing: &Standing) -> Vec<Line> {
     let line = |label: &str, text: String| Line {
         label: label.to_owned(),
         text: output::name(&text),
     };
     let mut lines = Vec::new();
-    if told.is_rehearsal {
-        lines.push(line("What it is", REHEARSAL.to_owned()));
-    }
     lines.push(line("Payer", record.originator.to_string()));
     if let Some(gateway) = &record.gateway {
         lines.push(line("Gateway", gateway.clone()));
     }
     for load in record.loads.iter().take(FILES_MAX) {
         let rows = output::counted(load.accepted, "payment");
-        let text = format!("{}, {rows}, loaded {}", load.source, zone.format_named(load.loaded_at));
+        let text = format!(
+            "{}, {rows}, loaded {}",
+            load.source,
+            zone.format_named(load.loaded_at)
+        );
         lines.push(line("File", text));
     }
     if record.loads.len() > FILES_MAX {
@@ -273,7 +300,10 @@ fn about(record: &BatchRecord, told: &Told, zone: &WireZone, standing: &Standing
     }
     let head = &standing.evidence;
     let rows = output::grouped(&head.length.to_string());
-    lines.push(line("Evidence", format!("{rows} rows, head {}", head.hex())));
+    lines.push(line(
+        "Evidence",
+        format!("{rows} rows, head {}", head.hex()),
+    ));
     lines
 }
 

@@ -9,9 +9,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::found;
 use crate::cli::words::rows::state_name;
 use crate::domain::BatchName;
-use crate::journal::{
-    FOUND_MAX, PAGE_ROWS, Snapshot, StandingPayment, StandingRejected,
-};
+use crate::journal::{FOUND_MAX, PAGE_ROWS, Snapshot, StandingPayment, StandingRejected};
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
 use crate::report::{StateName, meaning, remedy};
@@ -46,25 +44,37 @@ fn read(pages: &Pages, batch: &BatchName, kind: Kind, wanted: &Wanted) -> Result
             let found = snapshot.standing_in(state, wanted.code, wanted.after)?;
             let next = (found.len() > PAGE_ROWS).then(|| found[PAGE_ROWS - 1].seq.to_string());
             let name = state_name(state);
-            let rows = found.iter().take(PAGE_ROWS).map(|row| payment_row(batch, name, row));
+            let rows = found
+                .iter()
+                .take(PAGE_ROWS)
+                .map(|row| payment_row(batch, name, row));
             (rows.collect::<Vec<_>>(), next, name)
         }
         Kind::Rejected => {
             let after = wanted.after.max(0).unsigned_abs();
             let found = snapshot.standing_rejected(after)?;
             let next = (found.len() > PAGE_ROWS).then(|| (after + PAGE_ROWS as u64).to_string());
-            let rows = found.iter().take(PAGE_ROWS).map(|row| rejected_row(batch, row));
+            let rows = found
+                .iter()
+                .take(PAGE_ROWS)
+                .map(|row| rejected_row(batch, row));
             (rows.collect(), next, StateName::Rejected)
         }
     };
-    let code = wanted.code.map(|code| format!(" ({code})")).unwrap_or_default();
+    let code = wanted
+        .code
+        .map(|code| format!(" ({code})"))
+        .unwrap_or_default();
     let advice = advice(pages, &snapshot, batch, (state, wanted.code), &rows)?;
     Ok(Rows {
         batch: batch.to_string(),
-        heading: format!("Rows that are {}{code}", state.in_words()),
+        heading: format!("Rows: {}{code}", state.in_words()),
         told: advice,
         next: next.map(|after| {
-            let code = wanted.code.map(|code| format!("&code={code}")).unwrap_or_default();
+            let code = wanted
+                .code
+                .map(|code| format!("&code={code}"))
+                .unwrap_or_default();
             format!("state={}{code}&after={after}", wanted.state)
         }),
         rows,
@@ -130,7 +140,10 @@ fn rejected_row(batch: &BatchName, row: &StandingRejected) -> Listed {
     let amount = format!("{} {}", row.currency_code, row.amount);
     Listed {
         batch: batch.to_string(),
-        id: row.name.as_ref().map_or_else(|| row.reference.clone(), ToString::to_string),
+        id: row
+            .name
+            .as_ref()
+            .map_or_else(|| row.reference.clone(), ToString::to_string),
         state: StateName::Rejected.as_str(),
         words: StateName::Rejected.in_words().to_owned(),
         place: format!("line {} of {}", row.line, output::name(&row.file)),
@@ -155,20 +168,25 @@ pub(super) fn found(pages: &Pages, text: &str) -> Result<Found, Error> {
              letters or more.",
             output::name(text)
         ),
-        count if count > FOUND_MAX => format!("The first {FOUND_MAX} rows that were found; there are more."),
+        count if count > FOUND_MAX => {
+            format!("The first {FOUND_MAX} rows that were found; there are more.")
+        }
         count => format!("{} found.", output::counted(count as u64, "row")),
     };
-    let rows = found.into_iter().take(FOUND_MAX).map(|(batch, name, row)| Listed {
-        batch: batch.to_string(),
-        id: name.text,
-        state: row.state.as_str(),
-        words: row.state.in_words().to_owned(),
-        place: format!("line {} of {}", row.line, output::name(&row.file)),
-        whose: output::name(row.whose.trim_start_matches(", ")),
-        to: output::name(&row.to),
-        amount: output::name(&row.amount),
-        said: String::new(),
-    });
+    let rows = found
+        .into_iter()
+        .take(FOUND_MAX)
+        .map(|(batch, name, row)| Listed {
+            batch: batch.to_string(),
+            id: name.text,
+            state: row.state.as_str(),
+            words: row.state.in_words().to_owned(),
+            place: format!("line {} of {}", row.line, output::name(&row.file)),
+            whose: output::name(row.whose.trim_start_matches(", ")),
+            to: output::name(&row.to),
+            amount: output::name(&row.amount),
+            said: String::new(),
+        });
     Ok(Found {
         text: text.to_owned(),
         told,

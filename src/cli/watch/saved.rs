@@ -18,9 +18,14 @@ use crate::domain::BatchName;
 use crate::watch::{File, Trouble};
 
 pub(super) fn report(pages: &Pages, batch: &BatchName, file: File) -> Result<OpenFile, Trouble> {
-    written(pages, batch, file).map_err(|error| trouble(&error))?.ok_or_else(|| {
-        Trouble::NotThere("No row has failed that can be mended or paid again: there is no such file.".to_owned())
-    })
+    written(pages, batch, file)
+        .map_err(|error| trouble(&error))?
+        .ok_or_else(|| {
+            Trouble::NotThere(
+                "No row has failed that can be mended or paid again: there is no such file."
+                    .to_owned(),
+            )
+        })
 }
 
 fn written(pages: &Pages, batch: &BatchName, file: File) -> Result<Option<OpenFile>, Error> {

@@ -277,7 +277,10 @@ pub(in crate::cli) fn search(
     let mut found = reader.rows_with(Wanted::Reference(text), None)?;
     let by = By::Identifier;
     let text_as_id = text.to_owned();
-    for batch in reader.batches_with(&PaymentName { text: text_as_id, by })? {
+    for batch in reader.batches_with(&PaymentName {
+        text: text_as_id,
+        by,
+    })? {
         found.push(FoundRow {
             batch,
             id: PayerTransactionId::parse(text),

@@ -2,7 +2,6 @@
 //!
 //! Numbers show their last four digits, and prepaid tokens too: whoever reads one can use it.
 
-use askama::Template;
 use crate::domain::PaymentKind;
 use crate::page::{SCRIPT, STYLE};
 use crate::sandbox::books::event::Post;
@@ -11,6 +10,7 @@ use crate::sandbox::books::verdict::{FloatAccount, Standing, Verdict};
 use crate::sandbox::faults::fault::Fault;
 use crate::sandbox::gateway::Gateway;
 use crate::sandbox::rules::accounts::lacks_meter;
+use askama::Template;
 
 /// How many documents and transfers are listed.
 const LISTED_MAX: usize = 25;

@@ -3,11 +3,11 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::reader::Snapshot;
-use crate::domain::{
-    Amount, Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp,
-};
+use crate::domain::{Amount, Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{NEVER, corrupt, currency_of, identifier_of, state_number, state_of};
+use crate::journal::sqlite::codec::values::{
+    NEVER, corrupt, currency_of, identifier_of, state_number, state_of,
+};
 use crate::ledger::correction::RejectedName;
 use crate::lifecycle::State;
 
@@ -99,7 +99,11 @@ impl Snapshot<'_> {
             let currency = currency_of(&row.get::<_, String>(2)?)?;
             let mut tally = Tally::default();
             let minor: Option<i64> = row.get(4)?;
-            tally.add_many(row.get::<_, i64>(3)?.unsigned_abs(), currency, minor.unwrap_or(0).into());
+            tally.add_many(
+                row.get::<_, i64>(3)?.unsigned_abs(),
+                currency,
+                minor.unwrap_or(0).into(),
+            );
             if let Some(last) = kinds.last_mut()
                 && (last.state, last.code) == (state, code)
             {
@@ -110,7 +114,13 @@ impl Snapshot<'_> {
                 break;
             }
             let (example, description) = self.said_of(row.get(5)?)?;
-            kinds.push(StandingKind { state, code, tally, example, description });
+            kinds.push(StandingKind {
+                state,
+                code,
+                tally,
+                example,
+                description,
+            });
         }
         Ok(kinds)
     }
@@ -145,7 +155,13 @@ impl Snapshot<'_> {
              order by i.seq limit ?5",
         )?;
         let limit = i64::try_from(PAGE_ROWS + 1).unwrap_or(i64::MAX);
-        let mut rows = statement.query(params![after, self.batch_id, state_number(state), code, limit])?;
+        let mut rows = statement.query(params![
+            after,
+            self.batch_id,
+            state_number(state),
+            code,
+            limit
+        ])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let msisdn: String = row.get(6)?;
@@ -209,7 +225,12 @@ impl Snapshot<'_> {
         let mut next = self.c.prepare_cached(
             "select min(due_at) from life indexed by ask_queue where batch_id = ?1 and state >= 2 and state <= 4 and queued = 1",
         )?;
-        let at: Option<Option<i64>> = next.query_row([self.batch_id], |row| row.get(0)).optional()?;
-        Ok(at.flatten().filter(|at| *at != NEVER).map(Timestamp::from_millis))
+        let at: Option<Option<i64>> = next
+            .query_row([self.batch_id], |row| row.get(0))
+            .optional()?;
+        Ok(at
+            .flatten()
+            .filter(|at| *at != NEVER)
+            .map(Timestamp::from_millis))
     }
 }
