@@ -8,19 +8,21 @@ use crate::files::rows;
 use crate::viewer::Page;
 use crate::world::{Setup, World, eventually};
 
-fn setup(more: &'static str) -> Setup {
-    Setup {
-        more,
-        ..Setup::default()
-    }
-}
-
 #[test]
 fn a_run_shows_itself_to_whoever_has_its_address_until_it_ends() {
-    let (world, sandbox) = World::with_sandbox(&setup("limits.rate = \"100/s\"\n"), &[]);
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &[]);
     let batch = rows(300, 11);
     world.write_rows("batch.csv", &batch);
-    let pay = ["pay", "batch.csv", "--batch", "b", "--yes", "--page"];
+    let pay = [
+        "pay",
+        "batch.csv",
+        "--batch",
+        "b",
+        "--yes",
+        "--page",
+        "--rate",
+        "100/s",
+    ];
     let mut run = world.start(&pay);
     let page = Page::of(&mut run);
     // The same page, by a process of its own beside the run.
@@ -86,10 +88,10 @@ fn a_run_shows_itself_to_whoever_has_its_address_until_it_ends() {
 
 /// How long it takes to post a batch, with so many who look.
 fn posting(viewers: usize, count: usize) -> (Duration, usize) {
-    let (world, sandbox) = World::with_sandbox(&setup(RATE), &[]);
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &[]);
     world.write_rows("batch.csv", &rows(count, 12));
     world.expect(0, &["load", "batch.csv", "--batch", "b"]);
-    let mut run = world.start(&["run", "b", "--yes", "--page"]);
+    let mut run = world.start(&["run", "b", "--yes", "--page", "--rate", RATE]);
     let page = Page::of(&mut run);
     let began = Instant::now();
     let watching: Vec<_> = (0..viewers).map(|_| page.watch("batch/b/events")).collect();
@@ -105,7 +107,7 @@ fn posting(viewers: usize, count: usize) -> (Duration, usize) {
 }
 
 /// What the program is told to hold; a debug build on a busy machine may not reach it, and is compared with itself.
-const RATE: &str = "limits.rate = \"500/s\"\n";
+const RATE: &str = "500/s";
 
 #[test]
 fn ten_who_look_slow_no_run_down() {

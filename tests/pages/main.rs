@@ -114,11 +114,7 @@ BAD-1,B2C_MPESA,25471234567,1.50,KES,\"\u{202e}Ann O'Neil & Sons\"
 #[test]
 fn axe_finds_nothing_and_a_run_is_followed_without_a_reload() {
     let Some(tools) = tools() else { return };
-    let setup = Setup {
-        more: "limits.rate = \"20/s\"\n",
-        ..Setup::default()
-    };
-    let (world, sandbox) = World::with_sandbox(&setup, &["--faults", "realistic"]);
+    let (world, sandbox) = World::with_sandbox(&Setup::default(), &["--faults", "realistic"]);
     world.write("hostile.csv", ROWS);
     let skip = ["--on-error", "skip"];
     world.expect(
@@ -129,7 +125,7 @@ fn axe_finds_nothing_and_a_run_is_followed_without_a_reload() {
     world.expect(0, &["load", "live.csv", "--batch", "live"]);
     let mut serve = world.start(&["serve"]);
     let page = Page::of(&mut serve);
-    let run = world.start(&["run", "live", "--yes"]);
+    let run = world.start(&["run", "live", "--yes", "--rate", "20/s"]);
     let found = look(
         &tools,
         &[

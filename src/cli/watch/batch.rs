@@ -1,7 +1,7 @@
 //! One batch: figures, what is awaited, and what to do.
 
 use super::batches::phase;
-use super::{Pages, is_rehearsal, shown};
+use super::reading::{Pages, is_rehearsal, shown};
 use crate::cli::Error;
 use crate::cli::commands::report::header_for_advice;
 use crate::cli::commands::status::{self, REHEARSAL};

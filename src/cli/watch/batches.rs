@@ -1,6 +1,6 @@
 //! The list of batches.
 
-use super::{Pages, is_rehearsal};
+use super::reading::{Pages, is_rehearsal, shown};
 use crate::cli::Error;
 use crate::cli::commands::recover;
 use crate::cli::commands::status_all::{Known, notes, waits};
@@ -31,7 +31,7 @@ pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
     Ok(Batches {
         at: session.zone(false).format_named(Timestamp::now()),
         journal: output::name(&journal.to_string_lossy()),
-        warnings: super::shown(countdown.into_iter().chain(missing)),
+        warnings: shown(countdown.into_iter().chain(missing)),
         more: names.len() - batches.len(),
         batches,
     })

@@ -1,7 +1,7 @@
 //! Rows of a batch, what a search finds, and the history of one payment.
 
 use super::batch::failed_rows;
-use super::{Pages, shown, trouble};
+use super::reading::{Pages, shown, trouble};
 use crate::cli::Error;
 use crate::cli::commands::explain;
 use crate::cli::commands::report::header_for_advice;

@@ -11,7 +11,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::batch::failed_rows;
-use super::{Pages, trouble};
+use super::reading::{Pages, trouble};
 use crate::cli::Error;
 use crate::cli::commands::report;
 use crate::domain::BatchName;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Pages;
+use super::reading::Pages;
 use crate::cli::Error;
 use crate::cli::session::Session;
 use crate::domain::BatchName;
