@@ -35,6 +35,7 @@
 
   const show = (text) => {
     const fresh = new DOMParser().parseFromString(text, "text/html");
+    const head = fresh.querySelector("[data-phase]");
     for (const part of document.querySelectorAll("[data-part]")) {
       const name = part.dataset.part;
       const next = fresh.querySelector(`[data-part="${CSS.escape(name)}"]`);
@@ -42,7 +43,6 @@
       last.set(name, next.innerHTML);
       replace(part, next);
     }
-    const head = fresh.querySelector("[data-phase]");
     if (head) tell(head);
     lost.hidden = true;
   };

@@ -155,6 +155,8 @@ fn axe_finds_nothing_and_a_run_is_followed_without_a_reload() {
         live["title"].as_str().unwrap().starts_with("300/300"),
         "{found:#}"
     );
+    // What a screen reader hears when it ends.
+    assert_eq!(live["said"], live["headline"], "{found:#}");
     assert_eq!(
         live["first"], "To the content",
         "the first stop of the keyboard: {found:#}"
