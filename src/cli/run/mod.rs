@@ -295,20 +295,13 @@ pub(in crate::cli) async fn carry_out(
         orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;
-    let page = match options.page {
-        true => Some(watch_from_here(session, &settings)?),
-        false => None,
-    };
+    let page = watch_from_here(session, &settings, options)?;
+    let (seed, faults) = (options.seed, &options.faults);
     let sandbox = match options.sandbox {
-        true => Some({
-            let (seed, faults) = (options.seed, &options.faults);
-            sandbox::beside(journal.path(), &mut settings, seed, faults).await?
-        }),
+        true => Some(sandbox::beside(journal.path(), &mut settings, seed, faults).await?),
         false => None,
     };
-    if options.sandbox && !settings.dialect.dialect.writes("callbackUrl") {
-        session.note("this rehearsal has no callbacks: the dialect leaves callbackUrl out of posts, and the sandbox has no address of its own to call; outcomes are asked for");
-    }
+    note_without_callbacks(session, &settings, options);
     let job = Job {
         session,
         settings: &settings,
@@ -323,9 +316,7 @@ pub(in crate::cli) async fn carry_out(
         page: page.as_ref(),
     };
     let outcome = job.run(sandbox.as_ref()).await;
-    if let Some(page) = page {
-        page.end();
-    }
+    page.into_iter().for_each(Watched::end);
     let ledger = sandbox.as_ref().map(Sandbox::verdict);
     if let Some(sandbox) = sandbox {
         sandbox.shutdown().await;
@@ -341,14 +332,28 @@ pub(in crate::cli) async fn carry_out(
     })
 }
 
-/// Begins the page that shows the run. Its address is told even to whoever asked for quiet: they have asked for it.
-fn watch_from_here(session: &Session, settings: &Settings) -> Result<Watched, Error> {
+/// Says that a rehearsal has no callbacks, where the dialect has none.
+fn note_without_callbacks(session: &Session, settings: &Settings, options: &RunOptions) {
+    if options.sandbox && !settings.dialect.dialect.writes("callbackUrl") {
+        session.note("this rehearsal has no callbacks: the dialect leaves callbackUrl out of posts, and the sandbox has no address of its own to call; outcomes are asked for");
+    }
+}
+
+/// Begins the page that shows the run, where it is asked for. Its address is told to whoever asked for quiet, too.
+fn watch_from_here(
+    session: &Session,
+    settings: &Settings,
+    options: &RunOptions,
+) -> Result<Option<Watched>, Error> {
+    if !options.page {
+        return Ok(None);
+    }
     let page = cli_watch::start(session, settings.profile.page.listen)?;
     output::note(&match session.common.json {
         true => serde_json::json!({"page": page.address()}).to_string(),
         false => format!("open in a browser on this machine: {}", page.address()),
     });
-    Ok(page)
+    Ok(Some(page))
 }
 
 impl Job<'_> {
