@@ -145,3 +145,84 @@ fn whoever_never_looks_at_a_page_costs_nothing_and_a_port_that_is_taken_stops_a_
             .says("is served to this machine alone");
     }
 }
+
+#[test]
+fn what_is_not_paid_is_shown_with_what_to_do_and_row_by_row() {
+    let world = World::new(&Setup::default());
+    world.write("faults.toml", "reject = 1\n");
+    let sandbox = crate::sandbox::Sandbox::start(&world, "ledger", &["--faults", "faults.toml"]);
+    let world = world.towards(&sandbox.base_url);
+    let batch = rows(130, 14);
+    let bad = "BAD-1,B2C_MPESA,25471,10.00,KES\n";
+    world.write("batch.csv", &format!("{}{bad}", crate::files::csv(&batch)));
+    let skip = ["load", "batch.csv", "--batch", "b", "--on-error", "skip"];
+    world.expect(0, &skip);
+    world.expect(3, &["run", "b", "--yes"]);
+    let mut serve = world.start(&["serve"]);
+    let page = Page::of(&mut serve);
+    let shown = page.text("batch/b");
+    for part in [
+        "Finished, and not everybody is paid: 130 failed, 1 rejected",
+        "141 Payment rejected",
+        "disburse retry b --code 141",
+        "disburse load b-failed.csv --batch b --amend",
+        "rows?state=failed&amp;code=141",
+        "report/failed.csv",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // Every row is on one of the pages, once.
+    let first = page.text("batch/b/rows?state=failed&code=141");
+    let more = first
+        .split("rows?")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let more = more.replace("&#38;", "&").replace("&amp;", "&");
+    let second = page.text(&format!("batch/b/rows?{more}"));
+    assert!(!second.contains("More rows"), "{second}");
+    for row in &batch {
+        let pages =
+            [&first, &second].map(|text| text.matches(&format!(">{}<", row.reference)).count());
+        assert_eq!(
+            pages.iter().sum::<usize>(),
+            1,
+            "{}: {pages:?}",
+            row.reference
+        );
+    }
+    let none = page.text("batch/b/rows?state=failed&code=106");
+    assert!(none.contains("None."), "{none}");
+    let rejected = page.text("batch/b/rows?state=rejected");
+    assert!(
+        rejected.contains("BAD-1") && rejected.contains("line 132 of"),
+        "{rejected}"
+    );
+    // The history of a rejected row, and what is not there.
+    let link = rejected
+        .split("/payment/")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let history = page.text(&format!("batch/b/payment/{link}"));
+    assert!(history.contains("Rejected, and never sent"), "{history}");
+    for nowhere in [
+        "batch/nobody",
+        "batch/b/payment/NOBODY",
+        "batch/b/rows?state=odd",
+        "batch/b/report/x",
+    ] {
+        let (head, body) = page.get(nowhere);
+        assert!(
+            head.starts_with("HTTP/1.1 404 "),
+            "{nowhere}: {head} {}",
+            String::from_utf8_lossy(&body)
+        );
+    }
+    let (_, failed) = page.get("batch/b/report/failed.csv");
+    assert_eq!(String::from_utf8(failed).unwrap().lines().count(), 1 + 131);
+}

@@ -65,8 +65,56 @@ pub(super) fn phase(standing: &Standing, waits: bool) -> Phase {
         _ if standing.paid_twice_count > 0 => Phase::Bad,
         true if count(State::Failed) + count(State::Conflict) > 0 => Phase::Bad,
         true if standing.rejected.count > 0 => Phase::Waits,
+        // As somebody has ordered: neither good nor bad.
+        true if count(State::Cancelled) > 0 => Phase::Open,
         true => Phase::Good,
         false if waits => Phase::Waits,
         false => Phase::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Currency, ServiceCode, Tally};
+    use crate::journal::StandingRow;
+
+    #[test]
+    fn a_batch_has_the_colour_of_what_it_needs() {
+        let currency = Currency::from_code("KES").unwrap();
+        let tally = |count| {
+            let mut tally = Tally::default();
+            tally.add_many(count, currency, 100);
+            tally
+        };
+        for (states, rejected, twice, waits, expected) in [
+            (&[State::Paid][..], 0, 0, false, Phase::Good),
+            (&[State::Paid, State::Failed], 0, 0, false, Phase::Bad),
+            (&[State::Paid, State::Conflict], 0, 0, false, Phase::Bad),
+            (&[State::Paid, State::Cancelled], 0, 0, false, Phase::Open),
+            (&[State::Paid], 1, 0, false, Phase::Waits),
+            (&[State::Paid], 0, 1, false, Phase::Bad),
+            (&[State::Paid, State::Ready], 0, 1, false, Phase::Bad),
+            (&[State::Paid, State::Ready], 0, 0, true, Phase::Waits),
+            (&[State::Failed, State::InDoubt], 1, 0, false, Phase::Open),
+        ] {
+            let row = |state: &State| StandingRow {
+                service: ServiceCode::parse("B2C").unwrap(),
+                state: *state,
+                currency,
+                tally: tally(1),
+            };
+            let standing = Standing {
+                rows: states.iter().map(row).collect(),
+                rejected: tally(rejected),
+                paid_twice_count: twice,
+                ..Standing::default()
+            };
+            assert_eq!(
+                phase(&standing, waits),
+                expected,
+                "{states:?} {rejected} {twice} {waits}"
+            );
+        }
     }
 }
