@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! L4  cli                          arguments, configuration, the screen, exit codes: one file for every command
-//! L3  preflight · engine · callback   before a batch is posted · run it · listen for callbacks
+//! L3  preflight · engine · callback · watch   before a batch is posted · run it · listen for callbacks · show it to a browser
 //!     metrics                      figures of all of these, for a monitoring system
 //! L2  intake · journal · gateway · report · statement
 //! L1  ledger                       what its neighbours and the people around it allow
@@ -12,6 +12,7 @@
 //! L0  domain                       what a payment is
 //!     workbook                     workbooks that are written row by row
 //!     dialect                      how a deployment's wire differs from the interface document
+//!     page                         what pages for a browser have in common
 //!
 //!     server                       a socket that anybody may call, with a bound on everything
 //!
@@ -34,6 +35,8 @@
 //! - [`callback`] authenticates, stores and then acknowledges callbacks.
 //! - [`metrics`] counts what they do, and tells it to whoever scrapes it.
 //! - [`server`] seats callers, gives them deadlines and drains them, whatever they are answered.
+//! - [`watch`] shows batches to a browser on this machine, read only. It is given texts, and knows nothing of payments.
+//! - [`page`] is what several pages of ours share: looks, script and rules.
 //! - [`sandbox`] plays the gateway. It shares nothing with the client but the values of [`domain`], so that it cannot share
 //!   its mistakes.
 //! - [`cli`] joins all of them, and is the only module that prints, exits, or reads the environment.
@@ -64,6 +67,7 @@ pub mod journal;
 pub mod ledger;
 pub mod lifecycle;
 pub mod metrics;
+pub mod page;
 pub mod preflight;
 pub mod report;
 pub mod sandbox;
@@ -73,4 +77,5 @@ pub mod server;
 #[cfg(test)]
 mod simulation;
 pub mod statement;
+pub mod watch;
 pub mod workbook;

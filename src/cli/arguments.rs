@@ -6,6 +6,7 @@ mod file;
 mod init;
 mod notices;
 mod reconcile;
+mod serve;
 mod signing;
 
 use std::net::SocketAddr;
@@ -23,6 +24,7 @@ pub(super) use file::{
 pub(super) use init::{DoctorArguments, InitArguments};
 pub(super) use notices::NoticesArguments;
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
+pub(super) use serve::ServeArguments;
 pub(super) use signing::SigningArguments;
 
 /// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
@@ -131,6 +133,8 @@ pub(super) enum Command {
     Notices(NoticesArguments),
     /// Listen for callbacks, between runs
     Listen(ListenArguments),
+    /// Show the batches to a browser on this machine, read only
+    Serve(ServeArguments),
     /// Ask for a token, to prove that one can be had; it is not shown
     Token(TokenArguments),
     /// Look up the network of one number
@@ -291,6 +295,9 @@ pub(super) struct RunOptions {
     /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
+    /// Show the run to a browser on this machine, read only: its address is printed
+    #[arg(long)]
+    pub page: bool,
     /// Run against the sandbox gateway, inside this process
     #[arg(long)]
     pub sandbox: bool,

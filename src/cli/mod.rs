@@ -22,6 +22,7 @@ mod signals;
 mod signing;
 mod terminal;
 mod version;
+mod watch;
 mod words;
 
 use std::process::ExitCode;
@@ -31,8 +32,8 @@ use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, archive as archiving, backup, bill, check, dialect, explain, float, init,
     layout, listen, load, lookup, notices as notices_command, orders, probe, reconcile, recover,
-    report, resolve, resolve_many, sandbox, schedule, shell, show_config, status_all, template,
-    token, upload, verify,
+    report, resolve, resolve_many, sandbox, schedule, serve, shell, show_config, status_all,
+    template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -82,7 +83,11 @@ fn runs_alone(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => !arguments.options.sandbox,
         Command::Pay(arguments) => !arguments.run.sandbox,
-        Command::Listen(_) | Command::Status(_) | Command::Verify(_) | Command::Explain(_) => true,
+        Command::Listen(_)
+        | Command::Serve(_)
+        | Command::Status(_)
+        | Command::Verify(_)
+        | Command::Explain(_) => true,
         _ => false,
     }
 }
@@ -116,6 +121,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Archive(arguments) => archiving::archive(&session, *arguments).await,
         Command::Notices(arguments) => notices_command::notices(&session, &arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
+        Command::Serve(arguments) => serve::serve(&session, &arguments).await,
         Command::Token(arguments) => token::token(&session, arguments).await,
         Command::Lookup(arguments) => lookup::lookup(&session, arguments).await,
         Command::Bill(arguments) => bill::bill(&session, arguments).await,

@@ -67,8 +67,9 @@ pub use report_rows::{ListedPayment, ListedRow};
 #[cfg(test)]
 pub(crate) use sqlite::writer::simulated;
 pub use sqlite::{
-    Backup, Copied, FOUND_MAX, FoundRow, Inspected, Journal, OrderedPayment, Pages, PaidPayment,
-    Reader, RejectedFound, Snapshot, SourceFile, StatementDesk, Wanted, backup, backup_into,
-    compact, copy_batch, inspect, is_gone, refuse_reserved,
+    Backup, Copied, FOUND_MAX, FoundRow, Inspected, Journal, OrderedPayment, PAGE_ROWS, Pages,
+    PaidPayment, Reader, RejectedFound, Snapshot, SourceFile, StandingKind, StandingPayment,
+    StandingRejected, StatementDesk, Wanted, backup, backup_into, compact, copy_batch, inspect,
+    is_gone, refuse_reserved,
 };
 pub use types::*;

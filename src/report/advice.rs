@@ -7,7 +7,8 @@ use crate::ledger::schedule::Scheduled;
 use crate::report::words::text;
 
 /// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these.
-pub(super) fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static str {
+#[must_use]
+pub fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static str {
     match state {
         StateName::Failed if is_mixed => {
             "Not paid: by the gateway's word, or as an operator recorded it; each line says which."
@@ -81,7 +82,8 @@ fn sandbox_flag(purpose: Purpose) -> &'static str {
 /// Returns what to do about the payments of one state and status code.
 ///
 /// `example`: the identifier of a payment of theirs, so that the commands can be typed as they stand.
-pub(super) fn remedy(
+#[must_use]
+pub fn remedy(
     state: StateName,
     code: Option<i64>,
     header: &BatchHeader,

@@ -5,5 +5,5 @@
 mod seats;
 mod serve;
 
-pub use seats::{Doing, Guest};
+pub use seats::{Doing, Guest, Seats};
 pub use serve::{Reply, bind, empty, serve};

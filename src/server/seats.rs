@@ -1,7 +1,8 @@
-//! Who may stay connected: there is room for so many callers, and a new one takes the place of whoever needs it least.
+//! Who may stay connected to a listener: there is room for so many callers, and a new one takes the place of whoever needs it
+//! least.
 //!
-//! A caller who keeps a connection and says little must not keep a genuine one out. What tells the two apart is the address
-//! that it names: of a payment's, only the gateway knows one.
+//! A caller who keeps a connection and says little must not keep a genuine one out. What tells the two apart is an address that
+//! cannot be guessed: that of a payment, which only the gateway knows, or that of the page, which was shown to one person.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,19 +12,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The body of a genuine callback comes at once; one that takes longer than this gives way before idle callers do.
+/// The body of a genuine caller comes at once; one that takes longer than this gives way before idle callers do.
 const BODY_AT_ONCE: Duration = Duration::from_secs(2);
 
 /// What a caller does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// It has named no address that is known, so far.
+    /// It has named no address so far that cannot be guessed.
     Nothing,
-    /// It sends what belongs to an address that is known.
+    /// It sends a body to such an address.
     Sending,
     /// What it sent is being stored, or acknowledged.
     Stored,
-    /// It was acknowledged, and may send more.
+    /// It was answered, and may send more.
     Resting,
 }
 
@@ -72,8 +73,7 @@ fn least_needed(seats: &BTreeMap<u64, Seat>, now: Instant) -> Option<u64> {
 }
 
 /// The seats of a listener.
-pub(super) struct Seats {
-    /// Connections at once.
+pub struct Seats {
     max: usize,
     taken: Mutex<Taken>,
     freed: Notify,
@@ -86,7 +86,9 @@ struct Taken {
 }
 
 impl Seats {
-    pub(super) fn of(max: usize) -> Self {
+    /// Makes so many seats.
+    #[must_use]
+    pub fn new(max: usize) -> Self {
         Self {
             max,
             taken: Mutex::default(),
@@ -95,7 +97,7 @@ impl Seats {
     }
 
     /// Gives a caller a seat, somebody else's where there is none left; waits while all of them are being served.
-    pub(super) async fn take(self: &Arc<Self>, peer: IpAddr) -> Guest {
+    pub async fn take(self: &Arc<Self>, peer: IpAddr) -> Guest {
         loop {
             let freed = self.freed.notified();
             if let Some(guest) = self.try_take(peer) {
@@ -146,7 +148,7 @@ pub struct Guest {
 
 impl Guest {
     /// Resolves when somebody else needs the seat more.
-    pub(super) async fn asked_to_leave(&self) {
+    pub async fn asked_to_leave(&self) {
         self.leave.cancelled().await;
     }
 
@@ -178,7 +180,7 @@ impl Drop for Guest {
 mod tests {
     use super::*;
 
-    const SEATS_MAX: usize = 512;
+    const SEATS_MAX: usize = 64;
 
     fn peer(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -256,7 +258,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_caller_takes_the_seat_of_a_silent_one_and_waits_for_none() {
-        let seats = Arc::new(Seats::of(SEATS_MAX));
+        let seats = Arc::new(Seats::new(SEATS_MAX));
         let mut guests = Vec::new();
         for _ in 0..SEATS_MAX {
             guests.push(seats.take(peer("192.0.2.1")).await);
@@ -272,7 +274,7 @@ mod tests {
 
     #[tokio::test]
     async fn while_every_callback_is_being_stored_a_new_caller_waits_for_the_first_that_is() {
-        let seats = Arc::new(Seats::of(SEATS_MAX));
+        let seats = Arc::new(Seats::new(SEATS_MAX));
         let mut guests = Vec::new();
         for _ in 0..SEATS_MAX {
             let guest = seats.take(peer("192.0.2.1")).await;

@@ -49,7 +49,7 @@ where
     A: Fn(Request<Incoming>, Arc<Guest>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
-    let seats = Arc::new(Seats::of(seats));
+    let seats = Arc::new(Seats::new(seats));
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {

@@ -41,5 +41,7 @@ mod samples;
 mod sandbox;
 mod signals;
 mod tampering;
+mod viewer;
+mod watched;
 mod withdrawn;
 mod world;

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 33] = [
     "check",
     "load",
     "approve",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 31] = [
     "archive",
     "notices",
     "listen",
+    "serve",
     "token",
     "lookup",
     "bill",

@@ -31,5 +31,9 @@ mod stub_gateway;
 mod terminal;
 mod timing;
 #[allow(dead_code, reason = "shared with the tests of the whole program")]
+#[path = "../binary/viewer.rs"]
+mod viewer;
+mod watch;
+#[allow(dead_code, reason = "shared with the tests of the whole program")]
 #[path = "../binary/world.rs"]
 mod world;

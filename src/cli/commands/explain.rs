@@ -13,15 +13,21 @@ use crate::cli::terminal::output;
 use crate::cli::words::ended;
 use crate::cli::words::found::{self, Asked};
 use crate::cli::words::held_back::{HeldBack, Limit};
-use crate::cli::words::history::{text, visible};
+use crate::cli::words::history::{Explained, text, visible};
 use crate::cli::words::limits;
 use crate::cli::words::people;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
-use crate::domain::{BankAccount, Electricity, Instruction, Origin, Timestamp, WireZone};
-use crate::journal::{self, HistoryEntry, Linked, PaymentRecord, Reader, Snapshot, SourceFile};
+use crate::domain::{
+    BankAccount, BatchName, Electricity, Instruction, Origin, Timestamp, WireZone,
+};
+use crate::journal::{
+    self, HistoryEntry, Linked, PaymentRecord, Reader, RejectedFound, Snapshot, SourceFile,
+    Standing, UnpricedRecord,
+};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
+use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Action, Event, State};
 use crate::report::{Prepaid, StateName};
 
@@ -36,108 +42,169 @@ pub(in crate::cli) fn explain(
         Asked::Row(batch, name) => (batch, name),
         Asked::Told(verdict) => return Ok(verdict),
     };
+    if !session.common.json {
+        let told = told(session, &reader, &batch, &name, reveal)?;
+        told.iter().for_each(Explained::print);
+        return Ok(ExitStatus::Done);
+    }
     let snapshot = reader.snapshot(&batch)?;
-    let purpose = snapshot.standing()?.purpose;
-    let zone = session.zone(purpose == Purpose::Rehearsal);
-    let unpriced = match snapshot.find_unpriced(&name) {
-        Err(error @ journal::Error::UnknownPayment { .. }) => {
-            // What was set aside is no payment.
-            let rejected = snapshot.rejected_named(&name)?;
-            if rejected.is_empty() {
-                return Err(error.into());
-            }
-            found::tell_rejected(session, &batch, purpose, &rejected, &zone);
-            return Ok(ExitStatus::Done);
-        }
-        other => other?,
-    };
-    if let Some(record) = unpriced {
-        unpriced::explain(session, &snapshot, &record, &batch, &zone)?;
-        return Ok(ExitStatus::Done);
-    }
-    let records = snapshot.find(name)?;
-    let kinds = Kinds::of(session);
-    let calendar = session.calendar(purpose == Purpose::Rehearsal);
     let standing = snapshot.standing()?;
-    let commands = Commands {
-        batch: &batch,
-        purpose,
-    };
-    let held_back = HeldBack::of(session, &snapshot, commands, &standing)?;
-    let shown = Shown {
-        kinds: &kinds,
-        commands,
-        reveal,
-        zone: &zone,
-        dates: standing.dates,
-        calendar: &calendar,
-        held_back: &held_back,
-    };
-    if session.common.json {
-        let values: Result<Vec<_>, Error> = records
-            .iter()
-            .map(|record| to_json(&snapshot, record, &records, shown))
-            .collect();
-        output::json(&json!(values?));
-        return Ok(ExitStatus::Done);
+    let purpose = standing.purpose;
+    let zone = session.zone(purpose == Purpose::Rehearsal);
+    match row_of(&snapshot, &name)? {
+        Row::Rejected(rejected) => {
+            found::tell_rejected(session, &batch, purpose, &rejected, &zone);
+        }
+        Row::Unpriced(record) => output::json(&unpriced::to_json(&snapshot, &record)?),
+        Row::Payments(records) => {
+            let aside = Aside::of(session, &snapshot, (&batch, purpose), &standing)?;
+            let shown = aside.shown(&standing, reveal);
+            let values: Result<Vec<_>, Error> = records
+                .iter()
+                .map(|record| to_json(&snapshot, record, &records, shown))
+                .collect();
+            output::json(&json!(values?));
+        }
     }
-    print_records(&snapshot, &records, shown)?;
     Ok(ExitStatus::Done)
 }
 
-/// Prints the payments of one row, with what is on record of each.
-fn print_records(
+/// What a name leads to.
+enum Row {
+    /// The payments of one row, the newest first.
+    Payments(Vec<PaymentRecord>),
+    /// It has no amount yet.
+    Unpriced(Box<UnpricedRecord>),
+    /// What was set aside is no payment.
+    Rejected(Vec<RejectedFound>),
+}
+
+fn row_of(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Row, Error> {
+    match snapshot.find_unpriced(name) {
+        Err(error @ journal::Error::UnknownPayment { .. }) => {
+            let rejected = snapshot.rejected_named(name)?;
+            match rejected.is_empty() {
+                true => Err(error.into()),
+                false => Ok(Row::Rejected(rejected)),
+            }
+        }
+        Err(error) => Err(error.into()),
+        Ok(Some(record)) => Ok(Row::Unpriced(Box::new(record))),
+        Ok(None) => Ok(Row::Payments(snapshot.find(name.clone())?)),
+    }
+}
+
+/// Returns everything that is on record of the row that a name leads to.
+pub(in crate::cli) fn told(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    name: &PaymentName,
+    reveal: bool,
+) -> Result<Vec<Explained>, Error> {
+    let snapshot = reader.snapshot(batch)?;
+    let standing = snapshot.standing()?;
+    let purpose = standing.purpose;
+    let zone = session.zone(purpose == Purpose::Rehearsal);
+    Ok(match row_of(&snapshot, name)? {
+        Row::Rejected(rejected) => found::rejected(batch, purpose, &rejected, &zone),
+        Row::Unpriced(record) => {
+            vec![unpriced::explained(
+                session, &snapshot, &record, batch, &zone,
+            )?]
+        }
+        Row::Payments(records) => {
+            let aside = Aside::of(session, &snapshot, (batch, purpose), &standing)?;
+            explained(&snapshot, &records, aside.shown(&standing, reveal))?
+        }
+    })
+}
+
+/// What is read beside the payments, to tell of them.
+struct Aside<'a> {
+    kinds: Kinds,
+    commands: Commands<'a>,
+    zone: WireZone,
+    calendar: Calendar,
+    held_back: HeldBack<'a>,
+}
+
+impl<'a> Aside<'a> {
+    fn of(
+        session: &'a Session,
+        snapshot: &'a Snapshot<'a>,
+        (batch, purpose): (&'a BatchName, Purpose),
+        standing: &'a Standing,
+    ) -> Result<Self, Error> {
+        let is_rehearsal = purpose == Purpose::Rehearsal;
+        let commands = Commands { batch, purpose };
+        Ok(Self {
+            kinds: Kinds::of(session),
+            commands,
+            zone: session.zone(is_rehearsal),
+            calendar: session.calendar(is_rehearsal),
+            held_back: HeldBack::of(session, snapshot, commands, standing)?,
+        })
+    }
+
+    fn shown(&'a self, standing: &Standing, reveal: bool) -> Shown<'a> {
+        Shown {
+            kinds: &self.kinds,
+            commands: self.commands,
+            reveal,
+            zone: &self.zone,
+            dates: standing.dates,
+            calendar: &self.calendar,
+            held_back: &self.held_back,
+        }
+    }
+}
+
+/// Explains the payments of one row, with what is on record of each.
+fn explained(
     snapshot: &Snapshot<'_>,
     records: &[PaymentRecord],
     shown: Shown<'_>,
-) -> Result<(), Error> {
-    // All of it is read before any of it is said: of a damaged journal nothing is printed as if it were whole.
+) -> Result<Vec<Explained>, Error> {
     let acts = snapshot.acts()?;
-    let told = records
+    let trails = records
         .iter()
-        .map(|record| Ok((snapshot.bills(record.seq)?, snapshot.trail(record.seq)?)))
-        .collect::<Result<Vec<_>, Error>>()?;
-    let beside = records
-        .iter()
-        .map(|record| {
-            let file = snapshot.file_of(record.seq)?;
-            let taken = found::place_taken(snapshot, record.seq)?;
-            let limit = shown.held_back.limit(record)?;
-            // What no time ends is said with what to do about it.
-            let limit = limit.filter(Limit::passes).map(|limit| {
-                let (limit, ceiling) = limit.waits();
-                limits::waits_text(limit, ceiling, shown.zone)
-            });
-            let beside = (taken, snapshot.failed_before(record.seq)?, limit);
-            Ok((file, next(record, shown)?, beside))
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    for ((record, (bills, trail)), (file, next, (taken, failed, limit))) in
-        records.iter().zip(&told).zip(&beside)
-    {
-        print_record(record, file, (trail, next), shown);
-        if let Some(text) = limit {
-            output::line(&format!("  {text}"));
-        }
-        for text in taken {
-            output::line(text);
-        }
-        for other in failed {
-            output::line(&format!(
+        .map(|record| snapshot.trail(record.seq))
+        .collect::<Result<Vec<_>, _>>()?;
+    let one = |(record, trail): (&PaymentRecord, &Vec<HistoryEntry>)| {
+        let file = snapshot.file_of(record.seq)?;
+        let next = next(record, shown)?;
+        let (heading, mut standing) = record_texts(record, &file, (trail, &next), shown);
+        // What no time ends is said with what to do about it.
+        let limit = shown.held_back.limit(record)?.filter(Limit::passes);
+        standing.extend(limit.map(|limit| {
+            let (limit, ceiling) = limit.waits();
+            format!("  {}", limits::waits_text(limit, ceiling, shown.zone))
+        }));
+        standing.extend(found::place_taken(snapshot, record.seq)?);
+        for other in snapshot.failed_before(record.seq)? {
+            standing.push(format!(
                 "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
                 other.id,
                 other.batch,
                 StateName::words_of(other.state)
             ));
         }
-        for bill in bills {
-            output::line(&unpriced::bill_text(bill, shown.zone));
-        }
-        let before = before(record, records).map_or(&[][..], |at| &told[at].1);
+        let bills = snapshot.bills(record.seq)?;
+        let bills = bills
+            .iter()
+            .map(|bill| unpriced::bill_text(bill, shown.zone));
+        let before = before(record, records).map_or(&[][..], |at| &trails[at]);
         let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
-        people::print(&acts, trail, shown.reveal, shown.zone);
-    }
-    Ok(())
+        let history = people::lines(&acts, trail, shown.reveal, shown.zone);
+        Ok(Explained {
+            heading,
+            standing,
+            history: bills.chain(history).collect(),
+        })
+    };
+    // All of it is read before any of it is said: of a damaged journal nothing is shown as if it were whole.
+    records.iter().zip(&trails).map(one).collect()
 }
 
 /// Returns which of the records is the payment that this one replaces.
@@ -228,14 +295,15 @@ fn bank_account(row: &Instruction) -> String {
     }
 }
 
-fn print_record(
+/// Returns what a payment is, and where it stands.
+fn record_texts(
     record: &PaymentRecord,
     file: &SourceFile,
     (trail, next): (&[HistoryEntry], &str),
     shown: Shown<'_>,
-) {
+) -> (String, Vec<String>) {
     let row = &record.payment.instruction;
-    output::line(&format!(
+    let heading = format!(
         "{}: line {} of {}{}, {} {} {} to {}{}",
         record.payment.id,
         row.line,
@@ -246,7 +314,7 @@ fn print_record(
         output::grouped(&row.money.to_string()),
         row.msisdn.masked(),
         bank_account(row)
-    ));
+    );
     let code = record
         .life
         .code
@@ -259,15 +327,15 @@ fn print_record(
             ended::superseded(record, trail).or_else(|| ended::sentence(record, shown.commands))
         }
     };
-    output::line(&format!("  {}", ended.unwrap_or_else(stands)));
+    let mut texts = vec![format!("  {}", ended.unwrap_or_else(stands))];
     if let Some(at) = row.not_before() {
-        output::line(&format!(
+        texts.push(format!(
             "  not posted before {}",
             shown.zone.format_named(at)
         ));
     }
     if let Some(origin) = row.origin().and_then(Origin::parse) {
-        output::line(&format!(
+        texts.push(format!(
             "  came in message {}, block {}, as {}",
             output::name(&origin.message),
             output::name(&origin.block),
@@ -275,27 +343,27 @@ fn print_record(
         ));
     }
     if let Some((token, units)) = shown.electricity(record) {
-        let units = if units.is_empty() {
-            String::new()
-        } else {
-            format!(", {units} units")
+        let units = match units.is_empty() {
+            true => String::new(),
+            false => format!(", {units} units"),
         };
-        output::line(&format!("  electricity: token {token}{units}"));
+        texts.push(format!("  electricity: token {token}{units}"));
     }
     if let Some(replaced) = record.replaces {
-        output::line(&format!("  a retry of {replaced}, which had failed"));
+        texts.push(format!("  a retry of {replaced}, which had failed"));
     }
     if let Some(retry) = record.replaced_by {
-        output::line(&format!("  its retry is {retry}"));
+        texts.push(format!("  its retry is {retry}"));
     }
     for other in &record.loaded_anew {
-        output::line(&format!(
+        texts.push(format!(
             "  its row was loaded anew as {} in batch {}: {}",
             other.id,
             other.batch,
             StateName::words_of(other.state)
         ));
     }
+    (heading, texts)
 }
 
 /// What a conflict is that began with 229 at the first post.

@@ -35,6 +35,7 @@ pub(super) mod resolve;
 pub(super) mod resolve_many;
 pub(super) mod sandbox;
 pub(super) mod schedule;
+pub(super) mod serve;
 mod settled;
 pub(super) mod shell;
 pub(super) mod show_config;

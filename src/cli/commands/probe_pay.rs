@@ -139,6 +139,7 @@ async fn only_row(input: &Input, batch: &BatchName) -> Result<Option<Instruction
 /// Runs the batch as anybody would, without a question: recipient and amount were typed.
 fn run_options(arguments: &ProbeArguments) -> RunOptions {
     RunOptions {
+        page: false,
         wait_for_window: false,
         rate: None,
         concurrency: None,

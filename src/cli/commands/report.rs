@@ -151,69 +151,100 @@ pub(in crate::cli) async fn write_for(
     (out, told): (&Path, &Path),
     lists_all: bool,
 ) -> Result<Report, Error> {
-    let journal = session.journal_path().to_owned();
+    let own = Session::new(session.common.clone());
     let (batch, out, told) = (batch.clone(), out.to_owned(), told.to_owned());
-    let kinds = Kinds::of(session);
-    let quiet = session.common.quiet;
-    let zones = [false, true].map(|rehearsal| session.zone(rehearsal));
-    let calendars = [false, true].map(|rehearsal| session.calendar(rehearsal));
-    let settings = [false, true].map(|rehearsal| session.settings(rehearsal, Vec::new()).ok());
     tokio::task::spawn_blocking(move || {
-        let reader = Reader::open(&journal)?;
-        let snapshot = reader.snapshot(&batch)?;
-        let standing = snapshot.standing()?;
-        let commands = Commands {
-            batch: &batch,
-            purpose: standing.purpose,
-        };
-        let [gateways, rehearsals] = zones;
-        let zone = match standing.purpose {
-            Purpose::Rehearsal => rehearsals,
-            Purpose::Gateway | Purpose::Unknown => gateways,
-        };
-        let record = snapshot.record()?;
-        let loads = record.loads.clone();
-        let header = header(
-            record,
-            &standing,
-            snapshot.control()?,
-            snapshot.acts()?,
-            statements(snapshot.reconciliations()?),
-            zone,
-            &told,
-        );
-        let mut header = header;
-        header.lists_all = lists_all;
-        header.scheduled = snapshot.scheduled(Timestamp::now())?;
-        let is_rehearsal = standing.purpose == Purpose::Rehearsal;
-        let calendar = &calendars[usize::from(is_rehearsal)];
-        let known = (settings[usize::from(is_rehearsal)].as_ref(), calendar);
-        tell_waits(&mut header, (&snapshot, &standing), known, commands)?;
-        let mut writer = Writer::create(&out, header)?;
-        let mut failed = FailedRows::of(
-            (&out, &told),
-            &batch,
-            standing.purpose,
-            loads.iter().map(|load| load.source.as_str()),
-        );
-        add_all(&snapshot, &mut writer, &mut failed, (&kinds, commands))?;
-        let report = writer.finish()?;
-        // What an earlier release has written in its place, and nobody has touched since.
-        let _ = remove_leftover(&out.join(BOOK_BEFORE));
-        // What does not add up is looked into before anything is paid anew.
-        let failed = match report.reconciliation.adds_up() {
-            true => failed.finish()?,
-            false => None,
-        };
+        let (report, failed) = write_now(&own, (&batch, &out, &told), lists_all, None)?;
         if let Some(file) = &failed
-            && !quiet
+            && !own.common.quiet
         {
-            output::note(&file.text(&batch, standing.purpose == Purpose::Rehearsal));
+            output::note(file);
         }
         Ok(report)
     })
     .await
     .map_err(|_| Error::unexpected("the report's writer failed"))?
+}
+
+/// Writes the report of a batch as it stands now, and says what is in the file of failed rows, where there is one.
+///
+/// `failed_rows`: by what name a person finds that file, where that is not where it is written.
+pub(in crate::cli) fn write_now(
+    session: &Session,
+    (batch, out, told): (&BatchName, &Path, &Path),
+    lists_all: bool,
+    failed_rows: Option<String>,
+) -> Result<(Report, Option<String>), Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let snapshot = reader.snapshot(batch)?;
+    let standing = snapshot.standing()?;
+    let purpose = standing.purpose;
+    let record = snapshot.record()?;
+    let loads = record.loads.clone();
+    let mut header = header(
+        record,
+        &standing,
+        snapshot.control()?,
+        snapshot.acts()?,
+        statements(snapshot.reconciliations()?),
+        session.zone(purpose == Purpose::Rehearsal),
+        told,
+    );
+    header.lists_all = lists_all;
+    header.failed_rows = failed_rows.unwrap_or(header.failed_rows);
+    add_waits(session, &snapshot, &standing, &mut header)?;
+    let mut writer = Writer::create(out, header)?;
+    let sources = loads.iter().map(|load| load.source.as_str());
+    let mut failed = FailedRows::of((out, told), batch, purpose, sources);
+    let (kinds, commands) = (Kinds::of(session), Commands { batch, purpose });
+    add_all(&snapshot, &mut writer, &mut failed, (&kinds, commands))?;
+    let report = writer.finish()?;
+    // What an earlier release has written in its place, and nobody has touched since.
+    let _ = remove_leftover(&out.join(BOOK_BEFORE));
+    // What does not add up is looked into before anything is paid anew.
+    let failed = match report.reconciliation.adds_up() {
+        true => failed.finish()?,
+        false => None,
+    };
+    let told = failed.map(|file| file.text(batch, purpose == Purpose::Rehearsal));
+    Ok((report, told))
+}
+
+/// Returns what the advice about the rows of a batch rests on; sums and deeds are not in it.
+pub(in crate::cli) fn header_for_advice(
+    session: &Session,
+    snapshot: &Snapshot<'_>,
+    standing: &Standing,
+    failed_rows: String,
+) -> Result<BatchHeader, Error> {
+    let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+    let (control, acts) = (ControlTotals::default(), Vec::new());
+    let record = snapshot.record()?;
+    let nowhere = Path::new("");
+    let mut header = header(record, standing, control, acts, Vec::new(), zone, nowhere);
+    header.failed_rows = failed_rows;
+    add_waits(session, snapshot, standing, &mut header)?;
+    Ok(header)
+}
+
+/// Adds what waits, and for what.
+fn add_waits(
+    session: &Session,
+    snapshot: &Snapshot<'_>,
+    standing: &Standing,
+    header: &mut BatchHeader,
+) -> Result<(), Error> {
+    let is_rehearsal = standing.purpose == Purpose::Rehearsal;
+    header.scheduled = snapshot.scheduled(Timestamp::now())?;
+    let calendar = session.calendar(is_rehearsal);
+    let settings = session.settings(is_rehearsal, Vec::new()).ok();
+    let batch = header.name.clone();
+    let commands = Commands {
+        batch: &batch,
+        purpose: standing.purpose,
+    };
+    let known = (settings.as_ref(), &calendar);
+    tell_waits(header, (snapshot, standing), known, commands)
 }
 
 /// Adds each row of the batch, and those that failed to their file.

@@ -45,20 +45,18 @@ fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
 }
 
 /// Says where a batch stands with its signatures.
-fn tell_signatures(
+fn signature_texts(
     commands: Commands<'_>,
     standing: &Standing,
     found: &Result<Approvals, journal::Error>,
-) {
+) -> Vec<String> {
     match found {
         Ok(found) => {
             let rest = (standing.unpriced, standing.is_finished());
             approvals::lines(commands, found, rest)
-                .iter()
-                .for_each(|text| output::line(text));
         }
         // The rest is told all the same.
-        Err(error) => output::line(&format!("its signatures cannot be read: {error}")),
+        Err(error) => vec![format!("its signatures cannot be read: {error}")],
     }
 }
 
@@ -94,6 +92,29 @@ pub(super) fn one_json(
     Ok(value)
 }
 
+/// Where one batch stands, in words: beside the table of its states.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Told {
+    /// It is a rehearsal.
+    pub(in crate::cli) is_rehearsal: bool,
+    /// Payments were posted a second time on purpose.
+    pub(in crate::cli) second_post: Option<String>,
+    /// Rows that were paid more than once.
+    pub(in crate::cli) paid_twice: Vec<String>,
+    /// What else is to be said of its rows.
+    pub(in crate::cli) rows: Vec<String>,
+    /// Who is at work on it, or how it goes on.
+    pub(in crate::cli) open: Option<String>,
+    /// What waits for its time, for a limit, or for an earlier payment.
+    pub(in crate::cli) waits: Vec<String>,
+    /// Signatures, and orders that wait for some.
+    pub(in crate::cli) signatures: Vec<String>,
+    /// Some of them are missing.
+    pub(in crate::cli) waits_for_signatures: bool,
+    /// Services that are paused.
+    pub(in crate::cli) lanes: Vec<String>,
+}
+
 /// Tells where one batch stands.
 pub(super) fn one(
     session: &Session,
@@ -103,58 +124,102 @@ pub(super) fn one(
     let standing = reader.snapshot(batch)?.standing()?;
     if session.common.json {
         output::json(&one_json(session, reader, batch, &standing)?);
-    } else {
-        if standing.purpose == Purpose::Rehearsal {
-            output::line(REHEARSAL);
-        }
-        if let Some((at, check)) = reader.snapshot(batch)?.second_post()? {
-            let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-            output::line(&second_post_text(&zone.format_named(at), check));
-        }
-        for row in &standing.paid_twice {
-            output::line(&format!("PAID TWICE: {}", row.sentence()));
-        }
-        output::print(&table(&standing));
-        if standing.unpriced > 0 {
-            output::line(&unpriced_text(
-                standing.unpriced,
-                of_bills(standing.unpriced),
-            ));
-        }
-        if standing.named_otherwise > 0 {
-            let first = reader.snapshot(batch)?.example_named_otherwise()?;
-            output::line(&named_otherwise_text(batch, &standing, first));
-        }
-        for (other, rows) in &standing.loaded_anew {
-            output::line(&format!(
-                "{} loaded anew in batch {other}",
-                match rows {
-                    1 => "1 failed row was".to_owned(),
-                    rows => format!("{} were", output::counted(*rows, "failed row")),
-                }
-            ));
-        }
-        let found = signatures(session, reader, (batch, standing.purpose));
-        let limited = reader.snapshot(batch)?.limited()?;
-        let is_kept = is_kept(&standing, &limited);
-        tell_open(session, batch, &standing, &found, is_kept);
-        tell_waits(session, reader, batch, &standing)?;
-        let purpose = standing.purpose;
-        tell_signatures(Commands { batch, purpose }, &standing, &found);
-        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-        for order in orders_waiting(session, reader, (batch, purpose))? {
-            output::line(&approvals::order_waiting_text(&order, &zone));
-        }
-        for lane in &standing.held {
-            output::line(&format!(
-                "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",
-                lane.service,
-                held_for(lane.held_for),
-                lane.service
-            ));
-        }
+        return Ok(ExitStatus::Done);
     }
+    let told = told(session, reader, batch, &standing)?;
+    if told.is_rehearsal {
+        output::line(REHEARSAL);
+    }
+    let before = told.second_post.iter().chain(&told.paid_twice);
+    before.for_each(|text| output::line(text));
+    output::print(&table(&standing));
+    let behind = told.rows.iter().chain(&told.open).chain(&told.waits);
+    let behind = behind.chain(&told.signatures).chain(&told.lanes);
+    behind.for_each(|text| output::line(text));
     Ok(ExitStatus::Done)
+}
+
+/// Says where one batch stands.
+pub(in crate::cli) fn told(
+    session: &Session,
+    reader: &Reader,
+    batch: &BatchName,
+    standing: &Standing,
+) -> Result<Told, Error> {
+    let purpose = standing.purpose;
+    let is_rehearsal = purpose == Purpose::Rehearsal;
+    let commands = Commands { batch, purpose };
+    let zone = session.zone(is_rehearsal);
+    let second_post = reader.snapshot(batch)?.second_post()?;
+    let found = signatures(session, reader, (batch, purpose));
+    let limited = reader.snapshot(batch)?.limited()?;
+    let mut signatures = signature_texts(commands, standing, &found);
+    let orders = orders_waiting(session, reader, (batch, purpose))?;
+    let orders_told = orders.iter();
+    signatures.extend(orders_told.map(|order| approvals::order_waiting_text(order, &zone)));
+    let is_open = !standing.is_finished();
+    Ok(Told {
+        waits_for_signatures: !orders.is_empty()
+            || is_open && found.as_ref().is_ok_and(Approvals::waits),
+        is_rehearsal,
+        second_post: second_post.map(|(at, check)| second_post_text(&zone.format_named(at), check)),
+        paid_twice: standing
+            .paid_twice
+            .iter()
+            .map(|row| format!("PAID TWICE: {}", row.sentence()))
+            .collect(),
+        rows: row_texts(reader, batch, standing)?,
+        open: open_text(
+            session,
+            commands,
+            standing,
+            &found,
+            is_kept(standing, &limited),
+        ),
+        waits: wait_texts(session, reader, batch, standing)?,
+        signatures,
+        lanes: standing
+            .held
+            .iter()
+            .map(|lane| {
+                format!(
+                    "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",
+                    lane.service,
+                    held_for(lane.held_for),
+                    lane.service
+                )
+            })
+            .collect(),
+    })
+}
+
+/// Says of its rows what the table of states does not.
+fn row_texts(
+    reader: &Reader,
+    batch: &BatchName,
+    standing: &Standing,
+) -> Result<Vec<String>, Error> {
+    let mut texts = Vec::new();
+    if standing.unpriced > 0 {
+        texts.push(unpriced_text(
+            standing.unpriced,
+            of_bills(standing.unpriced),
+        ));
+    }
+    if standing.named_otherwise > 0 {
+        let first = reader.snapshot(batch)?.example_named_otherwise()?;
+        texts.push(named_otherwise_text(batch, standing, first));
+    }
+    for (other, rows) in &standing.loaded_anew {
+        texts.push(format!(
+            "{} loaded anew in batch {other}",
+            match rows {
+                1 => "1 failed row was".to_owned(),
+                rows => format!("{} were", output::counted(*rows, "failed row")),
+            }
+        ));
+    }
+    Ok(texts)
 }
 
 /// Returns whether a limit that no time lifts keeps everything that is left.
@@ -167,36 +232,35 @@ fn is_kept(standing: &Standing, limited: &[LimitedRows]) -> bool {
 }
 
 /// Says that a batch is not finished, and how it goes on; where it does not by itself, what it lacks is said behind it.
-fn tell_open(
+fn open_text(
     session: &Session,
-    batch: &BatchName,
+    commands: Commands<'_>,
     standing: &Standing,
     found: &Result<Approvals, journal::Error>,
     is_kept: bool,
-) {
+) -> Option<String> {
     if standing.is_finished() {
-        return;
+        return None;
     }
-    let purpose = standing.purpose;
     let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
-    output::line(&match holder(session.journal_path()) {
+    Some(match holder(session.journal_path()) {
         Some(who) => format!("at work on this journal: {who}"),
         None if stands || is_kept => "not finished, and no run is at work".to_owned(),
         None => format!(
             "not finished, and no run is at work; to go on: {}",
-            next::run(Commands { batch, purpose }, standing)
+            next::run(commands, standing)
         ),
-    });
+    })
 }
 
 /// Says what of a batch waits for its time, for a limit, or for an earlier payment.
-fn tell_waits(
+fn wait_texts(
     session: &Session,
     reader: &Reader,
     batch: &BatchName,
     standing: &Standing,
-) -> Result<(), Error> {
-    tell_time(session, reader, batch, standing)?;
+) -> Result<Vec<String>, Error> {
+    let mut texts = time_texts(session, reader, batch, standing)?;
     let purpose = standing.purpose;
     let is_rehearsal = purpose == Purpose::Rehearsal;
     let commands = Commands { batch, purpose };
@@ -204,41 +268,36 @@ fn tell_waits(
     let limited = snapshot.limited()?;
     if let Some(text) = limits::limited_text(&limited, &session.limits_zone(is_rehearsal)) {
         let hint = limits::limited_hint(&limited, &commands.run(), batch.as_str());
-        output::line(&format!("{text}; {hint}"));
+        texts.push(format!("{text}; {hint}"));
     }
     let settings = session.settings(is_rehearsal, Vec::new()).ok();
-    if let Some((_, text)) = limits::exposed((&snapshot, commands), standing, settings.as_ref())? {
-        output::line(&text);
-    }
-    for text in waiting_texts(batch, standing) {
-        output::line(&text);
-    }
-    Ok(())
+    let exposed = limits::exposed((&snapshot, commands), standing, settings.as_ref())?;
+    texts.extend(exposed.map(|(_, text)| text));
+    texts.extend(waiting_texts(batch, standing));
+    Ok(texts)
 }
 
 /// Says when a batch may be posted, and what of it waits for its time.
-fn tell_time(
+fn time_texts(
     session: &Session,
     reader: &Reader,
     batch: &BatchName,
     standing: &Standing,
-) -> Result<(), Error> {
+) -> Result<Vec<String>, Error> {
     let (now, purpose) = (Timestamp::now(), standing.purpose);
     let is_rehearsal = purpose == Purpose::Rehearsal;
     let (zone, calendar) = (session.zone(is_rehearsal), session.calendar(is_rehearsal));
-    if let Some(text) = dates_text(standing.dates, &zone) {
-        output::line(&format!("the batch is {text}"));
-    }
+    let dates = dates_text(standing.dates, &zone);
+    let mut texts: Vec<String> = dates
+        .map(|text| format!("the batch is {text}"))
+        .into_iter()
+        .collect();
     let unposted = Unposted::of(standing, &calendar, &zone, now);
     let commands = Commands { batch, purpose };
-    for text in unposted.texts(commands) {
-        output::line(&text);
-    }
+    texts.extend(unposted.texts(commands));
     let scheduled = reader.snapshot(batch)?.scheduled(now)?;
-    if let Some(text) = unposted.of_rows(scheduled, commands) {
-        output::line(&text);
-    }
-    Ok(())
+    texts.extend(unposted.of_rows(scheduled, commands));
+    Ok(texts)
 }
 
 /// What is said of a rehearsal, wherever its figures look like those of a payment.
@@ -253,7 +312,7 @@ fn rehearsal_json(purpose: Purpose) -> Value {
 }
 
 /// States with their tallies, rejected rows among them, in the order of a payment's life.
-fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
+pub(in crate::cli) fn states(standing: &Standing) -> Vec<(&'static str, Tally)> {
     let mut states: Vec<(&'static str, Tally)> = State::ALL
         .into_iter()
         .map(|state| (state.name(), standing.of(state)))

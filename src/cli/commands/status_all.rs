@@ -61,13 +61,13 @@ fn tell_undelivered(reader: &Reader) -> Result<(), Error> {
 }
 
 /// What a list of batches asks the configuration, once for all of them.
-struct Known {
+pub(in crate::cli) struct Known {
     settings: Option<Settings>,
     calendar: Calendar,
 }
 
 impl Known {
-    fn of(session: &Session, is_rehearsal: bool) -> Self {
+    pub(in crate::cli) fn of(session: &Session, is_rehearsal: bool) -> Self {
         let settings = session.settings(is_rehearsal, Vec::new()).ok();
         let calendar = settings
             .as_ref()
@@ -114,7 +114,7 @@ fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
                 output::grouped(&standing.of(State::Paid).count.to_string()),
                 output::grouped(&total.count.to_string()),
                 output::amounts(&total.amounts),
-                notes(standing, &waits(reader, batch, standing, known)?),
+                notes(standing, &waits(reader, batch, standing, known)?).join("; "),
             ])
         })
         .collect::<Result<_, Error>>()?;
@@ -127,7 +127,7 @@ fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
 }
 
 /// Returns in a word what a batch waits for.
-fn waits(
+pub(in crate::cli) fn waits(
     reader: &Reader,
     batch: &BatchName,
     standing: &Standing,
@@ -166,7 +166,7 @@ fn waits(
 }
 
 /// What the list of batches says of one beside its figures.
-fn notes(standing: &Standing, waits: &[&str]) -> String {
+pub(in crate::cli) fn notes(standing: &Standing, waits: &[&str]) -> Vec<String> {
     let mut notes = Vec::new();
     if standing.purpose == Purpose::Rehearsal {
         notes.push(REHEARSAL.to_owned());
@@ -178,5 +178,5 @@ fn notes(standing: &Standing, waits: &[&str]) -> String {
     if !waits.is_empty() {
         notes.push(format!("waits for {}", waits.join(", ")));
     }
-    notes.join("; ")
+    notes
 }

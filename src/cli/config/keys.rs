@@ -458,4 +458,11 @@ pub static KEYS: &[Key] = &[
         Kind::Word(&["callback", "confirmed"]),
         "What settles a payment: its callback, or a status query that agrees with it.",
     ),
+    key(
+        "page.listen",
+        "DISBURSE_PAGE_LISTEN",
+        Some("127.0.0.1:0"),
+        Kind::Address,
+        "Address and port of the page that `serve` and `run --page` show to a browser; loopback only. Port 0: any that is free.",
+    ),
 ];

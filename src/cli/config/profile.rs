@@ -69,6 +69,8 @@ pub struct Profile {
     pub float: Float,
     /// How callbacks come in.
     pub callback: Callback,
+    /// The page for a browser.
+    pub page: Page,
 }
 
 /// The keys below `limits`.
@@ -150,6 +152,13 @@ pub struct Callback {
     pub public_url: Option<Url>,
     /// What settles a payment.
     pub settle_on: SettleOn,
+}
+
+/// The keys below `page`.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Where the page is served.
+    pub listen: SocketAddr,
 }
 
 macro_rules! words {
@@ -276,6 +285,9 @@ impl Profile {
                 listen: layers.value("callback.listen")?,
                 public_url: layers.optional("callback.public_url")?,
                 settle_on: layers.value("callback.settle_on")?,
+            },
+            page: Page {
+                listen: layers.value("page.listen")?,
             },
         };
         profile.compare(layers)?;

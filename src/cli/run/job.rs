@@ -10,6 +10,7 @@ use super::super::session::Session;
 use super::confirm::Declared;
 use super::notices::RunNotices;
 use crate::cli::metrics::MetricsEndpoint;
+use crate::cli::watch::Watched;
 use crate::domain::BatchName;
 use crate::engine::Summary;
 use crate::journal::Journal;
@@ -92,6 +93,8 @@ pub(in crate::cli) struct Job<'a> {
     pub(in crate::cli) calendar: Arc<Calendar>,
     /// Whom it tells how the batch goes.
     pub(in crate::cli) notices: Option<RunNotices>,
+    /// Where a browser is shown it.
+    pub(in crate::cli) page: Option<&'a Watched>,
 }
 
 /// What came of the second post.

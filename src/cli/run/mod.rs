@@ -45,6 +45,7 @@ use crate::cli::files::input::Input;
 use crate::cli::metrics::MetricsEndpoint;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
+use crate::cli::watch::{self as cli_watch, Watched};
 use crate::cli::words::approvals;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
@@ -305,16 +306,13 @@ pub(in crate::cli) async fn carry_out(
         orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;
+    let page = watch_from_here(session, &settings, options)?;
+    let (seed, faults) = (options.seed, &options.faults);
     let sandbox = match options.sandbox {
-        true => Some({
-            let (seed, faults) = (options.seed, &options.faults);
-            sandbox::beside(journal.path(), &mut settings, seed, faults).await?
-        }),
+        true => Some(sandbox::beside(journal.path(), &mut settings, seed, faults).await?),
         false => None,
     };
-    if options.sandbox && !settings.dialect.dialect.writes("callbackUrl") {
-        session.note("this rehearsal has no callbacks: the dialect leaves callbackUrl out of posts, and the sandbox has no address of its own to call; outcomes are asked for");
-    }
+    note_without_callbacks(session, &settings, options);
     let job = Job {
         session,
         settings: &settings,
@@ -327,8 +325,10 @@ pub(in crate::cli) async fn carry_out(
         drain,
         calendar: Arc::clone(&calendar),
         notices,
+        page: page.as_ref(),
     };
     let (outcome, ledger) = beside::perform(job, sandbox).await;
+    page.into_iter().for_each(Watched::end);
     let (summary, probed) = outcome?;
     Ok(Outcome {
         summary,
@@ -338,6 +338,30 @@ pub(in crate::cli) async fn carry_out(
         ledger,
         calendar,
     })
+}
+
+/// Says that a rehearsal has no callbacks, where the dialect has none.
+fn note_without_callbacks(session: &Session, settings: &Settings, options: &RunOptions) {
+    if options.sandbox && !settings.dialect.dialect.writes("callbackUrl") {
+        session.note("this rehearsal has no callbacks: the dialect leaves callbackUrl out of posts, and the sandbox has no address of its own to call; outcomes are asked for");
+    }
+}
+
+/// Begins the page that shows the run, where it is asked for. Its address is told to whoever asked for quiet, too.
+fn watch_from_here(
+    session: &Session,
+    settings: &Settings,
+    options: &RunOptions,
+) -> Result<Option<Watched>, Error> {
+    if !options.page {
+        return Ok(None);
+    }
+    let page = cli_watch::start(session, settings.profile.page.listen)?;
+    output::note(&match session.common.json {
+        true => serde_json::json!({"page": page.address()}).to_string(),
+        false => format!("open in a browser on this machine: {}", page.address()),
+    });
+    Ok(Some(page))
 }
 
 impl Job<'_> {
@@ -568,6 +592,9 @@ impl Job<'_> {
             None => None,
         };
         let (watched, watcher) = watch::channel(progress::blank());
+        if let Some(page) = self.page {
+            page.follow(self.batch, watcher.clone());
+        }
         let limits = gateway::limits(self.settings, self.options, callbacks)?;
         let counted = self.watched(&watcher, &limits, &background, &closing);
         let times = self.times().await?;

@@ -144,6 +144,11 @@ fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// Returns a text as [`line`] prints it, for a page.
+pub(in crate::cli) fn shown(text: &str) -> String {
+    harmless(&carried(text)).into_owned()
+}
+
 /// Returns a name for a message, on one line.
 pub(in crate::cli) fn name(text: &str) -> String {
     harmless(text).replace('\n', "\\n")

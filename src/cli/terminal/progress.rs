@@ -94,21 +94,28 @@ async fn show_lines(progress: &mut watch::Receiver<Progress>, times: &Times) {
     }
 }
 
+/// What was noted longer ago than this, says nothing of the speed of now.
+const PACE_FORGOTTEN: Duration = Duration::from_secs(90);
+
 /// The speed of the last few seconds.
-#[derive(Default)]
-struct Pace {
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Pace {
     marks: std::collections::VecDeque<(Instant, u64, u64)>,
 }
 
 impl Pace {
     /// Returns whether nothing was noted yet, from which a speed could be told.
-    fn is_new(&self) -> bool {
+    pub(in crate::cli) fn is_new(&self) -> bool {
         self.marks.is_empty()
     }
 
     /// Returns payments posted and ended per second.
     fn at(&mut self, posted: u64, finished: u64) -> (f64, f64) {
         let now = Instant::now();
+        let latest = self.marks.back();
+        if latest.is_some_and(|latest| now - latest.0 > PACE_FORGOTTEN) {
+            self.marks.clear();
+        }
         self.marks.push_back((now, posted, finished));
         while self.marks.len() > 2 && now - self.marks[0].0 > Duration::from_secs(5)
             || self.marks.len() > 100
@@ -135,13 +142,20 @@ fn still_to_send(progress: &Progress) -> bool {
 /// How far the run is, what has moved, how fast, and how long it will take.
 fn describe(progress: &Progress, pace: &mut Pace, times: &Times) -> String {
     let (finished, total) = progress.finished_of();
-    let (posting, ending) = pace.at(progress.posted, finished);
     let grouped = |count: u64| output::grouped(&count.to_string());
     let mut parts = vec![
         format!("{}/{}", grouped(finished), grouped(total)),
         format!("paid {}", output::amounts(&progress.paid())),
-        format!("{posting:.0}/s"),
     ];
+    parts.extend(speed(progress, pace, times));
+    parts.join("  ")
+}
+
+/// How fast it goes, and how long it will take.
+pub(in crate::cli) fn speed(progress: &Progress, pace: &mut Pace, times: &Times) -> Vec<String> {
+    let (finished, total) = progress.finished_of();
+    let (posting, ending) = pace.at(progress.posted, finished);
+    let mut parts = vec![format!("{posting:.0}/s")];
     let left = total.saturating_sub(finished);
     #[allow(
         clippy::cast_precision_loss,
@@ -152,7 +166,7 @@ fn describe(progress: &Progress, pace: &mut Pace, times: &Times) -> String {
     if left > 0 && ending > 0.5 && still_to_send(progress) {
         parts.extend(eta(progress, (left as f64 / ending) as u64, times));
     }
-    parts.join("  ")
+    parts
 }
 
 /// Says how long what is left takes at this speed; where a service closes before that, that it does. `None` where something waits for its
@@ -172,20 +186,20 @@ fn eta(progress: &Progress, seconds: u64, times: &Times) -> Option<String> {
     }
 }
 
-/// What holds the run up, then where the payments stand that are not paid.
-fn states(progress: &Progress, zone: &WireZone) -> String {
+/// What holds the run up.
+pub(in crate::cli) fn held_up(progress: &Progress, zone: &WireZone) -> Vec<String> {
     let clock = |at: Timestamp| zone.clock(at);
-    let mut parts: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     if progress.draining {
-        parts.push("ending: what is under way is waited for;".into());
+        texts.push("ending: what is under way is waited for".into());
     }
     if progress.circuit_open {
-        parts.push(match progress.awaited.posts {
-            Some(at) => format!("cannot reach the gateway, trying again at {};", clock(at)),
-            None => "cannot reach the gateway, trying again;".to_owned(),
+        texts.push(match progress.awaited.posts {
+            Some(at) => format!("cannot reach the gateway, trying again at {}", clock(at)),
+            None => "cannot reach the gateway, trying again".to_owned(),
         });
     }
-    parts.extend(progress.awaited.window.map(|at| waits_text(at, zone)));
+    texts.extend(progress.awaited.window.map(|at| waits_text(at, zone)));
     if !progress.held.is_empty() {
         let lanes: Vec<&str> = progress
             .held
@@ -203,11 +217,33 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
                 if it == "it" { "is" } else { "are" }
             ),
         };
-        parts.push(format!(
-            "{the_float} of {} cannot pay what is next (230), {until};",
+        texts.push(format!(
+            "{the_float} of {} cannot pay what is next (230), {until}",
             lanes.join(", ")
         ));
     }
+    texts
+}
+
+/// Says when the gateway is asked about what it has and has not settled; `None` where there is nothing to ask about.
+pub(in crate::cli) fn asking(progress: &Progress, zone: &WireZone) -> Option<String> {
+    let unsettled: u64 = [State::InDoubt, State::Acknowledged, State::Delivered]
+        .into_iter()
+        .filter_map(|state| progress.states.get(&state))
+        .map(|tally| tally.count)
+        .sum();
+    let at = progress.awaited.ask.filter(|_| unsettled > 0)?;
+    Some(asked_again(
+        unsettled,
+        &zone.clock(at),
+        progress.awaited.nth,
+    ))
+}
+
+/// What holds the run up, then where the payments stand that are not paid.
+fn states(progress: &Progress, zone: &WireZone) -> String {
+    let held_up = held_up(progress, zone);
+    let mut parts: Vec<String> = held_up.iter().map(|text| format!("{text};")).collect();
     let states = [
         State::Ready,
         State::Posting,
@@ -230,23 +266,13 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
     if !counts.is_empty() {
         parts.push(format!("{};", counts.join(", ")));
     }
-    let unsettled: u64 = [State::InDoubt, State::Acknowledged, State::Delivered]
-        .into_iter()
-        .filter_map(|state| progress.states.get(&state))
-        .map(|tally| tally.count)
-        .sum();
-    if let Some(at) = progress.awaited.ask.filter(|_| unsettled > 0) {
-        parts.push(asked_again(unsettled, &clock(at), progress.awaited.nth));
-    }
+    parts.extend(asking(progress, zone));
     let text = parts.join(" ");
     text.trim_end_matches(';').to_owned()
 }
 
 fn waits_text(at: Timestamp, zone: &WireZone) -> String {
-    format!(
-        "what is not sent yet waits until {};",
-        zone.format_named(at)
-    )
+    format!("what is not sent yet waits until {}", zone.format_named(at))
 }
 
 /// Says when the gateway is asked about what has no outcome yet, and for which time.

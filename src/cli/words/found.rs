@@ -9,10 +9,12 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Session, batch_name, needed_payment, payment_name, sandbox_flag};
 use crate::cli::terminal::output;
+use crate::cli::words::history::Explained;
 use crate::cli::words::rows;
-use crate::domain::{Actor, BatchName, Msisdn, PaymentId, WireZone};
+use crate::domain::{Actor, BatchName, Msisdn, PayerTransactionId, PaymentId, WireZone};
 use crate::journal::{FOUND_MAX, FoundRow, Reader, RejectedFound, Snapshot, Wanted};
 use crate::ledger::Purpose;
+use crate::ledger::correction::RejectedName;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::set_aside::Withdrawal;
 use crate::ledger::was_repeat::was_repeat;
@@ -207,15 +209,17 @@ fn one_or_all(
 }
 
 /// A row in a list.
-struct Listed {
-    line: u64,
-    file: String,
-    /// Its reference, and the name.
-    whose: String,
+pub(in crate::cli) struct Listed {
+    pub(in crate::cli) line: u64,
+    pub(in crate::cli) file: String,
+    /// Its reference, and the name, each behind a comma.
+    pub(in crate::cli) whose: String,
+    /// The number that it pays, not whole.
+    pub(in crate::cli) to: String,
     /// It was set aside as it repeats another row.
     repeats: bool,
-    state: StateName,
-    amount: String,
+    pub(in crate::cli) state: StateName,
+    pub(in crate::cli) amount: String,
 }
 
 /// Reads the row that was found; `None` when it is gone meanwhile.
@@ -228,6 +232,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
                 line: row.line,
                 file: snapshot.file_of(records[0].seq)?.name,
                 whose: named::whose(row),
+                to: row.msisdn.masked(),
                 repeats: false,
                 state: rows::state_name(records[0].life.state),
                 amount: format!(
@@ -241,6 +246,7 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
             line: record.row.line,
             file: snapshot.file_of(record.seq)?.name,
             whose: named::whose(&record.row),
+            to: record.row.msisdn.masked(),
             repeats: false,
             state: match record.withdrawn_at {
                 Some(_) => StateName::Cancelled,
@@ -253,11 +259,58 @@ fn listed(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Option<Listed>,
     Ok(found.map(|found| Listed {
         line: found.line,
         whose: whose_rejected(&found),
+        to: without_numbers(&found.msisdn),
         repeats: is_repeat(&found),
         amount: amount_of(&found),
         state: rows::set_aside_name(found.withdrawn.as_ref()),
         file: found.file.name,
     }))
+}
+
+/// Finds rows by whatever a person types: a reference, an identifier, a phone number, or a part of a name; no more than
+/// [`FOUND_MAX`] and one.
+pub(in crate::cli) fn search(
+    session: &Session,
+    reader: &Reader,
+    text: &str,
+) -> Result<Vec<(BatchName, PaymentName, Listed)>, Error> {
+    let mut found = reader.rows_with(Wanted::Reference(text), None)?;
+    let by = By::Identifier;
+    let text_as_id = text.to_owned();
+    for batch in reader.batches_with(&PaymentName {
+        text: text_as_id,
+        by,
+    })? {
+        found.push(FoundRow {
+            batch,
+            id: PayerTransactionId::parse(text),
+            rejected: RejectedName::parse(text),
+        });
+    }
+    let of_number = |c: char| c.is_ascii_digit() || " +-()/.".contains(c);
+    if text.chars().all(of_number)
+        && let Ok(number) = digits(session, text)
+    {
+        found.extend(reader.rows_with(Wanted::Number(number.as_str()), None)?);
+    }
+    if found.is_empty() && text.chars().count() >= NAMES_MIN {
+        found = reader.rows_with(Wanted::Names(text), None)?;
+    }
+    let mut rows = Vec::new();
+    for (row, name) in named(&found) {
+        let is_new = |(batch, known, _): &(BatchName, PaymentName, Listed)| {
+            *batch != row.batch || known.text != name.text
+        };
+        if rows.len() > FOUND_MAX || !rows.iter().all(is_new) {
+            continue;
+        }
+        let snapshot = reader.snapshot(&row.batch)?;
+        if let Some(listed) = listed(&snapshot, &name)? {
+            drop(snapshot);
+            rows.push((row.batch.clone(), name, listed));
+        }
+    }
+    Ok(rows)
 }
 
 fn called_rejected(row: &RejectedFound) -> String {
@@ -292,6 +345,7 @@ fn list(
             repeats,
             state,
             amount,
+            ..
         }) = listed(&snapshot, name)?
         else {
             continue;
@@ -384,19 +438,50 @@ pub(in crate::cli) fn tell_rejected(
         output::json(&values.collect());
         return;
     }
-    for row in rows {
+    rejected(batch, purpose, rows, zone)
+        .iter()
+        .for_each(Explained::print);
+}
+
+/// Explains rejected rows.
+pub(in crate::cli) fn rejected(
+    batch: &BatchName,
+    purpose: Purpose,
+    rows: &[RejectedFound],
+    zone: &WireZone,
+) -> Vec<Explained> {
+    let explained = |row: &RejectedFound| {
         let name = row.name.as_ref().map(|name| format!("{name}: "));
-        output::line(&format!(
-            "{}line {} of {}{}, {} {} to {}",
-            name.unwrap_or_default(),
-            row.line,
-            output::name(&row.file.name),
-            called_rejected(row),
-            row.service_code,
-            amount_of(row),
-            without_numbers(&row.msisdn)
-        ));
-        output::line(&match row.replaced_by {
+        let set_aside = format!(
+            "  {}  loaded, and set aside: {}",
+            zone.format_named(row.file.loaded_at),
+            without_numbers(&row.errors)
+        );
+        let withdrawn = row.withdrawn.as_ref().map(|withdrawal| {
+            let at = zone.format_named(withdrawal.at);
+            format!("  {}", withdrawal.text(&at))
+        });
+        Explained {
+            heading: format!(
+                "{}line {} of {}{}, {} {} to {}",
+                name.unwrap_or_default(),
+                row.line,
+                output::name(&row.file.name),
+                called_rejected(row),
+                row.service_code,
+                amount_of(row),
+                without_numbers(&row.msisdn)
+            ),
+            standing: vec![rejected_sentence(batch, purpose, row)],
+            history: [set_aside].into_iter().chain(withdrawn).collect(),
+        }
+    };
+    rows.iter().map(explained).collect()
+}
+
+/// Says what is next with a rejected row.
+fn rejected_sentence(batch: &BatchName, purpose: Purpose, row: &RejectedFound) -> String {
+    match row.replaced_by {
             None if row.withdrawn.as_ref().is_some_and(|withdrawal| withdrawal.by_layout) => {
                 "  Skipped: the layout of its file says that it is no payment. Where it is one, mend the layout, and load the file \
                  under another batch name; what is in this batch is told there as a repeat".to_owned()
@@ -423,16 +508,6 @@ pub(in crate::cli) fn tell_rejected(
                     .as_ref()
                     .map_or_else(|| row.line.to_string(), ToString::to_string)
             ),
-        });
-        output::line(&format!(
-            "  {}  loaded, and set aside: {}",
-            zone.format_named(row.file.loaded_at),
-            without_numbers(&row.errors)
-        ));
-        if let Some(withdrawal) = &row.withdrawn {
-            let at = zone.format_named(withdrawal.at);
-            output::line(&format!("  {}", withdrawal.text(&at)));
-        }
     }
 }
 

@@ -1,8 +1,29 @@
 //! What is on record of a payment, in words.
 
+use crate::cli::terminal::output;
 use crate::domain::Electricity;
 use crate::journal::HistoryEntry;
 use crate::lifecycle::{CodeMeaning as Said, Event};
+
+/// One row, as it is explained to a person.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Explained {
+    /// What it is.
+    pub(in crate::cli) heading: String,
+    /// Where it stands, and what is next: lines that begin with blanks, as they are printed.
+    pub(in crate::cli) standing: Vec<String>,
+    /// What happened, oldest first; such lines, too.
+    pub(in crate::cli) history: Vec<String>,
+}
+
+impl Explained {
+    /// Prints it.
+    pub(in crate::cli) fn print(&self) {
+        output::line(&self.heading);
+        let lines = self.standing.iter().chain(&self.history);
+        lines.for_each(|line| output::line(line));
+    }
+}
 
 /// Returns what was said under this name, hidden where it is, or holds, a bearer value.
 pub(in crate::cli) fn text(name: &str, value: &str, reveal: bool) -> String {

@@ -73,38 +73,38 @@ fn is_ordered(entry: &HistoryEntry) -> bool {
 /// What a trail says where a retry replaced the payment.
 const REPLACED: &str = "replaced by a retry";
 
-/// Prints the trail of a payment with the acts at their times.
-pub(in crate::cli) fn print(
+/// Returns the trail of a payment with the acts at their times, a line for each.
+pub(in crate::cli) fn lines(
     acts: &[&ActRecord],
     trail: &[HistoryEntry],
     reveal: bool,
     zone: &WireZone,
-) {
+) -> Vec<String> {
+    let mut lines = Vec::new();
     let mut told = Folded::default();
-    let mut entry_line = |entry: &HistoryEntry| {
+    let mut entry_lines = |entry: &HistoryEntry| {
         let sentence = sentence(entry, reveal);
         told.next(entry.at, &sentence, zone)
-            .iter()
-            .for_each(|line| output::line(line));
     };
     let mut trail = trail.iter().peekable();
     let left_out = acts.len().saturating_sub(2 * SHOWN);
     for (index, act) in acts.iter().enumerate() {
         while let Some(entry) = trail.next_if(|entry| entry.at < act.at) {
-            entry_line(entry);
+            lines.extend(entry_lines(entry));
         }
         if left_out > 0 && index == SHOWN {
-            output::line(&format!(
+            lines.push(format!(
                 "  … and {}",
                 output::counted(left_out as u64, "more order")
             ));
         }
         if left_out == 0 || index < SHOWN || index >= acts.len() - SHOWN {
-            output::line(&format!("  {}  {}", zone.format_named(act.at), text(act)));
+            lines.push(format!("  {}  {}", zone.format_named(act.at), text(act)));
         }
     }
-    trail.for_each(entry_line);
-    told.end(zone).iter().for_each(|line| output::line(line));
+    lines.extend(trail.flat_map(entry_lines));
+    lines.extend(told.end(zone));
+    lines
 }
 
 /// Sentences that repeat themselves, such as those of a gateway that is asked for a whole night: the first few are told one by

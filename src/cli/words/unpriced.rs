@@ -3,84 +3,107 @@
 use serde_json::json;
 
 use super::approvals;
+use super::history::Explained;
 use super::next::{self, rule_of_now};
 use super::people;
 use crate::cli::Error;
 use crate::cli::named;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, WireZone};
-use crate::journal::{BillOutcome, BillRecord, Snapshot, UnpricedRecord};
+use crate::domain::{BatchName, Timestamp, WireZone};
+use crate::journal::{BillOutcome, BillRecord, HistoryEntry, Snapshot, UnpricedRecord};
 use crate::report::StateName;
 
 /// Explains a row that has no amount.
-pub(in crate::cli) fn explain(
+pub(in crate::cli) fn explained(
     session: &Session,
     snapshot: &Snapshot<'_>,
     record: &UnpricedRecord,
     batch: &BatchName,
     zone: &WireZone,
-) -> Result<(), Error> {
+) -> Result<Explained, Error> {
     let row = &record.row;
     let bills = snapshot.bills(record.seq)?;
-    let state = match record.withdrawn_at {
-        Some(_) => "cancelled",
-        None => "unpriced",
-    };
     let trail = snapshot.trail(record.seq)?;
     let file = snapshot.file_of(record.seq)?;
     let acts = snapshot.acts()?;
-    let subject = people::Subject {
-        id: record.id,
-        service: row.service.as_str(),
-        trail: &trail,
-        before: &[],
-        loaded_at: file.loaded_at,
-        withdrawn_at: record.withdrawn_at,
-    };
-    let acts = people::about(&acts, subject);
-    if session.common.json {
-        let trail: Vec<serde_json::Value> = trail
-            .iter()
-            .map(|entry| json!({"at": entry.at.to_string(), "kind": entry.kind, "anomaly": entry.anomaly}))
-            .collect();
-        output::json(&json!([{
-            "payer_transaction_id": record.id.as_str(),
-            "generation": 0,
-            "line": row.line,
-            "file": file.name,
-            "reference": row.reference.as_ref().map(|reference| reference.as_str()),
-            "service_code": row.service.as_str(),
-            "amount": null,
-            "currency_code": row.money.code(),
-            "state": state,
-            "bills": bills_json(&bills),
-            "people": people::to_json(&acts),
-            "trail": trail,
-        }]));
-        return Ok(());
-    }
-    output::line(&format!(
-        "{}: line {} of {}{}, {} {} as its bill says, to {}",
-        record.id,
-        row.line,
-        output::name(&file.name),
-        named::called(row),
-        row.service,
-        row.money,
-        row.msisdn.masked()
-    ));
+    let acts = people::about(&acts, subject(record, &trail, file.loaded_at));
     let next = match record.withdrawn_at {
         Some(_) => "nothing is left to do".to_owned(),
         None => next_unpriced(session, snapshot, batch)?,
     };
-    let words = StateName::words_of(state);
-    output::line(&format!("  {words}; {next}"));
-    for bill in &bills {
-        output::line(&bill_text(bill, zone));
+    let words = StateName::words_of(state(record));
+    let standing = vec![format!("  {words}; {next}")];
+    let said = bills.iter().map(|bill| bill_text(bill, zone));
+    Ok(Explained {
+        heading: format!(
+            "{}: line {} of {}{}, {} {} as its bill says, to {}",
+            record.id,
+            row.line,
+            output::name(&file.name),
+            named::called(row),
+            row.service,
+            row.money,
+            row.msisdn.masked()
+        ),
+        standing,
+        history: said
+            .chain(people::lines(&acts, &trail, false, zone))
+            .collect(),
+    })
+}
+
+fn state(record: &UnpricedRecord) -> &'static str {
+    match record.withdrawn_at {
+        Some(_) => "cancelled",
+        None => "unpriced",
     }
-    people::print(&acts, &trail, false, zone);
-    Ok(())
+}
+
+fn subject<'a>(
+    record: &'a UnpricedRecord,
+    trail: &'a [HistoryEntry],
+    loaded_at: Timestamp,
+) -> people::Subject<'a> {
+    people::Subject {
+        id: record.id,
+        service: record.row.service.as_str(),
+        trail,
+        before: &[],
+        loaded_at,
+        withdrawn_at: record.withdrawn_at,
+    }
+}
+
+/// Explains a row that has no amount, to a program.
+pub(in crate::cli) fn to_json(
+    snapshot: &Snapshot<'_>,
+    record: &UnpricedRecord,
+) -> Result<serde_json::Value, Error> {
+    let row = &record.row;
+    let bills = snapshot.bills(record.seq)?;
+    let entries = snapshot.trail(record.seq)?;
+    let file = snapshot.file_of(record.seq)?;
+    let acts = snapshot.acts()?;
+    let acts = people::about(&acts, subject(record, &entries, file.loaded_at));
+    let trail: Vec<serde_json::Value> = entries
+        .iter()
+        .map(|entry| json!({"at": entry.at.to_string(), "kind": entry.kind, "anomaly": entry.anomaly}))
+        .collect();
+    Ok(json!([{
+        "payer_transaction_id": record.id.as_str(),
+        "generation": 0,
+        "line": row.line,
+        "file": file.name,
+        "reference": row.reference.as_ref().map(|reference| reference.as_str()),
+        "service_code": row.service.as_str(),
+        "amount": null,
+        "currency_code": row.money.code(),
+        "state": state(record),
+        "bills": bills_json(&bills),
+        "people": people::to_json(&acts),
+        "trail": trail,
+    }]))
 }
 
 /// Says what is next with a row that has no amount: where signatures are asked for, nobody signs before it has one.

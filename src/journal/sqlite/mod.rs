@@ -29,6 +29,7 @@ pub use forget::compact::compact;
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::paid::PaidPayment;
 pub use read::reader::{Reader, Snapshot};
+pub use read::standing_rows::{PAGE_ROWS, StandingKind, StandingPayment, StandingRejected};
 pub use reconcile::desk::StatementDesk;
 pub use recovery::backup::{Backup, backup};
 pub use recovery::copies::{Copied, backup_into};

@@ -7,10 +7,11 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, Method, Response as HttpResponse, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, Response as HttpResponse, StatusCode};
 use axum::response::Response;
 use hyper::body::Frame;
 
+use crate::page::HEADERS;
 use crate::sandbox::error::Error;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -68,9 +69,17 @@ pub(in crate::sandbox) fn takes_only(methods: &[Method]) -> Response {
     reply
 }
 
-/// A page for a person.
+/// A page for a person, with the rules that its browser holds it to.
 pub(in crate::sandbox) fn page(html: String) -> Response {
-    reply(StatusCode::OK, HTML, html)
+    let mut reply = reply(StatusCode::OK, HTML, html);
+    for (name, value) in HEADERS.iter() {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            reply
+                .headers_mut()
+                .insert(HeaderName::from_static(name), value);
+        }
+    }
+    reply
 }
 
 /// A YAML document.

@@ -1,32 +1,30 @@
-//! `GET /`: the books on one page, for a person. Nothing is loaded from anywhere, and no script runs.
+//! `GET /`: the books on one page, for a person. Nothing is loaded from anywhere else; its one script loads the page again.
 //!
 //! Numbers show their last four digits, and prepaid tokens too: whoever reads one can use it.
 
-use askama::Template;
-use data_encoding::BASE64;
-use sha2::{Digest, Sha256};
-
 use crate::domain::PaymentKind;
+use crate::page::{SCRIPT, STYLE};
 use crate::sandbox::books::event::Post;
 use crate::sandbox::books::ledger::Status;
 use crate::sandbox::books::verdict::{FloatAccount, Standing, Verdict};
 use crate::sandbox::faults::fault::Fault;
 use crate::sandbox::gateway::Gateway;
 use crate::sandbox::rules::accounts::lacks_meter;
+use askama::Template;
 
 /// How many documents and transfers are listed.
 const LISTED_MAX: usize = 25;
 
-const STYLE: &str = include_str!("page.css");
+/// How often the page loads itself again while somebody looks, in milliseconds.
+const EVERY_MS: u32 = 2_000;
 
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<!doctype html>
+    source = r##"<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {{ style_hash|safe }}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -34,11 +32,14 @@ const STYLE: &str = include_str!("page.css");
 <title>Sandbox gateway</title>
 <style>{{ style|safe }}</style>
 </head>
-<body>
-<main>
+<body data-every="{{ every }}">
+<a class="unseen" href="#main">To the content</a>
+<main id="main" tabindex="-1">
 <h1>Sandbox gateway</h1>
-<p class="quiet">No money moves here. As of {{ now }} (Nairobi); load the page again for the present. Ledger <code>{{ identity }}</code></p>
-<nav><a href="/sandbox/ledger">Ledger as JSON</a> <a href="/openapi.yaml">Interface as OpenAPI</a></nav>
+<p id="lost" class="said bad" hidden>The sandbox does not answer, or has ended: what is shown below stands still.</p>
+<p class="quiet">No money moves here. As of <span data-part="now">{{ now }}</span> (Nairobi).<noscript> Load the page again for the present.</noscript> Ledger <code>{{ identity }}</code></p>
+<nav aria-label="For programs"><a href="/sandbox/ledger">Ledger as JSON</a> <a href="/openapi.yaml">Interface as OpenAPI</a></nav>
+<div data-part="books">
 <div class="cards">
 <div class="card good"><b>{{ verdict.executed_once }}</b><span>executed once</span></div>
 <div class="card {% if verdict.executed_more > 0 %}bad{% endif %}"><b>{{ verdict.executed_more }}</b><span>executed twice or more</span></div>
@@ -53,55 +54,63 @@ const STYLE: &str = include_str!("page.css");
 {% else %}<p>{% for (currency, amount) in amounts %}{% if !loop.first %} · {% endif %}{{ currency }} {{ self::grouped(amount) }}{% endfor %}</p>
 {% endif %}</section>
 <section>
-<h2>Float</h2>
-<div class="wide"><table>
-<tr><th>Service</th><th>Kind</th><th class="n">Available</th><th class="n">Promised</th><th class="n">Accepted</th><th></th></tr>
+<h2 id="h-float">Float</h2>
+<div class="wide" id="float" tabindex="0" role="region" aria-labelledby="h-float"><table>
+<caption class="unseen">Float</caption>
+<tr><th scope="col">Service</th><th scope="col">Kind</th><th scope="col" class="n">Available</th><th scope="col" class="n">Promised</th><th scope="col" class="n">Accepted</th><th scope="col"><span class="unseen">Remark</span></th></tr>
 {% for float in floats %}<tr><td>{{ float.account.service }}</td><td>{{ float.kind }}</td><td class="n">{{ float.account.currency }} {{ self::grouped(float.account.available) }}</td><td class="n">{{ self::grouped(float.account.reserved) }}</td><td class="n">{{ float.account.accepted }}</td><td>{% if float.account.short %}<span class="short">short</span>{% endif %}{% if !float.active %}inactive{% endif %}</td></tr>
 {% endfor %}</table></div>
 </section>
 <section>
-<h2>Latest payments</h2>
+<h2 id="h-payments">Latest payments</h2>
 {% if payments.is_empty() %}<p class="quiet">None so far.</p>
-{% else %}<div class="wide"><table>
-<tr><th>payerTransactionID</th><th>Service</th><th>Number</th><th>Account</th><th class="n">Amount</th><th>Accepted</th><th>Standing</th><th>Narration</th></tr>
+{% else %}<div class="wide" id="payments" tabindex="0" role="region" aria-labelledby="h-payments"><table>
+<caption class="unseen">Latest payments</caption>
+<tr><th scope="col">payerTransactionID</th><th scope="col">Service</th><th scope="col">Number</th><th scope="col">Account</th><th scope="col" class="n">Amount</th><th scope="col">Accepted</th><th scope="col">Standing</th><th scope="col">Narration</th></tr>
 {% for row in payments %}<tr><td><code>{{ row.id }}</code></td><td>{{ row.service }}</td><td>{{ row.msisdn }}</td><td>{{ row.account }}</td><td class="n">{{ row.money }}</td><td>{{ row.at }}</td><td class="{{ row.standing }}">{{ row.standing }} ({{ row.code }})</td><td>{{ row.note }}</td></tr>
 {% endfor %}</table></div>
 {% endif %}</section>
 <section>
-<h2>RTGS transfers with the bank</h2>
+<h2 id="h-transfers">RTGS transfers with the bank</h2>
 {% if transfers.is_empty() %}<p class="quiet">None is waiting for settlement.</p>
-{% else %}<div class="wide"><table>
-<tr><th>Application</th><th>payerTransactionID</th><th>Account</th><th class="n">Amount</th></tr>
+{% else %}<div class="wide" id="transfers" tabindex="0" role="region" aria-labelledby="h-transfers"><table>
+<caption class="unseen">RTGS transfers with the bank</caption>
+<tr><th scope="col">Application</th><th scope="col">payerTransactionID</th><th scope="col">Account</th><th scope="col" class="n">Amount</th></tr>
 {% for row in transfers %}<tr><td><code>{{ row.application }}</code></td><td><code>{{ row.id }}</code></td><td>{{ row.account }}</td><td class="n">{{ row.money }}</td></tr>
 {% endfor %}</table></div>
 {% endif %}</section>
 <section>
-<h2>Supporting documents</h2>
+<h2 id="h-documents">Supporting documents</h2>
 {% if document_count == 0 %}<p class="quiet">None so far.</p>
 {% else %}<p class="quiet">{{ document_count }} in all{% if document_count > documents.len() %}; the first {{ documents.len() }}{% endif %}</p>
-<div class="wide"><table>
-<tr><th>Reference</th><th>payerTransactionId</th><th>File</th><th class="n">Bytes</th><th>SHA-256</th></tr>
+<div class="wide" id="documents" tabindex="0" role="region" aria-labelledby="h-documents"><table>
+<caption class="unseen">Supporting documents</caption>
+<tr><th scope="col">Reference</th><th scope="col">payerTransactionId</th><th scope="col">File</th><th scope="col" class="n">Bytes</th><th scope="col">SHA-256</th></tr>
 {% for row in documents %}<tr><td><code>{{ row.reference }}</code></td><td><code>{{ row.id }}</code></td><td>{{ row.name }}</td><td class="n">{{ row.size }}</td><td><code>{{ row.digest }}…</code></td></tr>
 {% endfor %}</table></div>
 {% endif %}</section>
 <section>
-<h2>Faults</h2>
+<h2 id="h-faults">Faults</h2>
 {% if faults.is_empty() && shortage.is_none() %}<p class="quiet">None planned: everything goes well.</p>
 {% else %}<p class="quiet">As planned from the seed; counted since this process began.</p>
-<div class="wide"><table>
-<tr><th>Fault</th><th class="n">Chance</th><th class="n">Happened</th></tr>
+<div class="wide" id="faults" tabindex="0" role="region" aria-labelledby="h-faults"><table>
+<caption class="unseen">Faults</caption>
+<tr><th scope="col">Fault</th><th scope="col" class="n">Chance</th><th scope="col" class="n">Happened</th></tr>
 {% for row in faults %}<tr><td><code>{{ row.name }}</code></td><td class="n">{{ row.chance }}</td><td class="n">{{ row.count }}</td></tr>
 {% endfor %}{% if let Some(text) = shortage %}<tr><td><code>float_shortage</code></td><td colspan="2">{{ text }}</td></tr>
 {% endif %}</table></div>
 {% endif %}</section>
+</div>
 </main>
+<script>{{ script|safe }}</script>
 </body>
 </html>
-"#
+"##
 )]
 struct Page {
     style: &'static str,
-    style_hash: String,
+    script: &'static str,
+    every: u32,
     now: String,
     identity: String,
     verdict: Verdict,
@@ -161,7 +170,8 @@ pub(in crate::sandbox) fn render(gateway: &Gateway) -> String {
         let verdict = ledger.verdict();
         Page {
             style: STYLE,
-            style_hash: format!("'sha256-{}'", BASE64.encode(&Sha256::digest(STYLE))),
+            script: SCRIPT,
+            every: EVERY_MS,
             now: gateway.date(gateway.now()),
             identity: gateway.identity.clone(),
             amounts: verdict.amounts.decimals().into_iter().collect(),

@@ -25,7 +25,19 @@ async fn an_empty_sandbox_has_a_page() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
+    assert!(!page.contains("http://") && !page.contains("https://"));
+    // One script, ours: what the policy in the header lets in.
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(page.contains(&format!("<script>{}</script>", crate::page::SCRIPT)));
+}
+
+#[tokio::test]
+async fn the_page_is_held_to_its_own_style_and_script() {
+    let bench = Bench::start(quick()).await;
+    let reply = reqwest::get(bench.sandbox.base_url()).await.unwrap();
+    for (name, value) in crate::page::HEADERS.iter() {
+        assert_eq!(reply.headers()[*name].to_str().unwrap(), value, "{name}");
+    }
 }
 
 #[tokio::test]
@@ -114,5 +126,5 @@ async fn the_page_stays_short_however_much_happened() {
     let page = page(&bench).await;
     assert!(page.contains("P059") && !page.contains("P030"));
     assert!(page.contains("60 in all; the first 25"));
-    assert!(page.len() < 64 * 1024);
+    assert!(page.len() < 64 * 1024, "{}", page.len());
 }

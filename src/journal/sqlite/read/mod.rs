@@ -13,3 +13,4 @@ pub(super) mod retried;
 pub(super) mod rows;
 pub(super) mod scheduled;
 pub(super) mod snapshot;
+pub(super) mod standing_rows;

@@ -1,0 +1,416 @@
+//! The HTTP side of the page, with a bound on everything a caller controls.
+
+use std::convert::Infallible;
+use std::io::Read as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::body::Body;
+use super::pages::Pages;
+use super::route::{Asked, File, Key, Refusal, judge};
+use super::shared::{Reading, Shared};
+use super::token::Token;
+use super::view::{Source, Trouble};
+use crate::page::{HEADERS, event};
+use crate::server::{Doing, Guest, Seats};
+
+/// Connections at once: ten viewers with six each.
+const SEATS_MAX: usize = 64;
+const HEADERS_WITHIN: Duration = Duration::from_secs(5);
+const HEADERS_BYTES_MAX: usize = 16 * 1024;
+/// A browser that listens comes again after this.
+const CONNECTION_WITHIN: Duration = Duration::from_secs(3600);
+const DRAIN_WITHIN: Duration = Duration::from_secs(3);
+/// How often a page that is looked at may change.
+const TICK: Duration = Duration::from_secs(1);
+/// How long a reading may wait for others.
+const TURN_WITHIN: Duration = Duration::from_secs(10);
+/// A caller who takes nothing for so long is gone.
+const TAKEN_WITHIN: Duration = Duration::from_secs(20);
+/// Readings at once, of all callers.
+const READINGS_MAX: usize = 2;
+/// A file is sent in parts of this size.
+const PART: usize = 64 * 1024;
+
+/// A bound listener.
+#[derive(Debug)]
+pub struct Listener {
+    socket: std::net::TcpListener,
+    token: Token,
+}
+
+struct Context {
+    source: Arc<dyn Source>,
+    token: Token,
+    pages: Pages,
+    shared: Shared,
+    readings: Semaphore,
+    /// Events and files that are being sent.
+    sending: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// One connection.
+struct Caller {
+    guest: Guest,
+    /// It does not take what it asked for.
+    stuck: CancellationToken,
+}
+
+type Reply = Response<Body>;
+
+impl Listener {
+    /// Takes the port, and makes the address that is told.
+    ///
+    /// # Errors
+    /// The port is taken, or may not be.
+    pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
+        let socket = std::net::TcpListener::bind(address)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self {
+            socket,
+            token: Token::new()?,
+        })
+    }
+
+    /// Returns the address for a browser.
+    ///
+    /// # Errors
+    /// The socket is gone.
+    pub fn address(&self) -> std::io::Result<String> {
+        let address = self.socket.local_addr()?;
+        Ok(format!("http://{address}/{}/", self.token.as_str()))
+    }
+
+    /// Serves until told to stop; whoever looks is shown how everything stands last.
+    pub(super) async fn serve(self, source: Arc<dyn Source>, stop: CancellationToken) {
+        let socket = match TcpListener::from_std(self.socket) {
+            Ok(socket) => socket,
+            Err(error) => {
+                tracing::warn!(%error, "the page cannot be served");
+                return;
+            }
+        };
+        let seats = Arc::new(Seats::new(SEATS_MAX));
+        let context = Arc::new(Context {
+            source,
+            pages: Pages::new(&self.token),
+            token: self.token,
+            shared: Shared::default(),
+            readings: Semaphore::new(READINGS_MAX),
+            sending: TaskTracker::new(),
+            stop: stop.clone(),
+        });
+        let connections = TaskTracker::new();
+        loop {
+            let accepted = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = accept(&socket, &seats) => accepted,
+            };
+            let Some((stream, guest)) = accepted else {
+                continue;
+            };
+            let caller = Arc::new(Caller {
+                guest,
+                stuck: CancellationToken::new(),
+            });
+            connections.spawn(serve_connection(stream, caller, Arc::clone(&context)));
+        }
+        drop(socket);
+        connections.close();
+        context.sending.close();
+        let drained = async {
+            context.sending.wait().await;
+            connections.wait().await;
+        };
+        let _ = tokio::time::timeout(DRAIN_WITHIN, drained).await;
+    }
+}
+
+async fn accept(socket: &TcpListener, seats: &Arc<Seats>) -> Option<(TcpStream, Guest)> {
+    match socket.accept().await {
+        Ok((stream, peer)) => Some((stream, seats.take(peer.ip()).await)),
+        Err(error) => {
+            tracing::debug!(%error, "a connection to the page could not be accepted");
+            // Out of file descriptors, mostly: accepting at once again would spin.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, caller: Arc<Caller>, context: Arc<Context>) {
+    let _ = stream.set_nodelay(true);
+    let (of_service, stop) = (Arc::clone(&caller), context.stop.clone());
+    let service = service_fn(move |request| {
+        let (caller, context) = (Arc::clone(&of_service), Arc::clone(&context));
+        async move { Ok::<_, Infallible>(answer(request, &caller, &context).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .max_buf_size(HEADERS_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let served = async {
+        tokio::select! {
+            ended = connection.as_mut() => return Some(ended),
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(CONNECTION_WITHIN) => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        tokio::time::timeout(TAKEN_WITHIN, connection).await.ok()
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        () = caller.guest.asked_to_leave() => None,
+        () = caller.stuck.cancelled() => None,
+    };
+    if let Some(Err(error)) = ended {
+        tracing::debug!(%error, "a connection to the page ended early");
+    }
+}
+
+fn reply(status: StatusCode, media_type: &'static str, body: Body) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    for (name, value) in HEADERS.iter() {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    reply
+}
+
+fn html(status: StatusCode, page: &str) -> Reply {
+    let page = Bytes::copy_from_slice(page.as_bytes());
+    reply(status, "text/html; charset=utf-8", Body::Whole(page))
+}
+
+/// Says no to whoever does not have the address, in words that tell nothing of it.
+fn refused(refusal: Refusal) -> Reply {
+    let (status, text) = match refusal {
+        Refusal::Host => (
+            StatusCode::MISDIRECTED_REQUEST,
+            "Open this page as 127.0.0.1 or localhost.\n",
+        ),
+        Refusal::Method => (StatusCode::METHOD_NOT_ALLOWED, "Read only.\n"),
+        Refusal::Nothing => (
+            StatusCode::NOT_FOUND,
+            "There is nothing here. Open the whole address that the program has shown.\n",
+        ),
+    };
+    let body = Body::Whole(Bytes::from_static(text.as_bytes()));
+    let mut reply = reply(status, "text/plain; charset=utf-8", body);
+    if refusal == Refusal::Method {
+        let takes = HeaderValue::from_static("GET, HEAD");
+        reply.headers_mut().insert(ALLOW, takes);
+    }
+    reply
+}
+
+async fn answer(request: Request<Incoming>, caller: &Arc<Caller>, context: &Arc<Context>) -> Reply {
+    let (method, uri) = (request.method(), request.uri());
+    let asked = match judge(&context.token, method, uri, request.headers()) {
+        Ok(asked) => asked,
+        Err(refusal) => return refused(refusal),
+    };
+    if !caller.guest.is(Doing::Resting) {
+        return refused(Refusal::Nothing);
+    }
+    let is_head = method == Method::HEAD;
+    let pages = &context.pages;
+    let shown = match asked {
+        Asked::Live(key) => context
+            .live(&key)
+            .await
+            .map(|reading| html(StatusCode::OK, &reading.page)),
+        Asked::Events(key) => Ok(context.events(key, caller, is_head)),
+        Asked::Rows(wanted) => {
+            let read = move |source: &dyn Source| source.rows(&wanted);
+            context
+                .read(read)
+                .await
+                .map(|view| html(StatusCode::OK, &pages.rows(&view)))
+        }
+        Asked::Payment { batch, id } => {
+            let read = move |source: &dyn Source| source.payment(&batch, &id);
+            context
+                .read(read)
+                .await
+                .map(|view| html(StatusCode::OK, &pages.payment(&view)))
+        }
+        Asked::Search(text) => {
+            let read = move |source: &dyn Source| source.search(&text);
+            context
+                .read(read)
+                .await
+                .map(|view| html(StatusCode::OK, &pages.found(&view)))
+        }
+        // Nothing is written for whoever wants the head alone.
+        Asked::Report { file, .. } if is_head => Ok(reply(
+            StatusCode::OK,
+            file.media_type(),
+            Body::Whole(Bytes::new()),
+        )),
+        Asked::Report { batch, file } => context.report(batch, file, caller).await,
+    };
+    shown.unwrap_or_else(|trouble| match trouble {
+        Trouble::NotThere(text) => html(StatusCode::NOT_FOUND, &pages.trouble("Not found", &text)),
+        Trouble::Failed(text) => html(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &pages.trouble("It cannot be shown", &text),
+        ),
+    })
+}
+
+impl Context {
+    /// Reads on a thread that may wait, no more than [`READINGS_MAX`] at once.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Source) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let turn = tokio::time::timeout(TURN_WITHIN, self.readings.acquire()).await;
+        let Ok(Ok(_turn)) = turn else {
+            return Err(Trouble::Failed(
+                "Other pages are being read. Load this one again in a moment.".to_owned(),
+            ));
+        };
+        let source = Arc::clone(&self.source);
+        let done = tokio::task::spawn_blocking(move || read(source.as_ref())).await;
+        done.unwrap_or_else(|_| Err(Trouble::Failed("It could not be read.".to_owned())))
+    }
+
+    /// Returns a page that many look at.
+    async fn live(&self, key: &Key) -> Result<Reading, Trouble> {
+        let read = || async {
+            Ok(match key.clone() {
+                Key::Batches => {
+                    let view = self.read(Source::batches).await?;
+                    self.pages.batches(&view)
+                }
+                Key::Batch(name) => {
+                    let view = self.read(move |source| source.batch(&name)).await?;
+                    self.pages.batch(&view)
+                }
+            })
+        };
+        self.shared.get(key, read).await
+    }
+
+    fn events(self: &Arc<Self>, key: Key, caller: &Arc<Caller>, is_head: bool) -> Reply {
+        let (sender, parts) = mpsc::channel(2);
+        let body = match is_head {
+            true => Body::Whole(Bytes::new()),
+            false => {
+                let (context, caller) = (Arc::clone(self), Arc::clone(caller));
+                self.sending
+                    .spawn(async move { context.send_events(&key, &sender, &caller).await });
+                Body::Parts(parts)
+            }
+        };
+        reply(StatusCode::OK, "text/event-stream", body)
+    }
+
+    /// Sends a page whenever it has changed, and when it was read where it has not.
+    async fn send_events(&self, key: &Key, sender: &mpsc::Sender<Bytes>, caller: &Caller) {
+        let mut shown: Arc<str> = Arc::from("");
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let is_last = tokio::select! {
+                () = self.stop.cancelled() => true,
+                () = sender.closed() => return,
+                _ = ticks.tick() => false,
+            };
+            // Where it cannot be read, the browser asks again in its own time.
+            let Ok(reading) = self.live(key).await else {
+                return;
+            };
+            let mut text = event("at", &reading.at);
+            if reading.content != shown {
+                text.push_str(&event("page", &reading.content));
+                shown = reading.content;
+            }
+            if is_last {
+                text.push_str(&event("gone", ""));
+            }
+            if !sent(sender, Bytes::from(text), caller).await || is_last {
+                return;
+            }
+        }
+    }
+
+    /// Writes the report, and sends one file of it in parts.
+    async fn report(
+        self: &Arc<Self>,
+        batch: String,
+        file: File,
+        caller: &Arc<Caller>,
+    ) -> Result<Reply, Trouble> {
+        let saved_as = format!("attachment; filename=\"{batch}-{}\"", file.name());
+        let opened = self.read(move |source| source.report(&batch, file)).await?;
+        let length = opened.metadata().map(|of| of.len()).ok();
+        let (sender, parts) = mpsc::channel(2);
+        let caller = Arc::clone(caller);
+        self.sending
+            .spawn(async move { send_file(opened, &sender, &caller).await });
+        let mut reply = reply(StatusCode::OK, file.media_type(), Body::Parts(parts));
+        let headers = reply.headers_mut();
+        // The name of a batch holds nothing that could end the quotes.
+        if let Ok(value) = HeaderValue::from_str(&saved_as) {
+            headers.insert(CONTENT_DISPOSITION, value);
+        }
+        if let Some(length) = length {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        Ok(reply)
+    }
+}
+
+/// Sends a part; returns whether it was taken.
+async fn sent(sender: &mpsc::Sender<Bytes>, part: Bytes, caller: &Caller) -> bool {
+    match tokio::time::timeout(TAKEN_WITHIN, sender.send(part)).await {
+        Ok(Ok(())) => true,
+        Ok(Err(_)) => false,
+        Err(_) => {
+            caller.stuck.cancel();
+            false
+        }
+    }
+}
+
+async fn send_file(mut file: std::fs::File, sender: &mpsc::Sender<Bytes>, caller: &Caller) {
+    loop {
+        let read = tokio::task::spawn_blocking(move || {
+            let mut part = Vec::with_capacity(PART);
+            let read = (&mut file).take(PART as u64).read_to_end(&mut part);
+            read.map(|_| (file, part))
+        });
+        let Ok(Ok((rest, part))) = read.await else {
+            // Fewer bytes than were announced: the browser sees that it is not whole.
+            caller.stuck.cancel();
+            return;
+        };
+        file = rest;
+        if part.is_empty() || !sent(sender, Bytes::from(part), caller).await {
+            return;
+        }
+    }
+}
