@@ -50,15 +50,7 @@ pub(in crate::cli::config) fn read(
                 let origin = source.origin(&value.span());
                 Entry { text, origin }
             }
-            "url" => {
-                let mut read = entry(source, &name, Kind::Url, value)?;
-                found.url = Url::read(&read.text).ok();
-                // Paths of such addresses are often what lets a message in.
-                if let Some(url) = found.url.as_ref().filter(|url| url.path() != "/") {
-                    read.text = format!("{}/…", url.origin().ascii_serialization());
-                }
-                read
-            }
+            "url" => address(source, &name, value, &mut found)?,
             "secret_file" => {
                 let mut read = entry(source, &name, Kind::Path, value)?;
                 let path = directory.join(&read.text);
@@ -144,4 +136,20 @@ fn events(
         true => Err(mismatch(source, name, &expected, value)),
         false => Ok(kinds),
     }
+}
+
+/// Reads the address; it is shown by its host alone.
+fn address(
+    source: &Source<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+    found: &mut NoticeSettings,
+) -> Result<Entry, Error> {
+    let mut read = entry(source, name, Kind::Url, value)?;
+    found.url = Url::read(&read.text).ok();
+    // Paths of such addresses are often what lets a message in.
+    if let Some(url) = found.url.as_ref().filter(|url| url.path() != "/") {
+        read.text = format!("{}/…", url.origin().ascii_serialization());
+    }
+    Ok(read)
 }
