@@ -178,7 +178,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "check",
     "load",
     "run",
@@ -193,6 +193,7 @@ const COMMANDS: [&str; 26] = [
     "resume-lane",
     "recover",
     "backup",
+    "archive",
     "listen",
     "token",
     "lookup",
