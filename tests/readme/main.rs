@@ -179,7 +179,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 30] = [
     "check",
     "load",
     "run",
@@ -194,6 +194,7 @@ const COMMANDS: [&str; 29] = [
     "resume-lane",
     "recover",
     "backup",
+    "archive",
     "listen",
     "notices",
     "token",
