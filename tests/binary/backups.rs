@@ -221,7 +221,6 @@ fn say(world: &World, block: &str) -> usize {
         let output = shell.env("PATH", path).output().unwrap();
         let told = [&output.stdout[..], &output.stderr].concat();
         let told = String::from_utf8_lossy(&told);
-        println!("$ {line}\n{told}");
         assert_eq!(output.status.code(), Some(expected), "{line}\n{told}");
         said += 1;
     }
