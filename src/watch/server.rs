@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::io::Read as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -62,6 +62,8 @@ struct Context {
     /// Events and files that are being sent.
     sending: TaskTracker,
     stop: CancellationToken,
+    /// When it was told to stop: whoever looks is shown what was so from then on.
+    stopped: OnceLock<Instant>,
 }
 
 /// One connection.
@@ -114,6 +116,7 @@ impl Listener {
             readings: Semaphore::new(READINGS_MAX),
             sending: TaskTracker::new(),
             stop: stop.clone(),
+            stopped: OnceLock::new(),
         });
         let connections = TaskTracker::new();
         loop {
@@ -238,7 +241,7 @@ async fn answer(request: Request<Incoming>, caller: &Arc<Caller>, context: &Arc<
     let pages = &context.pages;
     let shown = match asked {
         Asked::Live(key) => context
-            .live(&key)
+            .live(&key, None)
             .await
             .map(|reading| html(StatusCode::OK, &reading.page)),
         Asked::Events(key) => Ok(context.events(key, caller, is_head)),
@@ -298,7 +301,7 @@ impl Context {
     }
 
     /// Returns a page that many look at.
-    async fn live(&self, key: &Key) -> Result<Reading, Trouble> {
+    async fn live(&self, key: &Key, from: Option<Instant>) -> Result<Reading, Trouble> {
         let read = || async {
             Ok(match key.clone() {
                 Key::Batches => {
@@ -311,7 +314,7 @@ impl Context {
                 }
             })
         };
-        self.shared.get(key, read).await
+        self.shared.get(key, from, read).await
     }
 
     fn events(self: &Arc<Self>, key: Key, caller: &Arc<Caller>, is_head: bool) -> Reply {
@@ -340,7 +343,8 @@ impl Context {
                 _ = ticks.tick() => false,
             };
             // Where it cannot be read, the browser asks again in its own time.
-            let Ok(reading) = self.live(key).await else {
+            let from = is_last.then(|| *self.stopped.get_or_init(Instant::now));
+            let Ok(reading) = self.live(key, from).await else {
                 return;
             };
             let mut text = event("at", &reading.at);

@@ -37,6 +37,7 @@ pub(super) struct Reading {
 
 struct Kept {
     reading: Reading,
+    began: Instant,
     until: Instant,
 }
 
@@ -50,9 +51,12 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Returns the page as it is known, and reads it anew where that is too old; who asks meanwhile waits for the same reading.
+    ///
+    /// `from`: what was read before this is too old, however short a time ago that was.
     pub(super) async fn get<F>(
         &self,
         key: &Key,
+        from: Option<Instant>,
         read: impl FnOnce() -> F,
     ) -> Result<Reading, Trouble>
     where
@@ -60,7 +64,11 @@ impl Shared {
     {
         let slot = self.slot(key);
         let mut kept = slot.lock().await;
-        if let Some(known) = kept.as_ref().filter(|kept| kept.until > Instant::now()) {
+        let is_known = |kept: &&Kept| match from {
+            Some(from) => kept.began >= from,
+            None => kept.until > Instant::now(),
+        };
+        if let Some(known) = kept.as_ref().filter(is_known) {
             return Ok(known.reading.clone());
         }
         let began = Instant::now();
@@ -68,6 +76,7 @@ impl Shared {
         let until = Instant::now() + rest(began.elapsed());
         *kept = Some(Kept {
             reading: reading.clone(),
+            began,
             until,
         });
         Ok(reading)
@@ -125,7 +134,7 @@ mod tests {
                         tokio::task::yield_now().await;
                         Ok(reading())
                     };
-                    shared.get(&Key::Batches, one).await.unwrap()
+                    shared.get(&Key::Batches, None, one).await.unwrap()
                 })
             })
             .collect();
@@ -136,8 +145,28 @@ mod tests {
         // Another page is another reading, and one that failed is kept by nobody.
         let trouble = || async { Err(Trouble::Failed("x".into())) };
         let june = Key::Batch("june".into());
-        assert!(shared.get(&june, trouble).await.is_err());
-        assert!(shared.get(&june, || async { Ok(reading()) }).await.is_ok());
+        assert!(shared.get(&june, None, trouble).await.is_err());
+        assert!(
+            shared
+                .get(&june, None, || async { Ok(reading()) })
+                .await
+                .is_ok()
+        );
+    }
+
+    #[tokio::test]
+    async fn the_last_look_is_read_anew_and_once() {
+        let (shared, read) = (Shared::default(), AtomicUsize::new(0));
+        let one = || async {
+            read.fetch_add(1, Ordering::Relaxed);
+            Ok(reading())
+        };
+        shared.get(&Key::Batches, None, one).await.unwrap();
+        let ended = Instant::now();
+        for _ in 0..10 {
+            shared.get(&Key::Batches, Some(ended), one).await.unwrap();
+        }
+        assert_eq!(read.load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test]
@@ -145,7 +174,10 @@ mod tests {
         let shared = Shared::default();
         for number in 0..10 * PAGES_MAX {
             let key = Key::Batch(number.to_string());
-            shared.get(&key, || async { Ok(reading()) }).await.unwrap();
+            shared
+                .get(&key, None, || async { Ok(reading()) })
+                .await
+                .unwrap();
         }
         assert!(shared.slots.lock().unwrap().len() <= PAGES_MAX);
     }
