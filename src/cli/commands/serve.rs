@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::Error;
 use crate::cli::arguments::ServeArguments;
 use crate::cli::exit::ExitStatus;
+use crate::cli::metrics::MetricsEndpoint;
 use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
@@ -20,6 +21,7 @@ pub(in crate::cli) async fn serve(
     let address = arguments.listen.unwrap_or(settings.profile.page.listen);
     // A page without a journal would only say that there is none.
     Reader::open(session.journal_path())?;
+    let metrics = MetricsEndpoint::open(session, "serve", arguments.metrics, None).await?;
     let page = watch::start(session, address)?;
     // Heard before it says that it serves: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
@@ -35,5 +37,6 @@ pub(in crate::cli) async fn serve(
     }
     stop.cancelled().await;
     page.end();
+    drop(metrics);
     Ok(ExitStatus::Done)
 }
