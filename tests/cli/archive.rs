@@ -378,12 +378,12 @@ fn what_is_no_archive_is_refused_in_words() {
     let path = archived(&desk);
     let whole = members(&path);
     let at = desk.path("a.zip");
-    let own = |edit: &dyn Fn(&mut BTreeMap<String, Vec<u8>>)| {
+    type Edit<'e> = &'e dyn Fn(&mut BTreeMap<String, Vec<u8>>);
+    let own = |edit: Edit<'_>| {
         let mut edited = whole.clone();
         edit(&mut edited);
         pack_all(&at, &edited);
     };
-    type Edit<'e> = &'e dyn Fn(&mut BTreeMap<String, Vec<u8>>);
     let cases: [(&str, Edit<'_>, &str); 10] = [
         (
             "a changed report",
