@@ -178,7 +178,8 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
+    "serve",
     "check",
     "load",
     "run",
