@@ -179,7 +179,8 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 31] = [
+    "serve",
     "check",
     "load",
     "run",
