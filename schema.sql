@@ -94,7 +94,7 @@ when (exists (select 1 from life where life.seq = old.seq)
     or old.amount is not null and exists (select 1 from load where load.load_id = old.load_id and load.digest <> ''))
 and not (coalesce(length(old.salt), 0) = 16 and coalesce(length(new.salt), 0) = 32
     and new.msisdn = '000000000000000' and new.account_number is not null and (new.reference is null) = (old.reference is null)
-    and coalesce(new.narration, new.customer_names, new.invoice_number, new.extra, new.document, new.document_folder) is null
+    and coalesce(new.narration, new.invoice_number, new.document, new.document_folder) is null
     and (new.seq, new.batch_id, new.load_id, new.line, new.identifier, new.generation, new.received_at, new.service_id, new.amount,
             new.currency, new.country, new.payment_mode, new.hub_id, new.as_due, new.not_before)
         is (old.seq, old.batch_id, old.load_id, old.line, old.identifier, old.generation, old.received_at, old.service_id, old.amount,

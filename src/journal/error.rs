@@ -175,7 +175,11 @@ pub enum Error {
     },
     #[error("more of batch {batch} would be changed by now than was shown; nothing was changed")]
     MoreThanShown { batch: BatchName },
-    #[error("the persons of batch {batch} are not forgotten: {why}")]
+    #[error(
+        "people of batch {batch} were forgotten: nobody can tell any more whom a line of a statement speaks of"
+    )]
+    Forgotten { batch: BatchName },
+    #[error("the people of batch {batch} are not forgotten: {why}")]
     Kept { batch: BatchName, why: Kept },
     #[error("another run has taken over this journal")]
     Fenced,

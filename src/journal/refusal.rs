@@ -23,6 +23,8 @@ pub struct CrossRowError {
 /// Why nothing was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadRefusal {
+    /// People of the batch were forgotten: what is added to it could not be held against their rows.
+    Forgotten,
     /// Rows that did not pass validation; the late ones are listed here, the others came with the rows.
     BadRows {
         /// How many rows the file has that failed validation by themselves.

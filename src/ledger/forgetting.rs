@@ -5,12 +5,27 @@
 //! ([`crate::ledger::likeness`]). Amount, currency, service, identifier and times are not personal, and stay.
 
 use crate::domain::{Instruction, Msisdn, Reference, Timestamp};
-use crate::ledger::likeness::of_reference;
-use crate::ledger::repeats::recipient;
+use crate::ledger::likeness::{of_name, of_reference};
+use crate::ledger::repeats::{HOLDER, recipient};
 use crate::lifecycle::State;
 
 /// What every pseudonym begins with, so that a person sees what it is.
 pub const PREFIX: &str = "forgotten-";
+
+/// Returns the pseudonym of a name; of none there is none.
+#[must_use]
+pub fn hidden_name(name: &str, keyed: impl Fn(&[&str]) -> String) -> String {
+    match of_name(name) {
+        name if name.is_empty() => name,
+        name => format!("{PREFIX}{}", keyed(&["name", &name])),
+    }
+}
+
+/// Returns whether a text is a pseudonym of ours: nobody can be paid by it.
+#[must_use]
+pub fn is_pseudonym(text: &str) -> bool {
+    text.trim().to_ascii_lowercase().starts_with(PREFIX)
+}
 
 /// Returns the row as it is kept once its person was forgotten; `keyed` is a keyed digest, in letters and digits.
 ///
@@ -29,6 +44,12 @@ pub fn forgotten<M: Clone>(
         Reference::parse(&text).expect("a pseudonym is a reference")
     });
     let (account, bank) = recipient(row);
+    // By their names rows are found that pay a failure under another number.
+    let hidden = |name: &str| hidden_name(name, &keyed);
+    let mut extra = row.extra_members();
+    let holder = extra
+        .find(|(name, _)| *name == HOLDER)
+        .map(|(_, name)| name);
     Instruction {
         line: row.line,
         reference,
@@ -38,11 +59,14 @@ pub fn forgotten<M: Clone>(
         money: row.money.clone(),
         country: row.country,
         narration: String::new(),
-        customer_names: String::new(),
+        customer_names: hidden(&row.customer_names),
         invoice_number: String::new(),
         payment_mode: row.payment_mode.clone(),
         hub_id: row.hub_id.clone(),
-        extra: Vec::new(),
+        extra: holder
+            .map(|name| (HOLDER.to_owned(), hidden(name)))
+            .into_iter()
+            .collect(),
         document: None,
     }
 }

@@ -179,8 +179,6 @@ pub struct Told {
 pub struct NoticeChanges {
     /// These are told: their places among the conditions.
     pub make: Vec<usize>,
-    /// These are so again, and were told a moment ago: they stand again untold.
-    pub again: Vec<usize>,
     /// These are no longer so: their places among what was told.
     pub fallen: Vec<usize>,
 }
@@ -190,6 +188,15 @@ impl NoticeChanges {
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// Returns how long the same is not told again once it was no longer so.
+fn again_after(kind: NoticeKind) -> Duration {
+    match kind {
+        // Between two of them somebody has run the batch.
+        NoticeKind::Stopped => MORE_AFTER,
+        _ => AGAIN_AFTER,
     }
 }
 
@@ -217,10 +224,8 @@ pub fn changes(
             }
             // The end of a batch that was opened again is news whenever it comes.
             Some(_) if condition.kind == NoticeKind::Finished => was_open,
-            Some(last) if now.since(last.made_at) < AGAIN_AFTER => {
-                changes.again.push(place);
-                false
-            }
+            // It is told when the time is over, if it is so then.
+            Some(last) if now.since(last.made_at) < again_after(condition.kind) => false,
             Some(_) => true,
         };
         if is_news {
@@ -402,14 +407,13 @@ mod tests {
     #[test]
     fn what_stands_is_told_once() {
         let now = at(100_000);
-        for (case, so, told, was_open, make, again, fallen) in [
-            ("new", vec![condition(Conflict, 1)], vec![], true, 1, 0, 0),
+        for (case, so, told, was_open, make, fallen) in [
+            ("new", vec![condition(Conflict, 1)], vec![], true, 1, 0),
             (
                 "told, and still so",
                 vec![condition(Conflict, 1)],
                 vec![told(Conflict, 1, 0, true)],
                 true,
-                0,
                 0,
                 0,
             ),
@@ -420,14 +424,12 @@ mod tests {
                 true,
                 1,
                 0,
-                0,
             ),
             (
                 "more of it, at once",
                 vec![condition(Conflict, 2)],
                 vec![told(Conflict, 1, 99_999, true)],
                 true,
-                0,
                 0,
                 0,
             ),
@@ -438,14 +440,12 @@ mod tests {
                 true,
                 0,
                 0,
-                0,
             ),
             (
                 "no longer so",
                 vec![],
                 vec![told(LaneHeld, 1, 0, true), told(Stopped, 1, 0, false)],
                 true,
-                0,
                 0,
                 1,
             ),
@@ -455,7 +455,22 @@ mod tests {
                 vec![told(LaneHeld, 1, 99_000, false)],
                 true,
                 0,
+                0,
+            ),
+            (
+                "a run ended once more, ten minutes later",
+                vec![condition(Stopped, 1)],
+                vec![told(Stopped, 1, 99_400, false)],
+                true,
                 1,
+                0,
+            ),
+            (
+                "a run ended once more, after a moment",
+                vec![condition(Stopped, 1)],
+                vec![told(Stopped, 1, 99_990, false)],
+                true,
+                0,
                 0,
             ),
             (
@@ -465,14 +480,12 @@ mod tests {
                 true,
                 1,
                 0,
-                0,
             ),
             (
                 "the end of a batch that nobody saw open",
                 vec![condition(Finished, 1)],
                 vec![],
                 false,
-                0,
                 0,
                 0,
             ),
@@ -483,17 +496,8 @@ mod tests {
                 false,
                 0,
                 0,
-                0,
             ),
-            (
-                "the end",
-                vec![condition(Finished, 1)],
-                vec![],
-                true,
-                1,
-                0,
-                0,
-            ),
+            ("the end", vec![condition(Finished, 1)], vec![], true, 1, 0),
             (
                 "the second end of a batch, a minute after the first",
                 vec![condition(Finished, 1)],
@@ -501,13 +505,12 @@ mod tests {
                 true,
                 1,
                 0,
-                0,
             ),
         ] {
             let found = changes(&so, &told, was_open, now);
-            let counts = (found.make.len(), found.again.len(), found.fallen.len());
-            assert_eq!(counts, (make, again, fallen), "{case}");
-            assert_eq!(found.is_none(), counts == (0, 0, 0), "{case}");
+            let counts = (found.make.len(), found.fallen.len());
+            assert_eq!(counts, (make, fallen), "{case}");
+            assert_eq!(found.is_none(), counts == (0, 0), "{case}");
         }
     }
 

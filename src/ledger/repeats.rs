@@ -328,7 +328,7 @@ pub fn is_watched(likeness: Likeness, standing: Standing) -> bool {
 /// The member of `extraData` that names the bank of an account.
 const BANK: &str = "destinationBankCode";
 /// The member of `extraData` that names whose account it is.
-const HOLDER: &str = "destinationAccountName";
+pub const HOLDER: &str = "destinationAccountName";
 
 /// Returns the names of whom a row pays, each as it is compared: the customer's, and the holder's of the account.
 pub fn names<M>(row: &Instruction<M>) -> impl Iterator<Item = String> {

@@ -117,10 +117,23 @@ fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
         "{}",
         said.err
     );
-    // The same file is known, although nobody in it is.
-    let said = desk.shell("disburse load rows.csv --batch b --sandbox --on-error skip");
+    // Nothing is brought into the batch any more: nobody could compare it.
+    let said = desk.shell("disburse load rows.csv --batch b --amend --sandbox --on-error skip");
+    assert_eq!(said.code, 2, "{}{}", said.out, said.err);
     assert!(
-        said.out.contains("loaded already") || said.err.contains("already"),
+        said.err.contains("people of batch b were forgotten"),
+        "{}",
+        said.err
+    );
+    // What stands in the place of an account is nobody's.
+    let row = "reference,service_code,msisdn,account_number,amount,currency_code,country_code\nN-1,BANK_EQUITY,254712000001,forgotten-ABCDEF,100.00,KES,KE\n";
+    std::fs::write(desk.path("pseudonym.csv"), row).unwrap();
+    let said = desk.run(&["check", "pseudonym.csv"]);
+    assert!(
+        said.code == 2
+            && said
+                .out
+                .contains("is the pseudonym of an account that was forgotten"),
         "{}{}",
         said.out,
         said.err
@@ -199,7 +212,7 @@ fn whoever_is_still_to_be_paid_is_not_forgotten() {
     assert_eq!(said.code, 4, "{}", said.err);
     assert!(
         said.out
-            .contains("batch b: 1 row stay: a payment of it is not sent yet"),
+            .contains("batch b: 1 row stays: a payment of it is not sent yet"),
         "{}",
         said.out
     );

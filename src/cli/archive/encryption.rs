@@ -156,7 +156,21 @@ fn is_encrypted(file: &mut File, plain: u64) -> std::io::Result<bool> {
         .windows(LAST.len())
         .position(|window| window == LAST)
         .filter(|_| head.starts_with(FIRST));
-    Ok(end.is_some_and(|end| length > plain + end as u64))
+    let body = end.and_then(|end| {
+        let line = head[end + LAST.len()..]
+            .iter()
+            .position(|byte| *byte == b'\n')?;
+        length.checked_sub((end + LAST.len() + line + 1) as u64)
+    });
+    Ok(body == Some(body_of(plain)))
+}
+
+/// Returns how long the body is that `age` makes of so many bytes: a nonce, then parts of 64 KiB, each with its seal.
+fn body_of(plain: u64) -> u64 {
+    const NONCE: u64 = 16;
+    const PART: u64 = 64 * 1024;
+    const SEAL: u64 = 16;
+    NONCE + plain + SEAL * plain.div_ceil(PART).max(1)
 }
 
 #[cfg(test)]
@@ -188,9 +202,11 @@ mod tests {
     #[test]
     fn only_what_is_encrypted_whole_counts() {
         let head = r"printf 'age-encryption.org/v1\n-> X25519 made-up\nmade-up\n--- mac\n'";
-        let good = format!("{head}; tr a-z n-za-m; printf 0123456789abcdef");
+        let good = format!("{head}; tr a-z n-za-m; printf 0123456789abcdef0123456789abcdef");
         let written = by(&["sh", "-c", &good]).unwrap();
-        assert!(written.starts_with(FIRST) && written.ends_with(b"0123456789abcdef"));
+        assert!(
+            written.starts_with(FIRST) && written.ends_with(b"0123456789abcdef0123456789abcdef")
+        );
         for (case, script, expected) in [
             (
                 "it passes the plain file on",

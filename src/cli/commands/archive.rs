@@ -97,6 +97,9 @@ pub(in crate::cli) async fn archive(
             settings: &settings,
         };
         let archive = make(session, one, &place).await?;
+        if !keeps && !archive.is_new && archive.receipt.plain_sha256.is_some() {
+            return Err(unseen(&archive.path));
+        }
         if !session.common.json {
             archive_told::made(&archive);
         }
@@ -114,18 +117,25 @@ pub(in crate::cli) async fn archive(
         archive_told::people(session, &one.batch, forgotten);
         made.push((archive, forgotten));
     }
-    if !keeps && !chosen.is_empty() {
-        archive_people::write_anew(session);
-    }
+    let is_written = keeps || archive_people::write_anew(session)?;
     archive_told::end(session, &made, &stays);
-    Ok(ExitStatus::Done)
+    Ok(match is_written {
+        true => ExitStatus::Done,
+        false => ExitStatus::Unfinished,
+    })
+}
+
+/// `1 batch`, or `3 batches`; `how`: what they are, with a blank behind it.
+pub(super) fn batches(count: usize, how: &str) -> String {
+    let noun = if count == 1 { "batch" } else { "batches" };
+    format!("{} {how}{noun}", output::grouped(&count.to_string()))
 }
 
 fn question(chosen: &[Chosen], out: &Path) -> String {
     let rows = chosen.iter().map(|one| one.standing.total().count).sum();
     format!(
         "archive {} ({}) into {}; in this journal their names, numbers, accounts, narrations and references give way to digests, for good",
-        output::counted(chosen.len() as u64, "batch"),
+        batches(chosen.len(), ""),
         output::counted(rows, "row"),
         output::name(&out.display().to_string())
     )
@@ -418,6 +428,15 @@ fn there_already(one: &Chosen, path: PathBuf, is_encrypted: bool) -> Result<Made
         }),
         false => Err(taken(&path)),
     }
+}
+
+/// Nobody here can look into it, and what the journal forgets would be in it alone.
+fn unseen(path: &Path) -> Error {
+    let name = output::name(&path.display().to_string());
+    Error::refused(format!(
+        "{name}: is there already, and is encrypted: nobody can see here whether it holds what the journal would forget; nobody was forgotten"
+    ))
+    .hint("move it away with its receipt, and say the same command again: then another one is made; or read it yourself, and keep the people with --keep-people")
 }
 
 fn taken(path: &Path) -> Error {

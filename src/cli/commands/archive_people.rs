@@ -27,7 +27,10 @@ pub(super) fn window(session: &Session) -> Duration {
 pub(super) async fn confirm(arguments: &ArchiveArguments, what: &str) -> Result<(), Error> {
     if !arguments.yes && !is_attended() {
         return Err(Error::refused(format!("not confirmed: {what}; nothing was written")).hint(
-            "say it with --yes, or keep them in the journal with --keep-people: then the archive is written, and nothing is removed",
+            match arguments.forget.is_some() {
+                true => "say it with --yes",
+                false => "say it with --yes, or keep them in the journal with --keep-people: then the archive is written, and nothing is removed",
+            },
         ));
     }
     confirmed(arguments.yes, what).await
@@ -65,9 +68,14 @@ pub(super) fn lock(session: &Session) -> Result<RunLock, Error> {
     )?)
 }
 
-/// Writes the journal's file anew, so that nothing of who was forgotten is left in it.
-pub(super) fn write_anew(session: &Session) {
-    if let Err(error) = compact(session.journal_path()) {
+/// Writes the journal's file anew, where somebody was forgotten since it was last, so that nothing of them is left in it; returns whether
+/// that is so.
+pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
+    if !Reader::open(session.journal_path())?.is_to_be_rewritten()? {
+        return Ok(true);
+    }
+    let written = compact(session.journal_path());
+    if let Err(error) = &written {
         output::complain(
             "warning",
             &format!(
@@ -79,6 +87,7 @@ pub(super) fn write_anew(session: &Session) {
             "end what uses the journal (a listener, a run, a page), see that the disk has room for the journal once more, and say: disburse archive --rewrite",
         );
     }
+    Ok(written.is_ok())
 }
 
 /// `disburse archive --rewrite`.
@@ -108,9 +117,9 @@ pub(super) async fn forget_one(
     let (batches, stay) = sorted(session, recipient)?;
     if batches.is_empty() && stay.is_empty() {
         return Err(Error::refused(format!(
-            "no row of this journal names the recipient {recipient:?} any more"
+            "no row of this journal names the recipient {recipient:?}, as it is written there"
         ))
-        .hint("a number is written with its country code, as 254712345678, an account as its rows have it"));
+        .hint("that may be so because the number is written otherwise: with its country code, as 254712345678; an account as its rows have it. `disburse explain --phone NUMBER` shows what a number finds"));
     }
     if arguments.dry_run {
         return Ok(told(session, (&batches, &stay), true));
@@ -119,7 +128,7 @@ pub(super) async fn forget_one(
     if !batches.is_empty() {
         let what = format!(
             "forget this recipient in {} ({}): reference, number, account, names and narration give way to digests, for good",
-            output::counted(batches.len() as u64, "finished batch"),
+            super::archive::batches(batches.len(), "finished "),
             output::counted(rows, "row")
         );
         confirm(arguments, &what).await?;
@@ -129,8 +138,13 @@ pub(super) async fn forget_one(
             forget_in(session, &journal, one, (recipient, reason)).await?;
         }
         drop(journal);
-        write_anew(session);
+        let is_written = write_anew(session)?;
         drop(lock);
+        let status = told(session, (&batches, &stay), false);
+        return Ok(match is_written {
+            true => status,
+            false => ExitStatus::Unfinished,
+        });
     }
     Ok(told(session, (&batches, &stay), false))
 }
@@ -203,8 +217,10 @@ fn told(
         output::line(&format!("batch {}: {rows} {verb}", one.batch));
     }
     for (one, why) in stay {
-        let rows = output::counted(rows_of(one), "row");
-        output::line(&format!("batch {}: {rows} stay: {why}", one.batch));
+        let rows = rows_of(one);
+        let stay = if rows == 1 { "stays" } else { "stay" };
+        let rows = output::counted(rows, "row");
+        output::line(&format!("batch {}: {rows} {stay}: {why}", one.batch));
         session.note(&format!("  {}", why.hint(one.batch.as_str())));
     }
     if !dry_run && !batches.is_empty() {

@@ -41,7 +41,7 @@ pub(in crate::cli) async fn listen(
         addresses,
         proof: gateway::proof(&settings)?,
         dialect: Arc::clone(&settings.dialect.dialect),
-        journal,
+        journal: journal.clone(),
         codes: Arc::new(gateway::codes(&settings)),
         policy: gateway::policy(&settings, true),
         // It listens without a password too: then there is none that could be repeated to it.
@@ -65,12 +65,37 @@ pub(in crate::cli) async fn listen(
     } else {
         output::line(&format!("listening for callbacks on {address}"));
     }
-    listener.serve(options, stop).await;
+    let watched = watch_the_file(&journal, stop.clone());
+    let ((), is_in_place) = tokio::join!(listener.serve(options, stop), watched);
     if let Some(notices) = notices {
         // What is being delivered is told in the journal, too.
         let _ = notices.await;
     }
-    Ok(ExitStatus::Done)
+    match is_in_place {
+        true => Ok(ExitStatus::Done),
+        false => Err(Error::unexpected(
+            "another journal has taken the place of the one that callbacks were stored in, and this listener has ended",
+        )
+        .hint("say the same command again; what came in between was not acknowledged, and the gateway is asked about it")),
+    }
+}
+
+/// How often it is looked whether the journal's file is still the one that was opened.
+const LOOKED_AT_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Ends the listener where another journal takes the place of its own; returns whether that one is in its place at the end.
+async fn watch_the_file(journal: &Journal, stop: CancellationToken) -> bool {
+    let mut looks = tokio::time::interval(LOOKED_AT_EVERY);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return true,
+            _ = looks.tick() => {}
+        }
+        if !journal.is_in_place() {
+            stop.cancel();
+            return false;
+        }
+    }
 }
 
 /// Returns the addresses that were given out, and says what a person has to do about them.

@@ -185,16 +185,13 @@ async fn online(settings: &Settings) -> Vec<Finding> {
         let host = url.host_str().unwrap_or_default().to_owned();
         let port = url.port_or_known_default().unwrap_or(443);
         found.push(match resolved(host.clone(), port).await {
-            Ok(count) => Finding::ok(
-                key,
-                format!(
-                    "{host} has {}",
-                    match count {
-                        1 => "1 address".to_owned(),
-                        count => format!("{count} addresses"),
-                    }
-                ),
-            ),
+            Ok(_) => match connected(&host, port).await {
+                Ok(()) => Finding::ok(key, format!("{host} takes connections on port {port}")),
+                Err(why) => {
+                    Finding::problem(key, format!("{host} takes no connection on port {port}: {why}"))
+                        .advised("the gateway, or the network between, is away: nothing is lost, runs try again by themselves; see whether others reach it")
+                }
+            },
             Err(why) => Finding::problem(key, format!("{host} is not found: {why}"))
                 .advised("check the name in the configuration, and the network of this machine"),
         });
@@ -221,6 +218,15 @@ async fn online(settings: &Settings) -> Vec<Finding> {
         });
     }
     found
+}
+
+/// Connects, and says nothing.
+async fn connected(host: &str, port: u16) -> Result<(), String> {
+    let connecting = tokio::net::TcpStream::connect((host, port));
+    match tokio::time::timeout(NAME_WITHIN, connecting).await {
+        Err(_) => Err(format!("no answer within {} s", NAME_WITHIN.as_secs())),
+        Ok(connected) => connected.map(drop).map_err(|error| error.to_string()),
+    }
 }
 
 /// Returns how many addresses a name has.

@@ -1,6 +1,7 @@
 //! Who is paid: phone number, account, bank, and further members of `extraData`.
 
 use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Line, Msisdn, MsisdnError, PaymentKind};
+use crate::ledger::forgetting::is_pseudonym;
 use crate::ledger::likeness::folded;
 
 use super::super::columns::{Column, ColumnMap, Field, extra_name};
@@ -67,12 +68,25 @@ pub(super) fn check(
         found,
     );
     let account_number = account(layout, record, service, kind, country, msisdn, found);
+    refuse_pseudonyms(layout, record, found);
     further(layout, record, &mut extra, found);
     Recipient {
         msisdn,
         line,
         account_number,
         extra,
+    }
+}
+
+/// Nobody can be paid by what stands in the place of somebody who was forgotten.
+fn refuse_pseudonyms(layout: &ColumnMap, record: &Record, found: &mut Findings) {
+    for field in [Field::AccountNumber, Field::BankAccountNumber] {
+        if is_pseudonym(layout.cell(record, field)) {
+            let message =
+                "is the pseudonym of an account that was forgotten: whom it would pay nobody knows"
+                    .to_owned();
+            found.add(field, message);
+        }
     }
 }
 

@@ -22,7 +22,11 @@ impl Scene {
         if self.world.lock().tampered.is_some() {
             return;
         }
-        let (lines, batches) = (self.lines(), self.batches());
+        // The first batch is added to and corrected all the time, which nobody may do any more once people of it were forgotten.
+        let (lines, batches) = (self.lines(), self.batches().split_off(1));
+        if batches.is_empty() {
+            return;
+        }
         let (recipient, batch) = {
             let mut rng = rng.borrow_mut();
             let one = lines.get(rng.usize(0..2 * lines.len().max(1)));

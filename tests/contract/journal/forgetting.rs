@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use disburse::domain::{BatchName, Instruction, Msisdn, Reference, ResponseDetails};
 use disburse::journal::{
-    Claim, Error, Finding, ForgetOrder, Forgotten, LoadPlan, LoadRefusal, Loaded, Received,
-    RepeatPlan, WhyUnretried, compact,
+    Claim, Error, Finding, ForgetOrder, Forgotten, LoadPlan, LoadRefusal, LoadRow, Loaded,
+    Received, RepeatPlan, Unretried, WhyUnretried, compact,
 };
+use disburse::ledger::correction::Corrects;
 use disburse::ledger::forgetting::Kept;
 use disburse::ledger::repeats::{Terms, TermsByService};
 use disburse::lifecycle::{Class, State};
@@ -113,7 +114,7 @@ async fn nothing_personal_is_left_in_the_file_and_everything_still_verifies() {
         reader.snapshot(&batch()).unwrap().head().unwrap()
     };
     let earlier = head(&world);
-    let found = world.journal.forget(order(None), at(30 * DAY)).await;
+    let found = world.journal.forget(order(None), at(40 * DAY)).await;
     let all = Forgotten {
         payments: 3,
         rejected: 0,
@@ -140,7 +141,7 @@ async fn nothing_personal_is_left_in_the_file_and_everything_still_verifies() {
     }
     world.assert_adds_up();
     // Said again, it finds nothing to do, and records nothing.
-    let found = world.journal.forget(order(None), at(31 * DAY)).await;
+    let found = world.journal.forget(order(None), at(41 * DAY)).await;
     assert_eq!(found.unwrap(), Forgotten::default());
     assert_sound(&world, 3);
 }
@@ -153,7 +154,7 @@ async fn one_recipient_is_forgotten_and_the_others_stay() {
     assert_eq!(found[0].rows.payments, 1);
     let forgotten = world
         .journal
-        .forget(order(Some("254-700000002")), at(30 * DAY))
+        .forget(order(Some("254-700000002")), at(40 * DAY))
         .await;
     assert_eq!(forgotten.unwrap().payments, 1);
     compact(&world.path).unwrap();
@@ -183,18 +184,18 @@ async fn persons_are_kept_while_something_may_rest_on_them() {
         .load_new(other_batch("payroll", 0), (1..=3).map(person).collect())
         .await;
     let before = world.contents();
-    assert_eq!(kept(&world, 30).await, Some(Kept::Unfinished(State::Ready)));
+    assert_eq!(kept(&world, 40).await, Some(Kept::Unfinished(State::Ready)));
     assert_eq!(world.contents(), before);
     end(&world, Class::Paid, 140).await;
     let before = world.contents();
-    assert!(matches!(kept(&world, 19).await, Some(Kept::Compared(_))));
+    assert!(matches!(kept(&world, 31).await, Some(Kept::Compared(_))));
     assert_eq!(world.contents(), before);
     // A late word contradicts the end of one of them.
     let id = world.identifiers()[0];
     let late = world.callback(note(id, Class::Failed, 110, 1), 9).await;
     assert!(matches!(late, Received::Stored(Some(_))), "{late:?}");
     assert_eq!(
-        kept(&world, 30).await,
+        kept(&world, 40).await,
         Some(Kept::Unfinished(State::Conflict))
     );
 }
@@ -214,7 +215,7 @@ async fn told(world: &World, rows: Vec<Instruction>) -> (u64, bool) {
             },
             ..RepeatPlan::default()
         }),
-        ..other_batch("again", 40)
+        ..other_batch("again", 50)
     };
     match world.load(plan, rows).await {
         Loaded::Refused(LoadRefusal::BadRows {
@@ -236,7 +237,7 @@ async fn what_comes_again_is_told_as_if_nobody_had_been_forgotten() {
                 .await;
             end(world, class, code).await;
         }
-        let done = hidden.journal.forget(order(None), at(30 * DAY)).await;
+        let done = hidden.journal.forget(order(None), at(40 * DAY)).await;
         assert_eq!(done.unwrap().payments, 3);
         let named = |n: u64, reference: &str| Instruction {
             reference: Some(Reference::parse(reference).unwrap()),
@@ -280,15 +281,15 @@ async fn what_comes_again_is_told_as_if_nobody_had_been_forgotten() {
 }
 
 #[tokio::test]
-async fn the_same_file_is_known_and_a_longer_one_brings_its_new_rows_alone() {
+async fn the_same_file_is_known_and_nothing_is_added_beside_rows_that_nobody_can_compare() {
     let world = finished().await;
     world
         .journal
-        .forget(order(None), at(30 * DAY))
+        .forget(order(None), at(40 * DAY))
         .await
         .unwrap();
     let again = LoadPlan {
-        now: at(40 * DAY),
+        now: at(50 * DAY),
         ..plan()
     };
     let rows: Vec<_> = (1..=3).map(person).collect();
@@ -300,10 +301,24 @@ async fn the_same_file_is_known_and_a_longer_one_brings_its_new_rows_alone() {
         amend: true,
         ..again
     };
-    let rows = (1..=4).map(person).collect();
-    match world.load(longer, rows).await {
-        Loaded::New(summary) => assert_eq!(summary.total().count, 1, "{summary:?}"),
-        other => panic!("{other:?}"),
+    // Whatever else is brought could not be held against rows that nobody can compare any more.
+    for rows in [
+        (1..=4).map(person).collect::<Vec<_>>(),
+        vec![person(2)],
+        (1..=3)
+            .map(|n| Instruction {
+                reference: Some(Reference::parse(&format!("NEW-{n}")).unwrap()),
+                ..person(n)
+            })
+            .collect(),
+    ] {
+        let before = world.contents();
+        let refused = world.load(longer.clone(), rows).await;
+        assert!(
+            matches!(refused, Loaded::Refused(LoadRefusal::Forgotten)),
+            "{refused:?}"
+        );
+        assert_eq!(world.contents(), before);
     }
     assert_sound(&world, 3);
 }
@@ -314,12 +329,12 @@ async fn a_late_word_about_somebody_who_was_forgotten_is_heard() {
     let id = world.identifiers()[1];
     world
         .journal
-        .forget(order(None), at(30 * DAY))
+        .forget(order(None), at(40 * DAY))
         .await
         .unwrap();
     let mut late = note(id, Class::Failed, 110, 7);
     late.said = naming(&[(disburse::domain::Member::Msisdn, "254700000002")]);
-    let late = world.callback(late, 31 * DAY).await;
+    let late = world.callback(late, 41 * DAY).await;
     assert!(matches!(late, Received::Stored(Some(_))), "{late:?}");
     assert_eq!(world.count(State::Conflict), 1);
     assert_sound(&world, 3);
@@ -333,18 +348,115 @@ async fn a_failure_whose_person_was_forgotten_is_not_paid_again() {
         .await;
     end(&world, Class::Failed, 110).await;
     let one = order(Some("254700000002"));
-    world.journal.forget(one, at(30 * DAY)).await.unwrap();
+    world.journal.forget(one, at(40 * DAY)).await.unwrap();
     let unretried = world.journal.unretried(batch(), None, None).await.unwrap();
     assert_eq!(unretried.len(), 1);
     assert_eq!(unretried[0].why, WhyUnretried::Forgotten);
-    let retried = world.journal.retry(batch(), None, at(31 * DAY)).await;
+    let retried = world.journal.retry(batch(), None, at(41 * DAY)).await;
     assert_eq!(retried.unwrap(), 2);
-    let token = world.acquire(31 * DAY + 1).await.token;
-    let claims = world.claim(token, 10, 31 * DAY + 2).await;
+    let token = world.acquire(41 * DAY + 1).await.token;
+    let claims = world.claim(token, 10, 41 * DAY + 2).await;
     assert_eq!(claims.len(), 2);
     let hidden = |claim: &Claim| claim.payment.instruction.msisdn.is_forgotten();
     assert!(!claims.iter().any(hidden));
     assert_sound(&world, 1);
+}
+
+#[tokio::test]
+async fn a_failure_that_was_corrected_verifies_when_both_are_forgotten() {
+    let world = World::new();
+    world
+        .load_new(other_batch("payroll", 0), vec![person(1)])
+        .await;
+    end(&world, Class::Failed, 110).await;
+    let id = world.identifiers()[0];
+    let amend = LoadPlan {
+        amend: true,
+        now: at(1_000),
+        ..plan()
+    };
+    let mended = Instruction {
+        customer_names: "Another Name".to_owned(),
+        ..with_amount(person(1), 777)
+    };
+    let rows = vec![
+        LoadRow::Corrects(Corrects::Failed(id.as_str().to_owned())),
+        LoadRow::Valid(mended),
+        LoadRow::EndOfFile,
+    ];
+    let loaded = world.load_incoming(amend, rows).await;
+    assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
+    let token = world.acquire(1_001).await.token;
+    let claims = world.claim(token, 10, 1_002).await;
+    world
+        .record(vec![finding(claims[0].seq, reply(Class::Paid, 140))], 1_003)
+        .await;
+    assert_sound(&world, 0);
+    world
+        .journal
+        .forget(order(None), at(40 * DAY))
+        .await
+        .unwrap();
+    assert_sound(&world, 2);
+}
+
+#[tokio::test]
+async fn a_retry_is_held_against_a_name_that_was_forgotten() {
+    // The failure has no reference; somebody of its name was paid the same amount under another number.
+    for forgets in [false, true] {
+        let world = World::new();
+        let failed = Instruction {
+            reference: None,
+            ..person(1)
+        };
+        world
+            .load_new(other_batch("payroll", 0), vec![failed])
+            .await;
+        end(&world, Class::Failed, 110).await;
+        let paid = Instruction {
+            customer_names: person(1).customer_names,
+            extra: Vec::new(),
+            ..with_amount(person(2), 100)
+        };
+        let other = BatchName::parse("other").unwrap();
+        let plan = LoadPlan {
+            repeats: None,
+            ..other_batch("other", 1)
+        };
+        world.load_new(plan, vec![paid]).await;
+        let token = world
+            .journal
+            .acquire(other.clone(), terms(DAY), world.policy.clone())
+            .await
+            .unwrap()
+            .token;
+        let claims = world.claim(token, 10, DAY).await;
+        let event = reply(Class::Paid, 140);
+        world.record(vec![finding(claims[0].seq, event)], DAY).await;
+        if forgets {
+            let order = ForgetOrder {
+                batch: other,
+                ..order(None)
+            };
+            world.journal.forget(order, at(40 * DAY)).await.unwrap();
+        }
+        let judged = Some((RepeatPlan::default(), at(41 * DAY)));
+        let unretried = world
+            .journal
+            .unretried(batch(), None, judged)
+            .await
+            .unwrap();
+        assert!(
+            matches!(
+                unretried[..],
+                [Unretried {
+                    why: WhyUnretried::PaidSince(..),
+                    ..
+                }]
+            ),
+            "{forgets}: {unretried:?}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -364,12 +476,18 @@ async fn what_is_done_to_a_forgotten_row_by_hand_is_found() {
         "update instruction set salt = zeroblob(32) where seq = 2",
         "update instruction set salt = zeroblob(16) where seq = 2",
         "update evidence set salt = zeroblob(32) where evidence_id = (select max(evidence_id) from evidence where length(salt) = 32)",
+        // What stands in the place of a person, too.
+        "update instruction set account_number = 'forgotten-AAAA' where seq = 2",
+        "update instruction set reference = 'EMP-OTHER' where seq = 2",
+        "update instruction set customer_names = 'Evil Person' where seq = 2",
+        "update instruction set narration = 'of somebody' where seq = 2",
+        "update evidence set detail = '{}' where evidence_id = (select max(evidence_id) from evidence where length(salt) = 32)",
         "update evidence set code = 141 where evidence_id = (select max(evidence_id) from evidence where length(salt) = 32)",
     ] {
         let world = finished().await;
         world
             .journal
-            .forget(order(None), at(30 * DAY))
+            .forget(order(None), at(40 * DAY))
             .await
             .unwrap();
         unguarded(&world, sql);
@@ -444,7 +562,7 @@ async fn a_retry_looks_for_its_debt_among_those_who_were_forgotten() {
                 batch: other,
                 ..order(None)
             };
-            let done = world.journal.forget(order, at(30 * DAY)).await;
+            let done = world.journal.forget(order, at(40 * DAY)).await;
             assert_eq!(done.unwrap().payments, 1);
         }
         assert_eq!(told(&world, vec![person(1)]).await.0, 1, "{forgets}");

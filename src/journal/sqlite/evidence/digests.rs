@@ -115,6 +115,34 @@ pub(in crate::journal::sqlite) fn rejected_leaf(
     leaf_of_row(c, &sql, place)
 }
 
+/// Everything that is left of the people of a batch who were forgotten: pseudonyms, leaves, and that nothing stands where a text was.
+const FORGOTTEN: [&str; 4] = [
+    "select seq, reference, msisdn, account_number, narration, customer_names, invoice_number, extra, document, document_folder, salt
+     from instruction where batch_id = ?1 and length(salt) = 32 order by seq",
+    "select evidence_id, anomaly, detail, receiver_narration, salt from evidence where batch_id = ?1 and length(salt) = 32 order by evidence_id",
+    "select load_id, line, nth, reference, service_code, msisdn, account_number, amount_text, errors, digest, cells, salt
+     from rejected where batch_id = ?1 and length(salt) = 32 order by load_id, line, nth",
+    "select b.bill_id, b.customer_name, b.description, b.salt from bill b cross join instruction i using (seq)
+     where i.batch_id = ?1 and length(b.salt) = 32 order by b.bill_id",
+];
+
+/// Returns the digest of what is left of the people of a batch who were forgotten.
+pub(in crate::journal::sqlite) fn forgotten_digest(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<Digest, Error> {
+    let mut canon = CanonicalHasher::of("forgotten");
+    for sql in FORGOTTEN {
+        let mut statement = c.prepare_cached(sql)?;
+        let mut rows = statement.query([batch_id])?;
+        while let Some(row) = rows.next()? {
+            canon.row(row)?;
+        }
+        canon.null();
+    }
+    Ok(canon.finish())
+}
+
 pub(in crate::journal::sqlite) fn pin_digest(
     c: &Connection,
     batch_id: BatchId,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::verbs::TO_REWRITE;
 use crate::journal::Error;
 use crate::journal::sqlite::schema::open::{self, Missing};
 
@@ -12,6 +13,7 @@ use crate::journal::sqlite::schema::open::{self, Missing};
 pub fn compact(path: &Path) -> Result<(), Error> {
     let c = open::for_writing(path, Missing::Refuse)?;
     c.execute_batch("pragma secure_delete = on; vacuum;")?;
+    c.execute("delete from meta where key = ?1", [TO_REWRITE])?;
     let is_busy: bool = c.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
     match is_busy {
         true => Err(Error::from(busy()).naming_holder(path)),

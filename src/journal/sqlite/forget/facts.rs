@@ -6,9 +6,28 @@ use rusqlite::Connection;
 
 use crate::domain::{BatchId, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::events::FORGOTTEN;
 use crate::journal::sqlite::codec::values::{UNPRICED, state_of};
 use crate::journal::sqlite::recovery::noticed::open_recovery;
 use crate::ledger::forgetting::Facts;
+
+/// For so long people stay whatever is configured: ceilings of a month count what they were paid.
+#[cfg(not(test))]
+const LEAST: Duration = Duration::from_secs(32 * 24 * 60 * 60);
+// The simulation lasts for hours.
+#[cfg(test)]
+const LEAST: Duration = Duration::ZERO;
+
+/// Returns whether people of a batch were forgotten.
+pub(in crate::journal::sqlite) fn has_forgotten(
+    c: &Connection,
+    batch_id: BatchId,
+) -> Result<bool, Error> {
+    Ok(c.prepare_cached(
+        "select exists (select 1 from evidence indexed by about_batch where seq = 0 and event = ?2 and batch_id = ?1)",
+    )?
+    .query_row((batch_id, FORGOTTEN), |row| row.get(0))?)
+}
 
 /// Reads the facts of a batch; `window`: for so long rows are compared with those of the batch.
 pub(in crate::journal::sqlite) fn facts(
@@ -45,7 +64,7 @@ pub(in crate::journal::sqlite) fn facts(
     // Nothing is compared with a rehearsal: it moved no money.
     let window = match holds("select 1 from batch where batch_id = ?1 and rehearsal = 1")? {
         true => Duration::ZERO,
-        false => window,
+        false => window.max(LEAST),
     };
     Ok(Facts {
         states,

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use crate::domain::{BatchId, PaymentId, Reference};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::insert::Texts;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
 use crate::journal::sqlite::evidence::digests::{bill_leaf, evidence_leaf, rejected_leaf};
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_leaf;
@@ -31,10 +32,11 @@ pub(in crate::journal::sqlite) fn forget_payment(
     };
     let leaf = instruction_leaf(c, seq)?.ok_or_else(|| corrupt("a row without a salt"))?;
     let kept = forgotten(&row, |parts| key.pseudonym(parts));
+    let texts = Texts::of(&kept);
     move_ceilings(c, seq, &recipient_of(&kept))?;
     c.prepare_cached(
-        "update instruction set reference = ?2, msisdn = ?3, account_number = ?4, narration = null, customer_names = null,
-             invoice_number = null, extra = null, document = null, document_folder = null, salt = ?5 where seq = ?1",
+        "update instruction set reference = ?2, msisdn = ?3, account_number = ?4, narration = null, customer_names = ?6,
+             invoice_number = null, extra = ?7, document = null, document_folder = null, salt = ?5 where seq = ?1",
     )?
     .execute(params![
         seq,
@@ -42,6 +44,8 @@ pub(in crate::journal::sqlite) fn forget_payment(
         kept.msisdn.as_str(),
         kept.account_number,
         &leaf[..],
+        texts.customer_names,
+        texts.extra,
     ])?;
     c.prepare_cached("update life set receiver_narration = null where seq = ?1 and receiver_narration is not null")?
         .execute([seq])?;

@@ -11,6 +11,7 @@ use crate::journal::sqlite::codec::events::FORGOTTEN;
 use crate::journal::sqlite::codec::recipient::know_recipients;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::{Evidence, head};
+use crate::journal::sqlite::evidence::digests::forgotten_digest;
 use crate::journal::sqlite::read::reader::{Reader, Snapshot};
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::repeats::fingerprints::Key;
@@ -20,6 +21,9 @@ use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, ForgetOrder, Forgotten, PaidIn};
 use crate::ledger::forgetting::{Kept, may_forget};
+
+/// Under this name `meta` says that the file is to be written anew.
+pub(in crate::journal::sqlite) const TO_REWRITE: &str = "rewrite";
 
 /// Payments that are read at once.
 const PAGE: usize = 2_000;
@@ -87,6 +91,9 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     if found != Forgotten::default() {
         c.acted_because(batch_id, now, "forget", &order.reason)?;
         record(c, (batch_id, order), found, now)?;
+        // Until the file was written anew, what was removed may lie in parts of it that are not in use.
+        c.prepare_cached("insert into meta (key, value) values (?1, 1) on conflict do nothing")?
+            .execute([TO_REWRITE])?;
     }
     Ok(found)
 }
@@ -136,21 +143,23 @@ fn record(
         batch_id,
         at: now,
         kind: (FORGOTTEN, None, None),
+        digest: Some(&forgotten_digest(c, batch_id)?),
         detail: Some(&detail.to_string()),
         ..Evidence::default()
     })
 }
 
 impl Snapshot<'_> {
-    /// Returns whether no payment of the batch is left whose person is not forgotten.
+    /// Returns whether no payment of the batch is left whose person is not forgotten, and nothing was recorded of it since.
     ///
     /// # Errors
     /// Faults of the journal.
     pub fn is_forgotten(&self) -> Result<bool, Error> {
         Ok(self.c.query_row(
             "select exists (select 1 from instruction where batch_id = ?1)
-                 and not exists (select 1 from instruction where batch_id = ?1 and length(salt) is not 32)",
-            [self.batch_id],
+                 and not exists (select 1 from instruction where batch_id = ?1 and length(salt) is not 32)
+                 and (select event from evidence where batch_id = ?1 order by evidence_id desc limit 1) = ?2",
+            (self.batch_id, FORGOTTEN),
             |row| row.get(0),
         )?)
     }
@@ -166,6 +175,18 @@ impl Snapshot<'_> {
 }
 
 impl Reader {
+    /// Returns whether people were forgotten, and the file was not written anew since.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn is_to_be_rewritten(&self) -> Result<bool, Error> {
+        Ok(self.connection.query_row(
+            "select exists (select 1 from meta where key = ?1)",
+            [TO_REWRITE],
+            |row| row.get(0),
+        )?)
+    }
+
     /// Returns the batches that have rows of a recipient, written as a number or an account, whose persons are not forgotten.
     ///
     /// # Errors

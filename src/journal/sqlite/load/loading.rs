@@ -20,6 +20,7 @@ use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{batch_id, corrupt, service_id, services};
 use crate::journal::sqlite::evidence::chain::Chain;
+use crate::journal::sqlite::forget::facts::has_forgotten;
 use crate::journal::sqlite::recovery::begun;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::recovery::noticed::open_recovery;
@@ -167,6 +168,10 @@ impl<'a> Load<'a> {
             && let Some(loaded) = self.loaded_before(&digest, &plain, bad)?
         {
             return Ok(loaded);
+        }
+        // The file itself is known still; whatever else is brought stands beside rows that nobody can compare any more.
+        if self.existed && has_forgotten(self.c, self.batch_id)? {
+            return Ok(Loaded::Refused(LoadRefusal::Forgotten));
         }
         if bad > 0 && !self.plan.skip_bad_rows {
             let mut sorted = self.sort_out(order)?;

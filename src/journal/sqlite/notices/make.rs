@@ -105,14 +105,6 @@ fn make(
     for place in &found.fallen {
         stands.execute((rows[*place], 0))?;
     }
-    for place in &found.again {
-        let last = record.told.iter().rposition(|told| {
-            told.kind == conditions[*place].kind && told.subject == conditions[*place].subject
-        });
-        if let Some(last) = last {
-            stands.execute((rows[last], 1))?;
-        }
-    }
     if is_open && !record.was_open {
         c.execute("insert into seen_open (batch_id) values (?1)", [batch_id])?;
     } else if !is_open && made == found.make.len() {

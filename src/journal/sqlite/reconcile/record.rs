@@ -9,6 +9,7 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::forget::facts::has_forgotten;
 use crate::journal::sqlite::operator::orders::hold;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -33,6 +34,9 @@ impl Journal {
     ) -> Result<u64, Error> {
         self.ask(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
+            if has_forgotten(c, batch_id)? {
+                return Err(Error::Forgotten { batch });
+            }
             c.mark(batch_id);
             let count = hold_all(c, batch_id, &facts, &held, moment)?;
             let mut digest = Sha256::new();

@@ -180,7 +180,7 @@ impl<'a> Anew<'a> {
         if let Some(known) = self.namesakes.get() {
             return Ok(known);
         }
-        let read = Namesakes::read(self.c, self.batch_id, &self.loads)?;
+        let read = Namesakes::read(self.c, self.batch_id, (&self.loads, self.key))?;
         Ok(self.namesakes.get_or_init(|| read))
     }
 

@@ -27,6 +27,7 @@ use crate::journal::{
     ALIKE_LINES, AlikeKind, ChangedRepeat, CrossRowError, Error, REPEATED_LOADS, RepeatPlan,
     RepeatedLoad, Repeats,
 };
+use crate::ledger::forgetting::forgotten;
 use crate::ledger::payer::{CameBack, Identifiers, came_back, key};
 use crate::ledger::repeats::{References, is_same_account, is_same_payment};
 use crate::ledger::was_repeat::Repeated;
@@ -56,10 +57,15 @@ struct Changed {
 
 impl Changed {
     /// Takes a row, and one that it repeats; those of one row come one after the other.
-    fn compare(&mut self, seq: PaymentId, own: &Instruction<Stored>, other: &Instruction<Stored>) {
+    fn compare(
+        &mut self,
+        (seq, shown): (PaymentId, &Instruction<Stored>),
+        own: &Instruction<Stored>,
+        other: &Instruction<Stored>,
+    ) {
         let difference = (!is_same_payment(own, other)).then(|| ChangedRepeat {
             line: own.line,
-            reference: own
+            reference: shown
                 .reference
                 .as_ref()
                 .map_or("", |name| name.as_str())
@@ -377,7 +383,12 @@ impl Load<'_> {
                 Some((known, own)) if known == seq => own,
                 _ => self.instruction(seq)?,
             };
-            changed.compare(seq, &own, &instruction(record, other)?);
+            let theirs = instruction(record, other)?;
+            let hidden = theirs
+                .msisdn
+                .is_forgotten()
+                .then(|| forgotten(&own, |parts| self.key.pseudonym(parts)));
+            changed.compare((seq, &own), hidden.as_ref().unwrap_or(&own), &theirs);
             let content = own.content_hash();
             current = Some((seq, own));
             let id: String = record

@@ -3,10 +3,13 @@
 use rusqlite::{Connection, Row};
 use rustc_hash::FxHashMap;
 
+use super::fingerprints;
 use super::on_record::OnRecord;
 use crate::domain::{AmountField, BatchId, Instruction, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
+use crate::ledger::forgetting::hidden_name;
+use crate::ledger::likeness::of_name;
 use crate::ledger::repeats::{named, names};
 use crate::lifecycle::State;
 
@@ -17,14 +20,17 @@ type Key = (String, String, i64);
 const EACH_MAX: usize = 8;
 
 /// By the names and amounts of the failures of a batch: the place of a load in the list that was given, and the row.
-pub(in crate::journal::sqlite) struct Namesakes(FxHashMap<Key, Vec<(usize, PaymentId)>>);
+pub(in crate::journal::sqlite) struct Namesakes(
+    FxHashMap<Key, Vec<(usize, PaymentId)>>,
+    fingerprints::Key,
+);
 
 impl Namesakes {
     /// Reads the later loads once: memory grows with the failures alone.
     pub(in crate::journal::sqlite) fn read(
         c: &Connection,
         batch_id: BatchId,
-        loads: &[OnRecord],
+        (loads, key): (&[OnRecord], fingerprints::Key),
     ) -> Result<Self, Error> {
         let mut found: FxHashMap<Key, Vec<(usize, PaymentId)>> = FxHashMap::default();
         let mut failures = c.prepare_cached(
@@ -36,11 +42,14 @@ impl Namesakes {
         while let Some(row) = rows.next()? {
             first = row.get(4)?;
             for name in names_in(row, 0)? {
-                found.entry((name, row.get(2)?, row.get(3)?)).or_default();
+                // A later row whose person was forgotten has a pseudonym.
+                for name in [hidden(key, &name), name] {
+                    found.entry((name, row.get(2)?, row.get(3)?)).or_default();
+                }
             }
         }
         if found.is_empty() {
-            return Ok(Self(found));
+            return Ok(Self(found, key));
         }
         let places: FxHashMap<i64, usize> = loads
             .iter()
@@ -64,7 +73,7 @@ impl Namesakes {
                 }
             }
         }
-        Ok(Self(found))
+        Ok(Self(found, key))
     }
 
     /// Returns those of a row.
@@ -76,10 +85,16 @@ impl Namesakes {
             return Vec::new();
         };
         let currency = row.money.currency().code();
-        let keys = names(row).map(|name| (name, currency.to_owned(), amount.minor()));
+        let all = names(row).flat_map(|name| [hidden(self.1, &name), name]);
+        let keys = all.map(|name| (name, currency.to_owned(), amount.minor()));
         let rows = keys.filter_map(|key| self.0.get(&key)).flatten();
         rows.copied().collect()
     }
+}
+
+/// Returns a name, as it is compared, as it stands in a row whose person was forgotten.
+fn hidden(key: fingerprints::Key, name: &str) -> String {
+    of_name(&hidden_name(name, |parts| key.pseudonym(parts)))
 }
 
 /// Reads the names of a row, as they are compared: the columns `customer_names` and `extra`, the first of them at `at`.

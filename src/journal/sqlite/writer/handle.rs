@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::commit::Work;
+use super::file_id::FileId;
 use super::queue::{Asker, CommitMode, Job, serve};
 use crate::domain::{Actor, WorkMeter};
 use crate::journal::Error;
@@ -34,6 +35,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
+    file: FileId,
     commits: Arc<WorkMeter>,
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -63,9 +65,11 @@ impl Journal {
         let (queue, jobs) = sync_channel(QUEUE);
         let commits = Arc::new(WorkMeter::default());
         let counted = Arc::clone(&commits);
+        let file = FileId::of(path);
+        let opened = file.clone();
         let thread = std::thread::Builder::new()
             .name("journal".into())
-            .spawn(move || serve(connection, &jobs, missing, &counted))
+            .spawn(move || serve(connection, &jobs, missing, (&counted, &opened)))
             .map_err(|cause| Error::Open {
                 path: path.into(),
                 cause: cause.to_string(),
@@ -73,6 +77,7 @@ impl Journal {
         Ok(Self {
             shared: Arc::new(Shared {
                 path: path.into(),
+                file,
                 commits,
                 queue: Mutex::new(Some(queue)),
                 thread: Mutex::new(Some(thread)),
@@ -93,6 +98,7 @@ impl Journal {
         Self {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
+                file: FileId::default(),
                 commits: Arc::default(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
@@ -102,6 +108,12 @@ impl Journal {
             rule: None,
             is_proposed: false,
         }
+    }
+
+    /// Returns whether the file that was opened still has its name: what is recorded in another one nobody finds again.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.shared.file.is_in_place()
     }
 
     /// Returns the file's path.

@@ -3,6 +3,7 @@
 pub(super) mod commit;
 #[cfg(test)]
 pub(super) mod disk;
+pub(super) mod file_id;
 #[cfg(test)]
 pub(super) mod fuse;
 pub(super) mod handle;

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::commit::Work;
 use super::commit::commit;
+use super::file_id::FileId;
 use crate::domain::WorkMeter;
 use crate::journal::sqlite::schema::open::Missing;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -51,7 +52,7 @@ pub(in crate::journal::sqlite) fn serve(
     mut connection: WriteSession,
     jobs: &Receiver<Job>,
     missing: Missing,
-    counted: &WorkMeter,
+    (counted, file): (&WorkMeter, &FileId),
 ) {
     let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
@@ -64,6 +65,8 @@ pub(in crate::journal::sqlite) fn serve(
             Some(error) => Err(Error::Poisoned {
                 cause: error.to_string(),
             }),
+            // Nothing is recorded, or acknowledged, in a file that nobody will open again.
+            None if missing != Missing::Aside && !file.is_in_place() => Err(Error::Displaced),
             None => {
                 let (began, verbs) = (Instant::now(), works.len());
                 let outcome = commit(&mut connection, works);

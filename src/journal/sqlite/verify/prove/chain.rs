@@ -15,7 +15,8 @@ use crate::journal::sqlite::codec::events::{
     ROWS_LOADED, STATEMENT_FINDING, UPLOADED, WATCHED,
 };
 use crate::journal::sqlite::evidence::digests::{
-    EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, pin_digest, upload_digest,
+    EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, forgotten_digest, pin_digest,
+    upload_digest,
 };
 use crate::journal::sqlite::evidence::encoding::genesis;
 use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Digest};
@@ -37,6 +38,8 @@ struct Covered {
     watched: i64,
     /// Rows whose persons were forgotten: payments, and rejected rows.
     forgotten: [i64; 2],
+    /// Of what was left of them when people were forgotten last.
+    left: Option<Digest>,
     /// Findings of a reconciliation that is still to come.
     stated: Sha256,
     pinned: bool,
@@ -113,6 +116,10 @@ impl Verifier<'_> {
                 "the way in which replies about the batch are read is not as it was recorded"
                     .to_owned(),
             );
+        }
+        if covered.left.is_some() && covered.left != Some(forgotten_digest(self.c, self.batch_id)?)
+        {
+            self.find("what is left of people who were forgotten is not as it was recorded");
         }
         if account(self.c, self.batch_id)? != covered.account {
             self.find("the account that the batch belongs to is not as it was recorded");
@@ -364,6 +371,7 @@ impl Verifier<'_> {
                     *sum = sum.saturating_add(number(detail, name));
                 }
                 self.proof.forgotten = covered.forgotten[0].unsigned_abs();
+                covered.left = digest;
             }
             MIGRATED => self.proof.sealed = number(detail, "rows").unsigned_abs(),
             _ => {}
