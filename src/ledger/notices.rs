@@ -15,7 +15,8 @@ const AGAIN_AFTER: Duration = Duration::from_secs(3_600);
 const MORE_AFTER: Duration = Duration::from_secs(600);
 /// The first pause after an attempt that failed; each further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+/// No pause is longer.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 
 /// What a notice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

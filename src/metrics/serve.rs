@@ -1,9 +1,10 @@
 //! The page that a monitoring system fetches: `GET /metrics`, and nothing else.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http_body_util::Full;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
@@ -21,11 +22,21 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// Tells the metrics to whoever asks for them, until told to stop.
 pub async fn serve(listener: TcpListener, metrics: Arc<Metrics>, stop: CancellationToken) {
-    let answer = move |request, caller| answer(request, caller, Arc::clone(&metrics));
+    // A page of somebody else's, open in a browser here, reaches this machine by a name of its own.
+    let of_this_machine = listener.local_addr().is_ok_and(|at| at.ip().is_loopback());
+    let answer =
+        move |request, caller| answer((request, of_this_machine), caller, Arc::clone(&metrics));
     server::serve(listener, SEATS_MAX, stop, answer).await;
 }
 
-async fn answer<B>(request: Request<B>, caller: Arc<Guest>, metrics: Arc<Metrics>) -> Reply {
+async fn answer<B>(
+    (request, of_this_machine): (Request<B>, bool),
+    caller: Arc<Guest>,
+    metrics: Arc<Metrics>,
+) -> Reply {
+    if of_this_machine && !names_this_machine(request.headers()) {
+        return empty(StatusCode::MISDIRECTED_REQUEST);
+    }
     let form = match form_of(request.method(), request.uri().path(), request.headers()) {
         Ok(form) => form,
         Err(status) => return refused(status),
@@ -48,6 +59,24 @@ enum Form {
     OpenMetrics,
     /// The older text of Prometheus, which every tool reads.
     Text,
+}
+
+/// Returns whether a request names a loopback address, or `localhost`.
+fn names_this_machine(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    let host = host.to_str().unwrap_or_default();
+    let bare = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = bare.trim_start_matches('[').trim_end_matches(']');
+    address.eq_ignore_ascii_case("localhost")
+        || address
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 fn refused(status: StatusCode) -> Reply {
@@ -98,6 +127,25 @@ fn page(registry: &Registry, form: Form) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_of_somebody_elses_is_told_nothing() {
+        for (host, expected) in [
+            ("127.0.0.1:9464", true),
+            ("localhost:9464", true),
+            ("LOCALHOST", true),
+            ("[::1]:9464", true),
+            ("127.0.0.2", true),
+            ("evil.example:9464", false),
+            ("127.0.0.1.evil.example", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            assert_eq!(names_this_machine(&headers), expected, "{host:?}");
+        }
+        assert!(!names_this_machine(&HeaderMap::new()));
+    }
 
     #[test]
     fn the_metrics_are_told_to_whoever_gets_them_and_in_the_words_that_it_asks_for() {

@@ -64,12 +64,19 @@
   };
 
   // By events, while somebody looks: a browser has six connections to one place, and each page that listens holds one.
+  // Whoever has the port of a program that has ended would be asked next: it has to know what this page knows.
   let source = null;
+  let known = false;
   const listen = () => {
     if (source) return;
     source = new EventSource(body.dataset.events);
-    source.addEventListener("page", (event) => show(event.data));
-    source.addEventListener("at", (event) => at(event.data));
+    source.addEventListener("open", () => { known = false; });
+    source.addEventListener("proof", (event) => {
+      known = event.data === body.dataset.proof;
+      if (!known) { close(); lost.hidden = false; }
+    });
+    source.addEventListener("page", (event) => { if (known) show(event.data); });
+    source.addEventListener("at", (event) => { if (known) at(event.data); });
     source.addEventListener("gone", () => { close(); lost.hidden = false; });
     source.addEventListener("error", () => { lost.hidden = false; });
   };

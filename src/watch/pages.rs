@@ -25,7 +25,7 @@ use crate::page::{SCRIPT, STYLE};
 <title>{{ title }}</title>
 <style>{{ style|safe }}</style>
 </head>
-<body{% if let Some(events) = events %} data-events="{{ events }}" data-phase="{{ phase }}"{% endif %}>
+<body{% if let Some(events) = events %} data-events="{{ events }}" data-proof="{{ proof }}" data-phase="{{ phase }}"{% endif %}>
 <a class="unseen" href="#main">To the content</a>
 <header class="bar"><div class="top"><nav aria-label="Pages"><a class="brand" href="{{ root }}">All batches</a></nav>
 <form role="search" action="{{ root }}search" method="get"><label class="unseen" for="q">Reference, identifier, phone number or name</label><input id="q" name="q" type="search" value="{{ sought }}" maxlength="200" autocomplete="off" placeholder="Reference, number or name"><button>Find</button></form></div></header>
@@ -47,6 +47,8 @@ struct Layout<'a> {
     script: &'static str,
     root: &'a str,
     events: Option<String>,
+    /// In the page, and in no address: who sends events has to know it.
+    proof: &'a str,
     phase: &'a str,
     sought: &'a str,
     at: &'a str,
@@ -58,6 +60,7 @@ struct Layout<'a> {
 pub(super) struct Pages {
     /// The path that all of them begin with.
     root: String,
+    proof: String,
 }
 
 /// A text as it stands in a path or a query.
@@ -70,10 +73,16 @@ fn rendered(template: &impl Template) -> String {
 }
 
 impl Pages {
-    pub(super) fn new(token: &Token) -> Self {
+    pub(super) fn new(token: &Token, proof: &Token) -> Self {
         Self {
             root: format!("/{}/", token.as_str()),
+            proof: proof.as_str().to_owned(),
         }
+    }
+
+    /// Returns what the pages know, and no address holds.
+    pub(super) fn proof(&self) -> &str {
+        &self.proof
     }
 
     /// The page of a thing that stands still while it is looked at.
@@ -84,6 +93,7 @@ impl Pages {
             script: SCRIPT,
             root: &self.root,
             events: None,
+            proof: &self.proof,
             phase: "",
             sought,
             at: "",
@@ -98,6 +108,7 @@ impl Pages {
             script: SCRIPT,
             root: &self.root,
             events: Some(format!("{}{path}events", self.root)),
+            proof: &self.proof,
             phase,
             sought: "",
             at,

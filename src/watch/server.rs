@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
+    ALLOW, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -107,10 +107,17 @@ impl Listener {
                 return;
             }
         };
+        let proof = match Token::new() {
+            Ok(proof) => proof,
+            Err(error) => {
+                tracing::warn!(%error, "the page cannot be served");
+                return;
+            }
+        };
         let seats = Arc::new(Seats::new(SEATS_MAX));
         let context = Arc::new(Context {
             source,
-            pages: Pages::new(&self.token),
+            pages: Pages::new(&self.token, &proof),
             token: self.token,
             shared: Shared::default(),
             readings: Semaphore::new(READINGS_MAX),
@@ -228,14 +235,29 @@ fn refused(refusal: Refusal) -> Reply {
     reply
 }
 
+fn busy() -> Reply {
+    let text = "Too many look at this page at once. Load it again in a minute.\n";
+    let body = Body::Whole(Bytes::from_static(text.as_bytes()));
+    let mut reply = reply(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "text/plain; charset=utf-8",
+        body,
+    );
+    reply
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("60"));
+    reply
+}
+
 async fn answer(request: Request<Incoming>, caller: &Arc<Caller>, context: &Arc<Context>) -> Reply {
     let (method, uri) = (request.method(), request.uri());
     let asked = match judge(&context.token, method, uri, request.headers()) {
         Ok(asked) => asked,
         Err(refusal) => return refused(refusal),
     };
+    // Somebody else needed the place: there are more viewers than places.
     if !caller.guest.is(Doing::Resting) {
-        return refused(Refusal::Nothing);
+        return busy();
     }
     let is_head = method == Method::HEAD;
     let pages = &context.pages;
@@ -334,6 +356,7 @@ impl Context {
     /// Sends a page whenever it has changed, and when it was read where it has not.
     async fn send_events(&self, key: &Key, sender: &mpsc::Sender<Bytes>, caller: &Caller) {
         let mut shown: Arc<str> = Arc::from("");
+        let mut is_first = true;
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -347,7 +370,13 @@ impl Context {
             let Ok(reading) = self.live(key, from).await else {
                 return;
             };
-            let mut text = event("at", &reading.at);
+            let mut text = match is_first {
+                // Whoever has the port after this program does not know what the page knows.
+                true => event("proof", self.pages.proof()),
+                false => String::new(),
+            };
+            is_first = false;
+            text.push_str(&event("at", &reading.at));
             if reading.content != shown {
                 text.push_str(&event("page", &reading.content));
                 shown = reading.content;

@@ -58,14 +58,14 @@ fn a_command_about_notices_that_are_not_configured_says_where_they_are() {
     says(&desk.run(&["notices"]).finished(0), "no notice waits");
     let list = desk.run(&["notices", "--json"]).json();
     assert_eq!(list, serde_json::json!({"count": 0, "waiting": []}));
-    // A secret that is not there is told before anything is sent.
+    // A secret that is not there is told to whoever asks; no payment waits for it.
     let notices = "[notices]\nurl = \"https://hooks.example/x\"\nsecret_file = \"none\"\n";
     fs::write(
         desk.path("disburse.toml"),
         format!("{CONFIGURATION}\n{notices}"),
     )
     .unwrap();
-    let said = desk.run(&["run", "b", "--yes"]).finished(2);
+    let said = desk.run(&["notices", "--test"]).finished(2);
     says(
         &said,
         "notices.secret_file: key file \"none\": No such file",

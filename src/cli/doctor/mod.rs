@@ -22,6 +22,7 @@ use crate::cli::arguments::DoctorArguments;
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
+use crate::cli::notices::NoticeSender;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
@@ -118,6 +119,21 @@ fn of_settings(parts: &mut Parts, settings: &Settings, facts: &JournalFacts, now
         keys.extend(settings::certificates(path, now));
     }
     keys.extend(settings::approval(settings, now));
+    if let Some(notices) = &settings.notices {
+        keys.push(match NoticeSender::of(notices) {
+            Ok(_) => Finding::ok(
+                "notices",
+                "where they go can be used; disburse notices --test sends one",
+            ),
+            Err(error) => {
+                let finding = Finding::problem("notices", error.message());
+                match error.first_hint() {
+                    Some(hint) => finding.advised(hint),
+                    None => finding.advised("docs/operations.md, Notices, says what they need"),
+                }
+            }
+        });
+    }
     match settings.payment_limits() {
         Ok(_) => {}
         Err(error) => keys.push(settings::of_error("limits", &error)),
@@ -136,6 +152,7 @@ fn job_facts(
     let config = settings.and_then(|settings| settings.file.as_ref().ok());
     let decrypt = settings.and_then(|settings| settings.files.decrypt.as_ref());
     let heads = settings.and_then(|settings| settings.evidence.as_ref());
+    let notices = settings.and_then(|settings| settings.notices.as_ref());
     job::look(
         environment,
         config.map(std::path::PathBuf::as_path),
@@ -146,6 +163,10 @@ fn job_facts(
             (
                 "evidence.command",
                 heads.and_then(|heads| heads.command.first()),
+            ),
+            (
+                "notices.command",
+                notices.and_then(|notices| notices.command.first()),
             ),
         ],
     )

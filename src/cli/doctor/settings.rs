@@ -144,6 +144,11 @@ pub(super) fn look_at_secrets(settings: &Settings) -> Vec<SecretFile> {
             None,
         ));
     }
+    if let Some(notices) = &settings.notices
+        && let Some(path) = &notices.secret_file
+    {
+        files.push(file("notices.secret_file".to_owned(), path, None));
+    }
     // The public half of a key in the agent may be read by everybody.
     if let Some(key) = settings
         .signing_key()

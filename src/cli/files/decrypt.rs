@@ -167,13 +167,23 @@ pub(in crate::cli) enum Outcome {
 /// A command that runs.
 pub(in crate::cli) struct Running {
     child: Child,
+    leads_group: bool,
     plain: Receiver<std::io::Result<Vec<u8>>>,
     told: Receiver<Vec<u8>>,
     ended: Receiver<()>,
 }
 
 impl Running {
-    pub(in crate::cli) fn of(mut child: Child) -> std::io::Result<Self> {
+    pub(in crate::cli) fn of(child: Child) -> std::io::Result<Self> {
+        Self::begin(child, false)
+    }
+
+    /// The same of a command that leads a group of its own: whatever it has started ends with it.
+    pub(in crate::cli) fn of_group(child: Child) -> std::io::Result<Self> {
+        Self::begin(child, true)
+    }
+
+    fn begin(mut child: Child, leads_group: bool) -> std::io::Result<Self> {
         let (plain_sender, plain) = channel();
         let (told_sender, told) = channel();
         let (ended_sender, ended) = channel();
@@ -196,6 +206,7 @@ impl Running {
                 if let Some(process) = process {
                     let waited = || waitid(WaitId::Pid(process), options).err();
                     while waited() == Some(rustix::io::Errno::INTR) {}
+                    end_group(process, leads_group);
                 }
                 let _ = ended_sender.send(());
             })
@@ -207,6 +218,7 @@ impl Running {
         }
         Ok(Self {
             child,
+            leads_group,
             plain,
             told,
             ended,
@@ -219,6 +231,9 @@ impl Running {
         if !matches!(outcome, Ok(Written::All(..))) {
             // Those that it has started may hold its pipes: the threads that read them are not waited for.
             let _ = self.child.kill();
+            if let Some(process) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+                end_group(process, self.leads_group);
+            }
         }
         let status = self.child.wait()?;
         Ok(match outcome? {
@@ -243,6 +258,13 @@ impl Running {
             (Ok(told), Ok(())) => Written::All(plain, told),
             _ => Written::NotInTime,
         })
+    }
+}
+
+/// Ends what a command has started and left behind; it was not waited for itself yet, so that the number is its own.
+fn end_group(leader: Pid, leads_group: bool) {
+    if leads_group {
+        let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
     }
 }
 

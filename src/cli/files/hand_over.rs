@@ -1,6 +1,7 @@
 //! A command of the operator's that takes a text as its input, never by way of a shell.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -26,7 +27,9 @@ pub(in crate::cli) fn hand_over(
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .stderr(Stdio::piped())
+        // What it starts ends with it: nothing of an attempt goes on beside the next one.
+        .process_group(0);
     for (variable, _) in std::env::vars_os() {
         if variable.to_string_lossy().starts_with(OURS) {
             command.env_remove(variable);
@@ -42,7 +45,7 @@ pub(in crate::cli) fn hand_over(
             let _ = input.write_all(text.as_bytes());
         }
     });
-    let outcome = Running::of(child).and_then(|running| running.wait(within));
+    let outcome = Running::of_group(child).and_then(|running| running.wait(within));
     match outcome.map_err(|error| failed(error.to_string()))? {
         Outcome::Ended(status, ..) if status.success() => Ok(()),
         Outcome::Ended(status, _, told) => {

@@ -42,7 +42,8 @@ impl NoticeDesk {
             journal: journal.clone(),
             rules: notices.rules(),
             rehearsals: notices.rehearsals,
-            sender: Sender::of(notices)?,
+            sender: Sender::of(notices)
+                .unwrap_or_else(|error| Sender::Nowhere(error.message().to_owned())),
             settings,
         }))
     }
@@ -56,7 +57,8 @@ impl NoticeDesk {
     pub(in crate::cli) async fn look_at(&self, batch: &BatchName, look: Look) -> Result<(), Error> {
         // What an older copy makes of a batch is no news: first it learns what it has missed.
         if self.journal.recovery().await?.is_some() {
-            return Ok(());
+            // Its end is told once the recovery is over.
+            return Ok(self.journal.note_open(batch.clone()).await?);
         }
         let (path, name) = (self.journal.path().to_owned(), batch.clone());
         let rules = self.rules.clone();

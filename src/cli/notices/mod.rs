@@ -8,4 +8,5 @@ mod watch;
 
 pub(in crate::cli) use desk::{NoticeDesk, none_configured};
 pub(in crate::cli) use facts::Look;
+pub(in crate::cli) use sender::Sender as NoticeSender;
 pub(in crate::cli) use watch::{Watched, look_at_all, watch_all, watch_run};

@@ -15,13 +15,16 @@ pub(super) const LEASE: Duration = Duration::from_secs(120);
 
 /// Where notices go.
 #[derive(Debug)]
-pub(super) enum Sender {
+pub(in crate::cli) enum Sender {
     Command(Vec<String>),
     Address(Box<Webhook>),
+    /// What is configured cannot be used, for this reason: notices are kept until it can. No payment waits for that.
+    Nowhere(String),
 }
 
 impl Sender {
-    pub(super) fn of(settings: &NoticeSettings) -> Result<Self, Error> {
+    /// Returns where notices go, or why nothing can be sent there.
+    pub(in crate::cli) fn of(settings: &NoticeSettings) -> Result<Self, Error> {
         let Some(url) = &settings.url else {
             return Ok(Self::Command(settings.command.clone()));
         };
@@ -33,6 +36,7 @@ impl Sender {
     /// Delivers a notice once, or says in one line why it was not taken.
     pub(super) async fn send(&self, id: &str, body: &str) -> Result<(), String> {
         match self {
+            Self::Nowhere(why) => Err(why.clone()),
             Self::Command(words) => {
                 let (words, text) = (words.clone(), format!("{}\n", with_id(id, body)));
                 let handed =

@@ -41,8 +41,7 @@ pub(super) fn beside(
 }
 
 impl RunNotices {
-    /// Returns the notices that are configured for a run of this purpose. What is wrong with the configuration is told before
-    /// anything is sent.
+    /// Returns the notices that are configured for a run of this purpose. Where they cannot be sent they are kept, and no payment waits.
     pub(super) fn of(
         settings: &Settings,
         journal: &Journal,

@@ -37,7 +37,7 @@ fn written(pages: &Pages, batch: &BatchName, file: File) -> Result<Option<OpenFi
     let named = Some(failed_rows(batch));
     let (written, _) = report::write_now(
         &pages.session,
-        (batch, folder.path(), folder.path()),
+        (batch, folder.path(), Path::new("")),
         false,
         named,
     )?;

@@ -8,6 +8,7 @@ use crate::domain::Timestamp;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, NextNotice};
+use crate::ledger::notices::LONGEST_PAUSE;
 
 impl Journal {
     /// Hands out the oldest notice that waits. Nobody else is given it before the lease is over; those behind it wait for it.
@@ -87,7 +88,11 @@ fn next(
     let Some((number, id, body, attempts, due_at, trouble)) = first else {
         return Ok(NextNotice::Nothing);
     };
-    let due = Timestamp::from_millis(due_at);
+    // No pause is longer: a later time was set by a clock that was wrong.
+    let due = match Timestamp::from_millis(due_at) {
+        due if due > now.after(LONGEST_PAUSE) => now,
+        due => due,
+    };
     // A person does not wait for the pause after an attempt that failed, but for one that is under way.
     if due > now && !(at_once && trouble.is_some()) {
         return Ok(NextNotice::NotBefore(due));

@@ -59,6 +59,15 @@ impl Reader {
 }
 
 impl Journal {
+    /// Notes that a batch is unfinished, where it is, so that its end is told; nothing else is.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], and faults of the journal.
+    pub async fn note_open(&self, batch: BatchName) -> Result<(), Error> {
+        self.ask(CommitMode::Shared, move |c| note_open(c, &batch))
+            .await
+    }
+
     /// Makes the notices of what is so, where it was not told, and notes what is no longer so; returns how many were made.
     ///
     /// # Errors
@@ -77,6 +86,16 @@ impl Journal {
         })
         .await
     }
+}
+
+fn note_open(c: &Connection, batch: &BatchName) -> Result<(), Error> {
+    let batch_id = known_batch(c, batch)?;
+    c.prepare_cached(
+        "insert into seen_open (batch_id) select ?1 where exists (select 1 from tally
+             where batch_id = ?1 and count > 0 and state not in (5, 6, 7)) on conflict do nothing",
+    )?
+    .execute([batch_id])?;
+    Ok(())
 }
 
 fn make(
