@@ -305,7 +305,7 @@ mod tests {
         for (change, kept) in table {
             let mut facts = done.clone();
             change(&mut facts, later);
-            assert_eq!(may_forget(&facts), Err(kept.clone()));
+            assert_eq!(may_forget(&facts), Err(kept));
             assert!(!kept.hint("june").is_empty());
         }
     }

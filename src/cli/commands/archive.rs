@@ -29,7 +29,7 @@ use crate::cli::signing::SigningKey;
 use crate::cli::terminal::output;
 use crate::cli::words::next::rule_of_now;
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::{CopiedBatch, Reader, Standing, copy_batch};
+use crate::journal::{CopiedBatch, Forgotten, Reader, Standing, copy_batch};
 use crate::ledger::Purpose;
 use crate::ledger::archive::{Facts, Wanted, days, judge};
 use crate::ledger::heads::{self, BatchHead};
@@ -89,14 +89,31 @@ pub(in crate::cli) async fn archive(
         false => Some(archive_people::lock(session)?),
     };
     drop(reader);
+    let place = Place {
+        out,
+        encryption: encryption.as_ref(),
+        settings: &settings,
+    };
+    let made = make_all(session, &chosen, &place, &arguments).await?;
+    let is_written = keeps || archive_people::write_anew(session)?;
+    archive_told::end(session, &made, &stays);
+    Ok(match is_written {
+        true => ExitStatus::Done,
+        false => ExitStatus::Unfinished,
+    })
+}
+
+/// Makes one archive after the other, and lets go of the people of each.
+async fn make_all(
+    session: &Session,
+    chosen: &[Chosen],
+    place: &Place<'_>,
+    arguments: &ArchiveArguments,
+) -> Result<Vec<(Made, Option<Forgotten>)>, Error> {
+    let keeps = arguments.keep_people;
     let mut made = Vec::new();
-    for one in &chosen {
-        let place = Place {
-            out,
-            encryption: encryption.as_ref(),
-            settings: &settings,
-        };
-        let archive = make(session, one, &place).await?;
+    for one in chosen {
+        let archive = make(session, one, place).await?;
         if !keeps && !archive.is_new && archive.receipt.plain_sha256.is_some() {
             return Err(unseen(&archive.path));
         }
@@ -105,24 +122,15 @@ pub(in crate::cli) async fn archive(
         }
         let forgotten = match keeps {
             true => None,
-            false => Some(
-                archive_people::let_go(
-                    session,
-                    (&one.batch, &archive),
-                    arguments.reason.as_deref(),
-                )
-                .await?,
-            ),
+            false => {
+                let reason = arguments.reason.as_deref();
+                Some(archive_people::let_go(session, (&one.batch, &archive), reason).await?)
+            }
         };
         archive_told::people(session, &one.batch, forgotten);
         made.push((archive, forgotten));
     }
-    let is_written = keeps || archive_people::write_anew(session)?;
-    archive_told::end(session, &made, &stays);
-    Ok(match is_written {
-        true => ExitStatus::Done,
-        false => ExitStatus::Unfinished,
-    })
+    Ok(made)
 }
 
 /// `1 batch`, or `3 batches`; `how`: what they are, with a blank behind it.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::recover;
 use super::report::Kinds;
 use super::status;
 use crate::cli::Error;
@@ -37,6 +38,10 @@ pub(in crate::cli) fn explain(
     arguments: ExplainArguments,
 ) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
+    // What it knows may be less than what became of a payment.
+    if let Some(missed) = reader.missed()? {
+        output::complain("warning", &recover::missed_text(&missed));
+    }
     let reveal = arguments.reveal;
     let (batch, name) = match found::asked(session, &reader, arguments)? {
         Asked::Row(batch, name) => (batch, name),

@@ -193,6 +193,10 @@ pub(in crate::cli) fn write_now(
     header.lists_all = lists_all;
     header.failed_rows = failed_rows.unwrap_or(header.failed_rows);
     add_waits(session, &snapshot, &standing, &mut header)?;
+    if let Some(missed) = reader.missed()?.filter(|_| !standing.is_finished()) {
+        let text = crate::cli::commands::recover::missed_text(&missed);
+        header.waits.texts.insert(0, text);
+    }
     let mut writer = Writer::create(out, header)?;
     let sources = loads.iter().map(|load| load.source.as_str());
     let mut failed = FailedRows::of((out, told), batch, purpose, sources);

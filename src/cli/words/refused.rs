@@ -42,10 +42,7 @@ pub(in crate::cli) fn refused(
         LoadRefusal::ReadBefore { layout, batch: other } => read_before(file, layout, other),
         LoadRefusal::NoRows => Error::refused(format!("{file}: holds no payments; nothing was loaded"))
             .hint("is it the right file? It may have been saved before its rows were there"),
-        LoadRefusal::Forgotten => Error::refused(format!(
-            "people of batch {batch} were forgotten, and rows that are added could not be held against theirs; nothing was loaded"
-        ))
-        .hint("who is to be paid now is a row of a new batch: load it under another name; `disburse archive read` tells from the archive who was paid then"),
+        LoadRefusal::Forgotten => forgotten(batch),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
             .hint("say the same command again; if it comes back, copy the file to another disk first"),
         LoadRefusal::OtherContent(difference) => other_content(batch, difference),
@@ -371,4 +368,12 @@ fn other_dates(input: &Input, batch: &str, dates: BatchDates) -> Error {
     .hint(format!(
         "leave the dates out here; to change those of the batch: disburse schedule {batch} --not-before TIME --not-after TIME --reason TEXT"
     ))
+}
+
+/// People of the batch were forgotten.
+fn forgotten(batch: &str) -> Error {
+    Error::refused(format!(
+        "people of batch {batch} were forgotten, and rows that are added could not be held against theirs; nothing was loaded"
+    ))
+    .hint("who is to be paid now is a row of a new batch: load it under another name; `disburse archive read` tells from the archive who was paid then")
 }

@@ -164,14 +164,8 @@ impl<'a> Load<'a> {
         );
         let digest = seen.digest(prepared.digest);
         let plain = seen.plain_digest(prepared.digest);
-        if !self.plan.new_documents
-            && let Some(loaded) = self.loaded_before(&digest, &plain, bad)?
-        {
+        if let Some(loaded) = self.concluded((&digest, &plain), bad)? {
             return Ok(loaded);
-        }
-        // The file itself is known still; whatever else is brought stands beside rows that nobody can compare any more.
-        if self.existed && has_forgotten(self.c, self.batch_id)? {
-            return Ok(Loaded::Refused(LoadRefusal::Forgotten));
         }
         if bad > 0 && !self.plan.skip_bad_rows {
             let mut sorted = self.sort_out(order)?;
@@ -405,6 +399,22 @@ impl<'a> Load<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what the load comes to where nothing of it is to be sorted out.
+    fn concluded(
+        &mut self,
+        (digest, plain): (&str, &str),
+        bad: u64,
+    ) -> Result<Option<Loaded>, Error> {
+        if !self.plan.new_documents
+            && let Some(loaded) = self.loaded_before(digest, plain, bad)?
+        {
+            return Ok(Some(loaded));
+        }
+        // The file itself is known still; whatever else is brought stands beside rows that nobody can compare any more.
+        let is_closed = self.existed && has_forgotten(self.c, self.batch_id)?;
+        Ok(is_closed.then_some(Loaded::Refused(LoadRefusal::Forgotten)))
     }
 
     fn insert<M: AmountField>(
