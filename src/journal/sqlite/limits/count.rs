@@ -72,7 +72,7 @@ pub(in crate::journal::sqlite) fn count(c: &WriteSession, zone: &WireZone) -> Re
     }
     let mut moved = Moved::default();
     for (seq, told) in told {
-        apply(c, seq, told, &mut moved)?;
+        apply(c, seq, (told, zone), &mut moved)?;
     }
     moved.write(c)?;
     note(c, UP_TO, up_to)?;
@@ -161,18 +161,25 @@ struct Before {
     counts: i64,
 }
 
-fn apply(c: &Connection, seq: PaymentId, told: Told, moved: &mut Moved) -> Result<(), Error> {
-    let stands: Option<i64> = c
-        .prepare_cached("select state from life where seq = ?1")?
-        .query_row([seq], |row| row.get(0))
+fn apply(
+    c: &Connection,
+    seq: PaymentId,
+    (told, zone): (Told, &WireZone),
+    moved: &mut Moved,
+) -> Result<(), Error> {
+    let stands: Option<(i64, Option<i64>)> = c
+        .prepare_cached("select state, posted_at from life where seq = ?1")?
+        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some(state) = stands else {
+    let Some((state, posted_at)) = stands else {
         return Ok(());
     };
     let now = counts(state_of(state)?) as i64;
     let Some(before) = before(c, seq)? else {
         if now > 0 {
-            let day = told.intent.unwrap_or(told.first);
+            // What had counted for nothing, and is spoken of otherwise since, left on the day of its last intent all the same.
+            let posted = posted_at.map(|at| Day::of(Timestamp::from_millis(at), zone));
+            let day = told.intent.or(posted).unwrap_or(told.first);
             begin(c, seq, day, now, moved)?;
         }
         return Ok(());

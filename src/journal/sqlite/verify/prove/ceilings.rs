@@ -90,19 +90,45 @@ impl Verifier<'_> {
             let posted_at: Option<i64> = row.get(AT + 4)?;
             let day = posted_at.map(|at| Day::of(Timestamp::from_millis(at), zone).number());
             let money = payment.instruction.money;
-            let is_as_counted = found == expected as i64
-                && (expected == Counts::Nothing
-                    || row.get::<_, Option<i64>>(AT + 5)? == Some(row.get(AT + 1)?)
-                        && row.get::<_, Option<String>>(AT + 6)?.as_deref()
-                            == Some(&recipient_of(&payment.instruction))
-                        && row.get::<_, Option<String>>(AT + 7)?.as_deref()
-                            == Some(money.currency.code())
-                        && row.get::<_, Option<i64>>(AT + 8)? == Some(money.amount.minor())
-                        && day.is_none_or(|day| row.get(AT + 9) == Ok(Some(day))));
-            if !is_as_counted {
+            let text = |at: usize| row.get::<_, Option<String>>(AT + at);
+            let differs = [
+                ("what it counts for", found != expected as i64),
+                (
+                    "its service",
+                    row.get::<_, Option<i64>>(AT + 5)? != Some(row.get(AT + 1)?),
+                ),
+                (
+                    "who receives it",
+                    text(6)?.as_deref() != Some(&recipient_of(&payment.instruction)),
+                ),
+                (
+                    "its currency",
+                    text(7)?.as_deref() != Some(money.currency.code()),
+                ),
+                (
+                    "its amount",
+                    row.get::<_, Option<i64>>(AT + 8)? != Some(money.amount.minor()),
+                ),
+                (
+                    "its day",
+                    day.is_some_and(|day| row.get(AT + 9) != Ok(Some(day))),
+                ),
+            ];
+            // Of what counts for nothing no more is wanted.
+            let compared = match expected {
+                Counts::Nothing => &differs[..1],
+                _ => &differs[..],
+            };
+            let differing: Vec<&str> = compared
+                .iter()
+                .filter(|(_, is)| *is)
+                .map(|(name, _)| *name)
+                .collect();
+            if !differing.is_empty() {
                 let id = payment.id;
                 self.find(format!(
-                    "payment {id}: what it counts for towards ceilings is not what it comes to"
+                    "payment {id}: what it counts for towards ceilings is not what it comes to ({})",
+                    differing.join(", ")
                 ));
             }
         }
