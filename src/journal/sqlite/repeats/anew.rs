@@ -169,7 +169,8 @@ impl<'a> Anew<'a> {
                 && !own.contains(&seq)
                 && let Some(other) = load.other(self.c, &self.vouched, seq)?
             {
-                self.take_in((row, own[0]), &other, &mut found)?;
+                let row = other.counterpart(row, self.key);
+                self.take_in((&row, own[0]), &other, &mut found)?;
             }
         }
         Ok(found)
