@@ -133,17 +133,11 @@ async fn make_all(
     Ok(made)
 }
 
-/// `1 batch`, or `3 batches`; `how`: what they are, with a blank behind it.
-pub(super) fn batches(count: usize, how: &str) -> String {
-    let noun = if count == 1 { "batch" } else { "batches" };
-    format!("{} {how}{noun}", output::grouped(&count.to_string()))
-}
-
 fn question(chosen: &[Chosen], out: &Path) -> String {
     let rows = chosen.iter().map(|one| one.standing.total().count).sum();
     format!(
         "archive {} ({}) into {}; in this journal their names, numbers, accounts, narrations and references give way to digests, for good",
-        batches(chosen.len(), ""),
+        archive_told::batches(chosen.len(), ""),
         output::counted(rows, "row"),
         output::name(&out.display().to_string())
     )

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::archive_told::Made;
+use super::archive_told::{self, Made};
 use crate::cli::Error;
 use crate::cli::arguments::ArchiveArguments;
 use crate::cli::exit::ExitStatus;
@@ -128,7 +128,7 @@ pub(super) async fn forget_one(
     if !batches.is_empty() {
         let what = format!(
             "forget this recipient in {} ({}): reference, number, account, names and narration give way to digests, for good",
-            super::archive::batches(batches.len(), "finished "),
+            archive_told::batches(batches.len(), "finished "),
             output::counted(rows, "row")
         );
         confirm(arguments, &what).await?;

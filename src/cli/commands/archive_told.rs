@@ -192,3 +192,9 @@ fn stays_json(stays: &[Stay]) -> Value {
     });
     told.collect()
 }
+
+/// `1 batch`, or `3 batches`; `how`: what they are, with a blank behind it.
+pub(super) fn batches(count: usize, how: &str) -> String {
+    let noun = if count == 1 { "batch" } else { "batches" };
+    format!("{} {how}{noun}", output::grouped(&count.to_string()))
+}
