@@ -81,7 +81,7 @@ pub struct StandingRejected {
 }
 
 impl Snapshot<'_> {
-    /// Returns what is in doubt, in conflict, or failed and not replaced, by state and code: no more than [`KINDS_MAX`] kinds.
+    /// Returns what is in doubt, in conflict, or failed and not replaced, by state and code: no more than 100 kinds.
     ///
     /// # Errors
     /// Faults of the journal.
