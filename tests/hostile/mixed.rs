@@ -13,7 +13,7 @@ use super::script::{Mixed, dice};
 use super::tongue::OTHERS;
 
 /// Runs until a batch has to be finished. On a machine that has other work, most of a run is waiting; what never ends needs more than any.
-const ROUNDS: u32 = 40;
+const ROUNDS: u32 = 100;
 /// Scenarios that wait more than they work run side by side.
 const SIDE_BY_SIDE: usize = 4;
 
