@@ -241,11 +241,12 @@ fn memory(bench: &Bench) -> Outcome<bool> {
     let rows = bench.sizes.rows;
     let mut complete = true;
     for rows in [rows.div_ceil(10), rows] {
-        for name in ["load", "run", "report"] {
+        for name in ["load", "run", "report", "archive", "forget"] {
             let sample = match name {
                 "load" => bench.load(rows, "rows.csv"),
                 "run" => bench.run(rows, Until::Posted, &[]),
-                _ => bench.report(rows),
+                "report" => bench.report(rows),
+                _ => bench.archive(rows, name == "forget"),
             };
             let row = Row {
                 name: MEMORY,

@@ -96,6 +96,11 @@ impl Process {
         text(&self.out)
     }
 
+    /// The same of its messages.
+    pub fn err(&self) -> String {
+        text(&self.err)
+    }
+
     /// Returns whether it has ended by itself.
     pub fn is_over(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

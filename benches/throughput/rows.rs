@@ -94,7 +94,7 @@ const fn row(
 
 /// The name of the rows of peak memory; they have sizes of their own.
 pub const MEMORY: &str = "memory";
-pub const MEMORY_NOTE: &str = "peak resident memory (VmHWM) of load, run (until everything is posted) and report, one measure each";
+pub const MEMORY_NOTE: &str = "peak resident memory (VmHWM), one measure each: load, run (until everything is posted), report, archive (of a finished batch), and archive that forgets its people";
 pub const MEMORY_GOAL: Goal = Goal::Within(64.0, 32.0);
 
 const ROWS_PER_SECOND: Figure = Figure::PerSecond("rows");
@@ -163,6 +163,15 @@ pub const ROWS: &[Row] = &[
         PAYMENTS_PER_SECOND,
         Goal::Limit,
         "arrivals of posts, noted by a watch between client and sandbox; the mean from the first to the last, and the greatest number in any window of one second",
+    ),
+    row(
+        "rate-watched",
+        2,
+        Yardstick::Limit,
+        Work::RateWatched,
+        PAYMENTS_PER_SECOND,
+        Goal::Limit,
+        "the same with `--page` and ten viewers, each of which sees the page change",
     ),
     row(
         "resume",

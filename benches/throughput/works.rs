@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,6 +19,10 @@ use super::watch::Watch;
 const CONCURRENCY: usize = 64;
 /// The rate limit of `rate`, in payments per second.
 pub const RATE: usize = 500;
+/// How many browsers look at the page of `rate-watched`.
+const VIEWERS: usize = 10;
+/// How long a page may be silent.
+const VIEWER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// One thing that is done once and measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +41,8 @@ pub enum Work {
     RunQueries,
     /// With a rate limit.
     Rate,
+    /// The same while browsers look at its page.
+    RateWatched,
     /// A look at every payment of the journal.
     Scan,
     Resume,
@@ -149,7 +156,8 @@ impl Bench {
             ),
             Work::RunCallbacks => self.run(payments, Until::CalledBack, &[]),
             Work::RunQueries => self.run(payments, Until::Asked, &[]),
-            Work::Rate => self.limited(limited),
+            Work::Rate => self.limited(limited, 0),
+            Work::RateWatched => self.limited(limited, VIEWERS),
             Work::Scan => self.scan(rows),
             Work::Resume => self.resume(rows),
             Work::Export => self.export(rows),
@@ -264,7 +272,7 @@ impl Bench {
         })
     }
 
-    fn limited(&self, payments: usize) -> Outcome<Sample> {
+    fn limited(&self, payments: usize, viewers: usize) -> Outcome<Sample> {
         self.in_folder(|folder| {
             self.stock.borrow_mut().load_into(folder, payments)?;
             let gateway = Gateway::start(folder, &[])?;
@@ -273,7 +281,10 @@ impl Bench {
             command
                 .args(["run", BATCH, "--yes", "--quiet", "--poll-only", "--no-wait"])
                 .args(["--rate", &format!("{RATE}/s")]);
-            let sample = self.ours(&mut command, payments, &[0, 4])?;
+            let sample = match viewers {
+                0 => self.ours(&mut command, payments, &[0, 4])?,
+                _ => watched(command.arg("--page"), payments, viewers)?,
+            };
             gateway.expect(payments, false)?;
             let arrivals = watch.arrivals();
             let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
@@ -357,6 +368,27 @@ impl Bench {
         })
     }
 
+    /// Writes the archive of a finished batch; where its people are forgotten, in a copy of the journal.
+    pub fn archive(&self, rows: usize, forgets: bool) -> Outcome<Sample> {
+        let journal = self.stock.borrow_mut().finished(rows)?;
+        self.in_folder(|folder| {
+            let from = if forgets { folder } else { &journal };
+            if forgets {
+                for name in ["disburse.db", "disburse.toml"] {
+                    fs::copy(journal.join(name), folder.join(name))?;
+                }
+            }
+            let mut command = disburse(from);
+            command
+                .args(["archive", BATCH, "--yes", "--out"])
+                .arg(folder.join("archives"));
+            if !forgets {
+                command.arg("--keep-people");
+            }
+            self.ours(&mut command, rows, &[0])
+        })
+    }
+
     fn read(&self, rows: usize, arguments: &[&str]) -> Outcome<Sample> {
         let journal = self.stock.borrow_mut().finished(rows)?;
         self.ours(disburse(&journal).args(arguments), rows, &[0])
@@ -415,6 +447,55 @@ fn until_first_post(
         }
         _ => Err(format!("no post came: {:?}", process.wait().map(|ended| ended.out)).into()),
     }
+}
+
+/// Runs the program to its end while so many look at its page, and each of them has to see it change.
+fn watched(command: &mut Command, payments: usize, viewers: usize) -> Outcome<Sample> {
+    let process = Process::start(command, limit(payments))?;
+    let address = |text: String| -> Option<(String, String)> {
+        let (host, path) = text.split_once("http://")?.1.split_once('/')?;
+        let (token, _) = path.split_once('/')?;
+        Some((host.to_owned(), format!("/{token}/batch/{BATCH}/events")))
+    };
+    let told = || address(process.out()).or_else(|| address(process.err()));
+    until(limit(payments), || told().is_some() || process.is_over());
+    let (host, path) = told().ok_or("it did not say where its page is")?;
+    let looking: Vec<_> = (0..viewers)
+        .map(|_| {
+            let (host, path) = (host.clone(), path.clone());
+            std::thread::spawn(move || look(&host, &path))
+        })
+        .collect();
+    let ended = process.wait_for(&[0, 4])?;
+    for viewer in looking {
+        let changes = viewer.join().map_err(|_| "a viewer panicked")??;
+        if changes == 0 {
+            return Err("a viewer saw nothing change".into());
+        }
+    }
+    Ok(Sample {
+        count: payments,
+        seconds: ended.seconds,
+        cpu_seconds: ended.cpu_seconds,
+        peak_kib: ended.peak_kib,
+        ..Sample::default()
+    })
+}
+
+/// Takes the events of a page until it is gone; returns how many there were.
+fn look(host: &str, path: &str) -> std::io::Result<usize> {
+    let mut stream = TcpStream::connect(host)?;
+    stream.set_read_timeout(Some(VIEWER_PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")?;
+    let mut changes = 0;
+    for line in BufReader::new(stream).lines() {
+        match line {
+            Ok(line) => changes += usize::from(line == "event: page"),
+            // However the program closes its connections when it ends.
+            Err(_) => break,
+        }
+    }
+    Ok(changes)
 }
 
 /// Returns the greatest number of instants in any window of one second.
