@@ -20,6 +20,7 @@ pub mod confirmation;
 pub mod copies;
 pub mod correction;
 pub mod decisions;
+pub mod departure;
 pub mod document;
 pub mod due;
 pub mod duplicate_check;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::apply::apply;
 use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
-use super::watched::watched;
+use super::watched::{Watched, watched};
 use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
@@ -19,7 +19,8 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::is_as_recorded;
-use crate::journal::{Clearance, Error, PAID_TWICE_SHOWN, Transition};
+use crate::journal::{Clearance, DebtElsewhere, Error, PAID_TWICE_SHOWN, Transition};
+use crate::ledger::departure::{Departure, Facts, departure};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
 use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
 
@@ -248,18 +249,67 @@ pub(in crate::journal::sqlite) fn clearance(
     if crate::seeded_bugs::SeededBug::RetryJudgedOnce.is_active() {
         return Ok(Clearance::Leaves);
     }
-    let moment = StepContext { now, jitter: 0 };
-    let may_leave = match generation {
-        0 => !until_done::waits(c, seq)?,
-        _ => judge(c, &of_row(c, seq)?, moment, Some(policy))? == Order::Leave,
+    let mut facts = AtDeparture {
+        c,
+        seq,
+        life,
+        is_retry: generation > 0,
+        held: Watched::default(),
+        now,
+        policy,
     };
-    let waits = !may_leave
-        || stale::rests_on_stale(c, seq, &life, now, policy)?
-        || watched(c, &[seq])?.holds();
-    Ok(match waits {
-        true => Clearance::Withheld,
-        false => Clearance::Leaves,
+    Ok(match departure(&mut facts)? {
+        Departure::Leaves => Clearance::Leaves,
+        _ => Clearance::Withheld,
     })
+}
+
+/// What is known of a payment just before it leaves, its claim being on record.
+struct AtDeparture<'a> {
+    c: &'a WriteSession,
+    seq: PaymentId,
+    life: PaymentState,
+    is_retry: bool,
+    held: Watched,
+    now: Timestamp,
+    policy: &'a Policy,
+}
+
+impl Facts for AtDeparture<'_> {
+    type Altered = String;
+    type Debt = DebtElsewhere;
+    type Error = Error;
+
+    // Instruction and evidence were compared at the claim a moment ago.
+    fn altered(&mut self) -> Result<Option<String>, Error> {
+        self.held = watched(self.c, &[self.seq])?;
+        Ok(self.held.altered.take())
+    }
+
+    fn order(&mut self) -> Result<Order, Error> {
+        let moment = StepContext {
+            now: self.now,
+            jitter: 0,
+        };
+        match self.is_retry {
+            true => judge(self.c, &of_row(self.c, self.seq)?, moment, Some(self.policy)),
+            false if until_done::waits(self.c, self.seq)? => Ok(Order::UntilDone),
+            false => Ok(Order::Leave),
+        }
+    }
+
+    fn rests_on_stale(&mut self) -> Result<bool, Error> {
+        stale::rests_on_stale(self.c, self.seq, &self.life, self.now, self.policy)
+    }
+
+    fn paid_elsewhere(&mut self) -> Result<Option<DebtElsewhere>, Error> {
+        Ok(self.held.paid.take())
+    }
+
+    // What was shown was counted at the claim.
+    fn was_shown(&mut self) -> Result<Result<(), String>, Error> {
+        Ok(Ok(()))
+    }
 }
 
 #[cfg(test)]

@@ -133,13 +133,6 @@ pub(in crate::journal::sqlite) struct Watched {
     pub(in crate::journal::sqlite) altered: Option<String>,
 }
 
-impl Watched {
-    /// Returns whether they stay.
-    pub(in crate::journal::sqlite) fn holds(&self) -> bool {
-        self.paid.is_some() || self.altered.is_some()
-    }
-}
-
 /// Looks at payments that are about to be claimed, or to leave, in their order.
 // Of most journals nothing is watched: then this is a look at an empty table.
 //

@@ -15,14 +15,15 @@ use crate::journal::sqlite::limits::waiting;
 use crate::journal::sqlite::payments::apply::claim_one;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
-use crate::journal::sqlite::payments::watched::watched;
+use crate::journal::sqlite::payments::watched::{Watched, watched};
 use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
 use crate::journal::sqlite::verify::intact::told;
-use crate::journal::{Claim, Error, Halt, Heard, Transition};
+use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
+use crate::ledger::departure::{Departure, Facts, departure};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
@@ -162,73 +163,111 @@ struct Leaving {
     is_watched: bool,
 }
 
-/// Judges whether a payment whose life has begun may leave: by the chain, the earlier generations of its row, what is to be asked
-/// again, what was paid elsewhere since, and what was confirmed. `None`: something is to be heard first, or it has been withdrawn; a
+/// Judges whether a payment whose life has begun may leave. `None`: something is to be heard first, or it has been withdrawn; a
 /// halt: nothing of the batch may leave.
 fn judge_due(
     c: &WriteSession,
     of_lane: (BatchId, LaneId),
-    DuePayment {
-        seq,
-        payment,
-        life,
-        support_document,
-    }: DuePayment,
+    due: DuePayment,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Result<Option<Leaving>, Halt>, Error> {
     let (batch_id, lane) = of_lane;
-    let moment = StepContext { now, jitter: 0 };
-    let document = support_document.is_some();
-    let mut altered = check_touched(c, of_lane, seq, &payment, &life, document)?;
-    if altered.is_none() && payment.generation > 0 {
-        altered = check_generations(c, of_lane, seq)?;
-    }
-    if let Some(altered) = altered {
-        return Ok(Err(Halt::Altered(altered)));
-    }
-    let money = payment.instruction.money;
-    let mut subject = Subject {
-        batch_id,
-        has_generations: payment.generation > 0,
-        callbacks: None,
-        moved: Transition {
-            seq,
-            lane,
-            from: State::Ready,
-            life,
-            money,
-            heard: Heard::Nothing,
+    let mut facts = AtClaim {
+        c,
+        subject: Subject {
+            batch_id,
+            has_generations: due.payment.generation > 0,
+            callbacks: None,
+            moved: Transition {
+                seq: due.seq,
+                lane,
+                from: State::Ready,
+                life: due.life,
+                money: due.payment.instruction.money,
+                heard: Heard::Nothing,
+            },
         },
+        due: &due,
+        held: Watched::default(),
+        now,
+        policy,
     };
-    if generations::settle(c, &mut subject, moment, Some(policy))? != Order::Leave
-        || ask_stale::ask_again(c, seq, &life, now, policy)?
-    {
-        return Ok(Ok(None));
+    match departure(&mut facts)? {
+        Departure::Leaves => {}
+        Departure::Stays(_) | Departure::IsAskedAgain => return Ok(Ok(None)),
+        Departure::Altered(what) => return Ok(Err(Halt::Altered(what))),
+        Departure::PaidElsewhere(debt) => return Ok(Err(Halt::PaidElsewhere(debt))),
     }
+    let (subject, is_watched) = (facts.subject, !facts.held.seqs.is_empty());
     // Nobody who was forgotten has a payment that may leave. Should one be ready all the same, it would pay nobody knows whom.
-    if payment.instruction.msisdn.is_forgotten() {
+    if due.payment.instruction.msisdn.is_forgotten() {
+        let seq = due.seq;
         return Err(corrupt(format!(
             "payment {seq} is to leave, and its person was forgotten"
         )));
     }
-    let held = watched(c, &[seq])?;
-    if let Some(altered) = held.altered {
-        return Ok(Err(Halt::Altered(altered)));
-    }
-    if let Some(what) = held.paid {
-        return Ok(Err(Halt::PaidElsewhere(what)));
-    }
-    if life.attempts == 0 && !c.allows(batch_id, money) {
-        let beyond = told(c, seq, Mismatch::Beyond)?;
-        return Ok(Err(Halt::Altered(beyond)));
-    }
     Ok(Ok(Some(Leaving {
         subject,
-        payment,
-        support_document,
-        is_watched: !held.seqs.is_empty(),
+        payment: due.payment,
+        support_document: due.support_document,
+        is_watched,
     })))
+}
+
+/// What is known of a payment whose life has begun, at its claim.
+struct AtClaim<'a> {
+    c: &'a WriteSession,
+    subject: Subject,
+    due: &'a DuePayment,
+    held: Watched,
+    now: Timestamp,
+    policy: &'a Policy,
+}
+
+impl Facts for AtClaim<'_> {
+    type Altered = String;
+    type Debt = DebtElsewhere;
+    type Error = Error;
+
+    fn altered(&mut self) -> Result<Option<String>, Error> {
+        let of_lane = (self.subject.batch_id, self.subject.moved.lane);
+        let (c, due) = (self.c, self.due);
+        let document = due.support_document.is_some();
+        let mut altered = check_touched(c, of_lane, due.seq, &due.payment, &due.life, document)?;
+        if altered.is_none() && due.payment.generation > 0 {
+            altered = check_generations(c, of_lane, due.seq)?;
+        }
+        if altered.is_none() {
+            self.held = watched(c, &[due.seq])?;
+            altered = self.held.altered.take();
+        }
+        Ok(altered)
+    }
+
+    fn order(&mut self) -> Result<Order, Error> {
+        let moment = StepContext {
+            now: self.now,
+            jitter: 0,
+        };
+        generations::settle(self.c, &mut self.subject, moment, Some(self.policy))
+    }
+
+    fn rests_on_stale(&mut self) -> Result<bool, Error> {
+        ask_stale::ask_again(self.c, self.due.seq, &self.due.life, self.now, self.policy)
+    }
+
+    fn paid_elsewhere(&mut self) -> Result<Option<DebtElsewhere>, Error> {
+        Ok(self.held.paid.take())
+    }
+
+    fn was_shown(&mut self) -> Result<Result<(), String>, Error> {
+        let money = self.due.payment.instruction.money;
+        if self.due.life.attempts > 0 || self.c.allows(self.subject.batch_id, money) {
+            return Ok(Ok(()));
+        }
+        told(self.c, self.due.seq, Mismatch::Beyond).map(Err)
+    }
 }
 
 /// Records the intent to post a payment that may leave.

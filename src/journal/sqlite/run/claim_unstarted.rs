@@ -1,9 +1,10 @@
 //! Payments of which nothing is known yet, claimed together.
 
-use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
+use crate::domain::{BatchId, LaneId, Money, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
-use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of};
+use crate::journal::sqlite::codec::values::{
+    NEVER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of,
+};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::limits::sift::sift;
 use crate::journal::sqlite::limits::waiting::{self, Limited};
@@ -17,8 +18,10 @@ use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_fresh;
 use crate::journal::sqlite::verify::intact::{told, told_of};
-use crate::journal::{Claim, Error, Halt, Heard, Transition};
+use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
+use crate::ledger::departure::{Departure, Facts, departure};
+use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
 use crate::lifecycle::{Event, PaymentState, Policy, State, Step, StepContext, step};
@@ -191,20 +194,73 @@ fn may_leave(
     if found.is_empty() {
         return Ok(Ok(Watched::default()));
     }
-    if let Some(altered) = check_fresh(c, (batch_id, lane), seqs)? {
-        return Ok(Err(Halt::Altered(altered)));
+    // The chain and the failed rows are looked at for all of them together; what is found of any keeps the batch.
+    let mut altered = check_fresh(c, (batch_id, lane), seqs)?;
+    let mut held = Watched::default();
+    if altered.is_none() {
+        held = watched(c, seqs)?;
+        altered = held.altered.take();
     }
+    let mut facts = Fresh {
+        c,
+        batch_id,
+        altered,
+        debt: held.paid.take(),
+        next: None,
+    };
     for (seq, payment) in found {
-        if !c.allows(batch_id, payment.instruction.money) {
-            return Ok(Err(Halt::Altered(told(c, *seq, Mismatch::Beyond)?)));
+        facts.next = Some((*seq, payment.instruction.money));
+        match departure(&mut facts)? {
+            Departure::Leaves => {}
+            Departure::Altered(what) => return Ok(Err(Halt::Altered(what))),
+            Departure::PaidElsewhere(debt) => return Ok(Err(Halt::PaidElsewhere(debt))),
+            Departure::Stays(_) | Departure::IsAskedAgain => {
+                return Err(corrupt("a payment of which nothing is known was heard of"));
+            }
         }
     }
-    let mut held = watched(c, seqs)?;
-    Ok(match (held.altered.take(), held.paid.take()) {
-        (Some(altered), _) => Err(Halt::Altered(altered)),
-        (None, Some(what)) => Err(Halt::PaidElsewhere(what)),
-        (None, None) => Ok(held),
-    })
+    Ok(Ok(held))
+}
+
+/// What is known of fresh payments at their claim, one after the other.
+struct Fresh<'a> {
+    c: &'a WriteSession,
+    batch_id: BatchId,
+    altered: Option<String>,
+    debt: Option<DebtElsewhere>,
+    next: Option<(PaymentId, Money)>,
+}
+
+impl Facts for Fresh<'_> {
+    type Altered = String;
+    type Debt = DebtElsewhere;
+    type Error = Error;
+
+    fn altered(&mut self) -> Result<Option<String>, Error> {
+        Ok(self.altered.take())
+    }
+
+    // Nothing is known of it: it replaces nothing, and was never asked about.
+    fn order(&mut self) -> Result<Order, Error> {
+        Ok(Order::Leave)
+    }
+
+    fn rests_on_stale(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    fn paid_elsewhere(&mut self) -> Result<Option<DebtElsewhere>, Error> {
+        Ok(self.debt.take())
+    }
+
+    fn was_shown(&mut self) -> Result<Result<(), String>, Error> {
+        match self.next {
+            Some((seq, money)) if !self.c.allows(self.batch_id, money) => {
+                told(self.c, seq, Mismatch::Beyond).map(Err)
+            }
+            _ => Ok(Ok(())),
+        }
+    }
 }
 
 /// Keeps in memory where a payment stands that was claimed for the first time.
