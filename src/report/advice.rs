@@ -6,9 +6,18 @@ use crate::ledger::Purpose;
 use crate::ledger::schedule::Scheduled;
 use crate::report::words::text;
 
-/// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these.
+/// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these. `is_behind`: the journal
+/// may know less than what became of them.
 #[must_use]
-pub fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static str {
+pub fn meaning(
+    state: StateName,
+    code: Option<i64>,
+    is_mixed: bool,
+    is_behind: bool,
+) -> &'static str {
+    if let Some(text) = meaning_behind(state).filter(|_| is_behind) {
+        return text;
+    }
     match state {
         StateName::Failed if is_mixed => {
             "Not paid: by the gateway's word, or as an operator recorded it; each line says which."
@@ -37,6 +46,42 @@ pub fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static 
         }
     }
 }
+
+/// What is said of a state by a journal that may have missed something: it proves of nobody that he was not paid.
+#[must_use]
+pub fn meaning_behind(state: StateName) -> Option<&'static str> {
+    Some(match state {
+        StateName::Unpriced => {
+            "Without an amount: it is taken from the bill. This journal may have missed that it was paid: the money may have moved."
+        }
+        StateName::Ready => {
+            "Not sent yet, as far as this journal knows. It may have missed that it was: the money may have moved."
+        }
+        StateName::Posting | StateName::InDoubt => {
+            "It may have been sent, from here or from the journal before. The money may have moved."
+        }
+        StateName::Failed => {
+            "Not paid, as far as this journal knows. It may have missed that it was paid again since: the money may have moved."
+        }
+        StateName::Rejected => {
+            "The line did not pass validation. This journal may have missed that it was mended and paid since: the money may have moved."
+        }
+        StateName::Withdrawn => {
+            "The line did not pass validation, and an operator decided that it is not paid. This journal may have missed what was decided since."
+        }
+        StateName::Cancelled => {
+            "Withdrawn by an operator. This journal may have missed that it was sent all the same: the money may have moved."
+        }
+        StateName::Acknowledged
+        | StateName::Delivered
+        | StateName::Paid
+        | StateName::Skipped
+        | StateName::Conflict => return None,
+    })
+}
+
+/// What comes before anything else with a row that has ended in a journal that may have missed something.
+const RECOVER_FIRST: &str = "Pay nobody again yet: “disburse recover” says what this journal may have missed, and each step.";
 
 /// Says how many payments wait for the time that their rows name, and until when; `None` where none does.
 fn scheduled_text(header: &BatchHeader) -> Option<String> {
@@ -92,7 +137,8 @@ pub fn remedy(
     let batch = &header.name;
     let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
     let run = run_command(header);
-    match (state, code) {
+    let is_behind = header.behind.is_some();
+    let remedy = match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
             "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
              batch, “disburse recover {batch} --presume-posted” and “{run}” ask for the outcome. If not, it is \
@@ -135,6 +181,9 @@ pub fn remedy(
             "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
         ),
         (StateName::Ready, _) => match waits_text(header) {
+            None if is_behind => {
+                format!("“{run}” asks the gateway about them before it sends any.")
+            }
             None => format!("“{run}” sends them."),
             Some(text) => format!("{text} Then “{run}” sends them, as whatever does not wait."),
         },
@@ -144,6 +193,14 @@ pub fn remedy(
         (StateName::Paid | StateName::Withdrawn | StateName::Skipped | StateName::Cancelled, _) => {
             "Nothing.".to_owned()
         }
+    };
+    match state {
+        StateName::Withdrawn | StateName::Cancelled if is_behind => RECOVER_FIRST.to_owned(),
+        StateName::Failed | StateName::Rejected if is_behind => {
+            format!("{RECOVER_FIRST} When that is done: {remedy}")
+        }
+        // The next run asks about what is not finished before it posts any of it.
+        _ => remedy,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::recover;
 use super::report::Kinds;
 use super::status;
 use crate::cli::Error;
@@ -11,12 +10,14 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
+use crate::cli::words::behind::behind;
 use crate::cli::words::ended;
 use crate::cli::words::found::{self, Asked};
 use crate::cli::words::held_back::{HeldBack, Limit};
 use crate::cli::words::history::{Explained, text, visible};
 use crate::cli::words::limits;
 use crate::cli::words::people;
+use crate::cli::words::rows::state_name;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
 use crate::domain::{
@@ -39,8 +40,8 @@ pub(in crate::cli) fn explain(
 ) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     // What it knows may be less than what became of a payment.
-    if let Some(missed) = reader.missed()? {
-        output::complain("warning", &recover::missed_text(&missed));
+    if let Some(text) = behind(&reader, &session.zone(false))? {
+        output::complain("warning", &text);
     }
     let reveal = arguments.reveal;
     let (batch, name) = match found::asked(session, &reader, arguments)? {
@@ -55,10 +56,9 @@ pub(in crate::cli) fn explain(
     let snapshot = reader.snapshot(&batch)?;
     let standing = snapshot.standing()?;
     let purpose = standing.purpose;
-    let zone = session.zone(purpose == Purpose::Rehearsal);
     match row_of(&snapshot, &name)? {
         Row::Rejected(rejected) => {
-            found::tell_rejected(session, &batch, purpose, &rejected, &zone);
+            output::json(&found::rejected_json(&rejected));
         }
         Row::Unpriced(record) => output::json(&unpriced::to_json(&snapshot, &record)?),
         Row::Payments(records) => {
@@ -111,15 +111,19 @@ pub(in crate::cli) fn told(
     let standing = snapshot.standing()?;
     let purpose = standing.purpose;
     let zone = session.zone(purpose == Purpose::Rehearsal);
+    let is_behind = behind(reader, &zone)?.is_some();
     Ok(match row_of(&snapshot, name)? {
-        Row::Rejected(rejected) => found::rejected(batch, purpose, &rejected, &zone),
+        Row::Rejected(rejected) => found::rejected((batch, purpose), &rejected, &zone, is_behind),
         Row::Unpriced(record) => {
-            vec![unpriced::explained(
-                session, &snapshot, &record, batch, &zone,
-            )?]
+            let told = unpriced::explained(session, &snapshot, &record, batch, &zone)?;
+            vec![match is_behind {
+                true => told.missed(unpriced::state(&record)),
+                false => told,
+            }]
         }
         Row::Payments(records) => {
             let aside = Aside::of(session, &snapshot, (batch, purpose), &standing)?;
+            let aside = Aside { is_behind, ..aside };
             explained(&snapshot, &records, aside.shown(&standing, reveal))?
         }
     })
@@ -132,6 +136,7 @@ struct Aside<'a> {
     zone: WireZone,
     calendar: Calendar,
     held_back: HeldBack<'a>,
+    is_behind: bool,
 }
 
 impl<'a> Aside<'a> {
@@ -149,6 +154,7 @@ impl<'a> Aside<'a> {
             zone: session.zone(is_rehearsal),
             calendar: session.calendar(is_rehearsal),
             held_back: HeldBack::of(session, snapshot, commands, standing)?,
+            is_behind: false,
         })
     }
 
@@ -161,6 +167,7 @@ impl<'a> Aside<'a> {
             dates: standing.dates,
             calendar: &self.calendar,
             held_back: &self.held_back,
+            is_behind: self.is_behind,
         }
     }
 }
@@ -202,10 +209,14 @@ fn explained(
         let before = before(record, records).map_or(&[][..], |at| &trails[at]);
         let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
         let history = people::lines(&acts, trail, shown.reveal, shown.zone);
-        Ok(Explained {
+        let told = Explained {
             heading,
             standing,
             history: bills.chain(history).collect(),
+        };
+        Ok(match shown.is_behind {
+            true => told.missed(state_name(record.life.state)),
+            false => told,
         })
     };
     // All of it is read before any of it is said: of a damaged journal nothing is shown as if it were whole.
@@ -249,6 +260,8 @@ struct Shown<'a> {
     calendar: &'a Calendar,
     /// What keeps payments that are ready, whatever the time.
     held_back: &'a HeldBack<'a>,
+    /// The journal may know less than what became of the payments.
+    is_behind: bool,
 }
 
 impl Shown<'_> {
@@ -394,6 +407,9 @@ fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) ->
             "next: {run} sends it, not before {}",
             shown.zone.format_named(at)
         ),
+        Gate::Open(_) if shown.is_behind => {
+            format!("next: {run} asks the gateway about it before it sends it")
+        }
         Gate::Open(_) => match own {
             Some(at) => format!(
                 "next: {run} sends it, not before {}",

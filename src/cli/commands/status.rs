@@ -10,11 +10,12 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
+use crate::cli::words::behind::behind;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp, WireZone};
 use crate::journal::{
     self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, Waiting, WaitsFor, holder,
 };
@@ -200,6 +201,13 @@ fn row_texts(
     standing: &Standing,
 ) -> Result<Vec<String>, Error> {
     let mut texts = Vec::new();
+    let waiting = standing.of(State::Ready).count;
+    // It stands in the table above it as if that were certain.
+    if waiting > 0 && behind(reader, &WireZone::utc())?.is_some() {
+        let payments = output::counted(waiting, "payment");
+        texts.push(format!("{payments} “{}”: this journal may have missed that they were; the gateway is asked about each before it is posted",
+            State::Ready.in_words()));
+    }
     if standing.unpriced > 0 {
         texts.push(unpriced_text(
             standing.unpriced,

@@ -1,6 +1,5 @@
 //! `status`: one batch, or every batch of the journal with, in a word, what it waits for.
 
-use super::recover;
 use super::status::{REHEARSAL, one, one_json};
 use crate::cli::Error;
 use crate::cli::arguments::StatusArguments;
@@ -9,6 +8,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::domain::{BatchName, Timestamp, WireZone};
@@ -24,10 +24,10 @@ pub(in crate::cli) fn status(
 ) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     if !session.common.json
-        && let Some(text) = recover::countdown(&reader)?
+        && let Some(text) = behind::countdown(&reader, &session.zone(false))?
     {
         output::complain("warning", &text);
-        if let Some(text) = recover::missing_text(&reader.batches_lost()?) {
+        if let Some(text) = behind::missing_text(&reader.batches_lost()?) {
             output::complain("warning", &text);
         }
     }

@@ -9,7 +9,6 @@ use super::examples::Examples;
 use super::heads;
 use super::job::Outcome;
 use crate::cli::commands::bills::unpriced_text;
-use crate::cli::commands::recover;
 use crate::cli::commands::report;
 use crate::cli::commands::sandbox;
 use crate::cli::commands::status;
@@ -18,6 +17,7 @@ use crate::cli::files::failed_rows;
 use crate::cli::gateway;
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
+use crate::cli::words::behind;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::limits;
@@ -251,7 +251,7 @@ fn tell_who_is_not_paid(
             // What had failed may be paid by a retry or a corrected row that is lost.
             (false, _) => format!(
                 "{why}. Do not retry or load them again yet: an order that is lost may have paid them: {}. {}",
-                recover::orders_lost_text(orders_lost),
+                behind::orders_lost_text(orders_lost),
                 hints::ORDERS_LOST_HINT
             ),
             (true, false) => format!(
@@ -262,8 +262,14 @@ fn tell_who_is_not_paid(
         output::complain("hint", &hint);
     }
     if rejected > 0 {
+        let first = match orders_lost.is_none() && examples.lost.is_none() {
+            true => "rejected rows were never sent",
+            false => {
+                "rejected rows may have been mended and paid by what this journal lacks; once the recovery is done"
+            }
+        };
         let hint = format!(
-            "rejected rows were never sent: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
+            "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
              rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
              all: disburse cancel {batch} --rejected LINE --reason TEXT",
             sandbox_flag(standing.purpose)
@@ -579,7 +585,7 @@ fn unconfirmed(run: &str, outcome: &Outcome, standing: &Standing) -> Open {
                 "{} of {} not posted: {}",
                 output::counted(standing.of(State::Ready).count, "payment"),
                 output::amounts(&standing.of(State::Ready).amounts),
-                recover::orders_lost_text(outcome.orders_lost)
+                behind::orders_lost_text(outcome.orders_lost)
             ),
             hints::ORDERS_LOST_HINT.to_owned(),
         );
@@ -609,7 +615,7 @@ fn undecided(
     if !outcome.orders_lost.is_none() && standing.until_done > 0 {
         return (
             ExitStatus::Unfinished,
-            recover::orders_lost_text(outcome.orders_lost),
+            behind::orders_lost_text(outcome.orders_lost),
             hints::ORDERS_LOST_HINT.to_owned(),
         );
     }

@@ -7,6 +7,7 @@ use crate::cli::commands::report::header_for_advice;
 use crate::cli::commands::status::{self, REHEARSAL};
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
+use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::rows::state_name;
 use crate::domain::{BatchName, Tally, Timestamp, WireZone};
@@ -38,8 +39,9 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
         }),
     };
     let snapshot = reader.snapshot(name)?;
-    let exceptions = exceptions(pages, &snapshot, &standing, name)?;
+    let exceptions = exceptions(pages, (&reader, &snapshot), &standing, name)?;
     let about = about(&snapshot.record()?, &times.zone, &standing);
+    let behind = behind::countdown(&reader, &times.zone)?;
     let (finished, total) = progress.finished_of();
     let mut awaited = progress::held_up(&progress, &times.zone);
     awaited.extend(progress::asking(&progress, &times.zone));
@@ -61,7 +63,12 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
         pace,
         finished,
         total,
-        alarms: shown(told.paid_twice.into_iter().chain(told.second_post)),
+        alarms: shown(
+            told.paid_twice
+                .into_iter()
+                .chain(told.second_post)
+                .chain(behind),
+        ),
         cards: cards(&standing),
         awaited: shown(awaited),
         next: shown(told.rows.into_iter().chain(told.open)),
@@ -216,7 +223,7 @@ pub(super) fn failed_rows(name: &BatchName) -> String {
 
 fn exceptions(
     pages: &Pages,
-    snapshot: &Snapshot<'_>,
+    (reader, snapshot): (&Reader, &Snapshot<'_>),
     standing: &Standing,
     name: &BatchName,
 ) -> Result<Vec<Exception>, Error> {
@@ -227,7 +234,12 @@ fn exceptions(
     if !has_some && rejected.count == 0 {
         return Ok(Vec::new());
     }
-    let header = header_for_advice(&pages.session, snapshot, standing, failed_rows(name))?;
+    let header = header_for_advice(
+        &pages.session,
+        (reader, snapshot),
+        standing,
+        failed_rows(name),
+    )?;
     let mut kinds = match has_some {
         true => snapshot.exceptions()?,
         false => Vec::new(),
@@ -270,7 +282,7 @@ fn group(
         outcome: output::name(outcome),
         count: output::grouped(&tally.count.to_string()),
         amount: amount_of(tally),
-        meaning: meaning(state, code, false).to_owned(),
+        meaning: meaning(state, code, false, header.behind.is_some()).to_owned(),
         remedy: output::shown(&remedy(state, code, header, example)),
     }
 }

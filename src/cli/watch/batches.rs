@@ -2,9 +2,9 @@
 
 use super::reading::{Pages, is_rehearsal, shown};
 use crate::cli::Error;
-use crate::cli::commands::recover;
 use crate::cli::commands::status_all::{Known, notes, waits};
 use crate::cli::terminal::output;
+use crate::cli::words::behind;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Reader, Standing};
 use crate::lifecycle::State;
@@ -16,8 +16,8 @@ const LISTED_MAX: usize = 100;
 pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
     let session = &pages.session;
     let reader = pages.reader()?;
-    let countdown = recover::countdown(&reader)?;
-    let missing = recover::missing_text(&reader.batches_lost()?);
+    let countdown = behind::countdown(&reader, &session.zone(false))?;
+    let missing = behind::missing_text(&reader.batches_lost()?);
     let known = [false, true].map(|rehearsal| Known::of(session, rehearsal));
     let names = reader.batches()?;
     let mut batches = Vec::new();

@@ -9,7 +9,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::found;
 use crate::cli::words::rows::state_name;
 use crate::domain::BatchName;
-use crate::journal::{FOUND_MAX, PAGE_ROWS, Snapshot, StandingPayment, StandingRejected};
+use crate::journal::{FOUND_MAX, PAGE_ROWS, Reader, Snapshot, StandingPayment, StandingRejected};
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
 use crate::report::{StateName, meaning, remedy};
@@ -65,7 +65,13 @@ fn read(pages: &Pages, batch: &BatchName, kind: Kind, wanted: &Wanted) -> Result
         .code
         .map(|code| format!(" ({code})"))
         .unwrap_or_default();
-    let advice = advice(pages, &snapshot, batch, (state, wanted.code), &rows)?;
+    let advice = advice(
+        pages,
+        (&reader, &snapshot),
+        batch,
+        (state, wanted.code),
+        &rows,
+    )?;
     Ok(Rows {
         batch: batch.to_string(),
         heading: format!("Rows: {}{code}", state.in_words()),
@@ -84,7 +90,7 @@ fn read(pages: &Pages, batch: &BatchName, kind: Kind, wanted: &Wanted) -> Result
 /// Says what the state means, and what to do; nothing where nothing is to be done.
 fn advice(
     pages: &Pages,
-    snapshot: &Snapshot<'_>,
+    (reader, snapshot): (&Reader, &Snapshot<'_>),
     batch: &BatchName,
     (state, code): (StateName, Option<i32>),
     rows: &[Listed],
@@ -93,7 +99,12 @@ fn advice(
         return Ok(Vec::new());
     }
     let standing = snapshot.standing()?;
-    let header = header_for_advice(&pages.session, snapshot, &standing, failed_rows(batch))?;
+    let header = header_for_advice(
+        &pages.session,
+        (reader, snapshot),
+        &standing,
+        failed_rows(batch),
+    )?;
     let code = code.map(i64::from);
     // Failures of several kinds have no remedy in common.
     if state == StateName::Failed && code.is_none() {
@@ -102,7 +113,7 @@ fn advice(
     let example = rows.first().map(|row| row.id.as_str());
     let text = format!(
         "{} {}",
-        meaning(state, code, false),
+        meaning(state, code, false, header.behind.is_some()),
         remedy(state, code, &header, example)
     );
     Ok(shown([text]))

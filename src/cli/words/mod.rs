@@ -1,6 +1,7 @@
 //! What a person reads: states, refusals, hints and histories in words. Nothing here decides.
 
 pub(super) mod approvals;
+pub(super) mod behind;
 pub(super) mod corrected;
 pub(super) mod ended;
 pub(super) mod found;

@@ -23,6 +23,7 @@ pub(super) fn write(
     let shown = |raw: &str| text::for_page(raw).into_owned();
     Summary {
         batch: &header.name,
+        behind: header.behind.as_deref().map(shown),
         run: advice::run_command(header),
         is_rehearsal: header.purpose == Purpose::Rehearsal,
         verdict: Verdict::of(header, reconciliation),
@@ -284,6 +285,9 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p class="verdict waiting"><b>Rehearsal.</b> The sandbox stood in for the gateway: no money moved, whatever is called paid below.</p>
 {%- endif %}
 <p class="verdict {{ verdict.class }} headline"><b>{{ verdict.counts }}: {{ verdict.action }}.</b></p>
+{%- if let Some(behind) = behind %}
+<p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. What “disburse recover” says comes first.</p>
+{%- endif %}
 {%- if !paid_twice.is_empty() %}
 <div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> What had been called failed was paid, too.
 <ul>
@@ -321,6 +325,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 )]
 struct Summary<'a> {
     batch: &'a BatchName,
+    behind: Option<String>,
     run: String,
     is_rehearsal: bool,
     verdict: Verdict,

@@ -314,6 +314,8 @@ pub struct BatchHeader {
     pub waits: CalendarWaits,
     /// What statements of gateway and bank showed, oldest first.
     pub statements: Vec<Stated>,
+    /// Why the journal may know less than what became of the payments; `None`: nothing says that it does.
+    pub behind: Option<String>,
 }
 
 /// A reconciliation with a statement, as it is on record.

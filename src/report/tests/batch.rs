@@ -67,6 +67,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
         waits: CalendarWaits::default(),
+        behind: None,
         statements: Vec::new(),
     }
 }
