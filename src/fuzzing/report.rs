@@ -144,6 +144,7 @@ fn write(text: &str) -> Files {
         scheduled: Scheduled::default(),
         waits: CalendarWaits::default(),
         behind: None,
+        at_work: None,
         statements: Vec::new(),
         evidence_rows: 2,
         evidence_head: "0".repeat(64),

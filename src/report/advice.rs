@@ -1,5 +1,6 @@
 //! What a state or a status code means for the reader, and what to do about it.
 
+use super::help::{Help, help};
 use super::rows::entry::{BatchHeader, StateName};
 use crate::domain::{BatchName, PaymentKind};
 use crate::ledger::Purpose;
@@ -108,6 +109,22 @@ pub(super) fn waits_text(header: &BatchHeader) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
+/// Says what is done about services that are paused for want of float, in the order in which it has to be done.
+pub(super) fn held_text(header: &BatchHeader) -> Option<String> {
+    let (first, others) = header.held_lanes.split_first()?;
+    let batch = &header.name;
+    let mut lanes = first.to_string();
+    let mut resume = format!("“disburse resume-lane {batch} {first}”");
+    for lane in others {
+        lanes.push_str(&format!(", {lane}"));
+        resume.push_str(&format!(", “disburse resume-lane {batch} {lane}”"));
+    }
+    Some(format!(
+        "{lanes}: paused, as the float does not suffice. First top it up, next {resume}, then “{}”.",
+        run_command(header)
+    ))
+}
+
 /// Returns the command that runs the batch.
 pub(super) fn run_command(header: &BatchHeader) -> String {
     format!(
@@ -138,6 +155,17 @@ pub fn remedy(
     let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
     let run = run_command(header);
     let is_behind = header.behind.is_some();
+    // What goes on by itself is not to be said again.
+    let (again, next) = match &header.at_work {
+        None => (format!("“{run}”"), String::new()),
+        Some(at_work) => (
+            "the run that is at work".to_owned(),
+            at_work.asks_at.as_deref().map_or_else(
+                || ", by itself".to_owned(),
+                |at| format!(" at {at}, by itself"),
+            ),
+        ),
+    };
     let remedy = match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
             "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
@@ -150,7 +178,7 @@ pub fn remedy(
              and record it with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
         ),
         (StateName::InDoubt, _) => format!(
-            "Do not pay by any other way. “{run}” asks the gateway again. If it cannot tell, ask its \
+            "Do not pay by any other way: {again} asks the gateway again{next}. If it cannot tell, ask its \
              support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
         ),
         (StateName::Failed, code) => {
@@ -177,9 +205,10 @@ pub fn remedy(
             "“{run} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
              withdrawn with “disburse cancel {batch} {id}”."
         ),
-        (StateName::Ready, Some(230)) => format!(
-            "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
-        ),
+        (StateName::Ready, Some(230)) => match held_text(header) {
+            Some(text) => text,
+            None => format!("The float was short. Top it up, then {again}."),
+        },
         (StateName::Ready, _) => match waits_text(header) {
             None if is_behind => {
                 format!("“{run}” asks the gateway about them before it sends any.")
@@ -222,10 +251,8 @@ pub struct Way<'a> {
 }
 
 /// Returns what to do about a payment that failed with this code; none: an operator recorded it.
-// The codes of section 7.2 whose remedy is known. The gateway's own description is shown beside it.
 #[must_use]
 pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
-    use PaymentKind::{Airtime, Bank, BillPostpaid, BillPrepaid, MobileMoney, Rtgs};
     let Way {
         batch,
         file,
@@ -255,37 +282,22 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
             "Correct {what} in {file}, remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”."
         )
     };
-    match (code, kind) {
-        (106, _) => format!("Ask the gateway to activate the service, then {retry}."),
-        (109 | 110, _) => correct("the msisdn"),
-        (120, Some(Bank | Rtgs)) => correct("the bank_account_number"),
-        // Every post carries the number as its account: it was not the file that left it out.
-        (120, Some(MobileMoney | Airtime)) => format!(
-            "Ask the gateway why it takes the number for no account of this service. If it names another account, write it into \
-             account_number: {} If the gateway mends it, {retry}.",
-            correct("account_number")
+    match help(code, kind) {
+        Help::Correct(what) => correct(what),
+        Help::PayAnew(first) => format!("{first}, then {retry}."),
+        Help::Ask {
+            first,
+            correct: Some(what),
+        } => format!(
+            "{first}. Where the row is wrong: {} Where the gateway was, once it is put right: {retry}.",
+            correct(what)
         ),
-        (120, Some(BillPrepaid | BillPostpaid) | None) => {
-            correct("the account_number (at a bank, the bank_account_number)")
-        }
-        (111, Some(BillPrepaid | BillPostpaid)) => correct("the amount, as the bill says it,"),
-        (111, _) => correct("the amount or the invoice_number"),
-        (146, Some(BillPrepaid | BillPostpaid)) => {
-            correct("the account_number or the invoice_number")
-        }
-        (146, _) => correct("the invoice_number"),
-        (115 | 167, _) => format!(
-            "Check service and currency with the gateway. Once it has set them up, {retry}; if the file is wrong, load \
-             corrected rows as a new batch."
+        Help::Ask {
+            first,
+            correct: None,
+        } => format!(
+            "{first}. Where the file is wrong, load the corrected rows as a new batch; where the gateway was, once it is put right: {retry}."
         ),
-        (230, _) => format!("Top up the float account, then {retry}."),
-        (231 | 232, _) => {
-            format!(
-                "Bring the amount within the limits of the service: {}",
-                correct("the amount")
-            )
-        }
-        _ => format!("Ask the recipient or the gateway for the reason. When it is gone, {retry}."),
     }
 }
 
@@ -315,12 +327,12 @@ mod tests {
             (
                 120,
                 Some(MobileMoney),
-                "Ask the gateway why it takes the number for no account",
+                "Ask the gateway's people which account it expects. Where the row is wrong: Correct the account_number in ",
             ),
             (
                 120,
                 None,
-                "Correct the account_number (at a bank, the bank_account_number) in ",
+                "Ask the gateway's people which account it expects. Where the row is wrong: Correct the account_number (at a bank, the bank_account_number) in ",
             ),
             (
                 146,
@@ -335,7 +347,7 @@ mod tests {
             (
                 231,
                 Some(MobileMoney),
-                "Bring the amount within the limits of the service: ",
+                "Correct the amount, within the limits of the service, in ",
             ),
         ] {
             let text = told(code, kind, Purpose::Gateway);

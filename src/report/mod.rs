@@ -17,6 +17,7 @@ mod advice;
 mod files;
 mod fold;
 mod folder;
+mod help;
 mod html;
 mod json;
 pub mod pain002;
@@ -40,6 +41,9 @@ pub use fold::lane::{Lane, Sum};
 pub use fold::reconciliation::Reconciliation;
 pub use fold::timeline::{Bucket, Timeline};
 pub use folder::usable;
-pub use rows::entry::{BatchHeader, CalendarWaits, Entry, Load, Prepaid, StateName, Stated};
+pub use help::{Help, help};
+pub use rows::entry::{
+    AtWork, BatchHeader, CalendarWaits, Entry, Load, Prepaid, StateName, Stated,
+};
 pub use rows::people::Deed;
 pub use writer::{Paths, Report, Writer};

@@ -341,9 +341,10 @@ fn record_texts(
     let stands = || format!("{}{code}; {next}", status::words(record.life.state));
     let ended = match record.waits_for {
         Some(_) => None,
-        None => {
-            ended::superseded(record, trail).or_else(|| ended::sentence(record, shown.commands))
-        }
+        None => ended::superseded(record, trail).or_else(|| {
+            let kind = shown.kinds.kind(row.service.as_str());
+            ended::sentence(record, kind, shown.commands)
+        }),
     };
     let mut texts = vec![format!("  {}", ended.unwrap_or_else(stands))];
     if let Some(at) = row.not_before() {

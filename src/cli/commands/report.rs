@@ -296,7 +296,7 @@ impl Kinds {
         Self(kinds.collect())
     }
 
-    fn kind(&self, service: &str) -> Option<PaymentKind> {
+    pub(in crate::cli) fn kind(&self, service: &str) -> Option<PaymentKind> {
         self.0.get(service).copied()
     }
 
@@ -370,6 +370,7 @@ fn header(
             .collect(),
         people: acts.into_iter().map(deed).collect(),
         behind: None,
+        at_work: None,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
+use crate::cli::words::unpaid::unpaid_notes;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::journal::{Reader, Standing};
 use crate::ledger::Purpose;
@@ -175,6 +176,7 @@ pub(in crate::cli) fn notes(standing: &Standing, waits: &[&str]) -> Vec<String> 
         let rows = output::counted(standing.paid_twice_count, "row");
         notes.push(format!("PAID TWICE: {rows}"));
     }
+    notes.extend(unpaid_notes(standing));
     if !waits.is_empty() {
         notes.push(format!("waits for {}", waits.join(", ")));
     }

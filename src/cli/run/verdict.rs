@@ -22,6 +22,7 @@ use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::limits;
 use crate::cli::words::no_entry;
+use crate::cli::words::unpaid::unpaid;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, PaymentId};
 use crate::engine::Ending;
@@ -29,7 +30,6 @@ use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
-use crate::report::StateName;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
 pub(super) async fn conclude(
@@ -208,18 +208,7 @@ fn tell_who_is_not_paid(
     let failed = standing.of(State::Failed).count;
     let conflict = standing.of(State::Conflict).count;
     let rejected = standing.rejected.count;
-    let kinds = [
-        (failed, "failed"),
-        (rejected, "rejected"),
-        (standing.withdrawn.count, StateName::Withdrawn.in_words()),
-        (standing.of(State::Cancelled).count, "cancelled"),
-        (conflict, "in conflict"),
-    ];
-    let kinds: Vec<String> = kinds
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, kind)| format!("{} {kind}", output::grouped(&count.to_string())))
-        .collect();
+    let kinds = unpaid(standing);
     // Rows that were paid twice are told before, and may be the only thing that is wrong.
     if kinds.is_empty() {
         return;

@@ -10,6 +10,7 @@ use crate::cli::terminal::progress::{self, Times};
 use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::rows::state_name;
+use crate::cli::words::unpaid::unpaid;
 use crate::domain::{BatchName, Tally, Timestamp, WireZone};
 use crate::engine::{Awaited, Progress};
 use crate::journal::{BatchRecord, Reader, Snapshot, Standing};
@@ -123,26 +124,24 @@ fn headline(standing: &Standing, finished: u64, total: u64) -> String {
     let grouped = |count: u64| output::grouped(&count.to_string());
     let paid = standing.of(State::Paid);
     if !standing.is_finished() {
+        let unpaid: String = unpaid(standing)
+            .iter()
+            .map(|part| format!(", {part}"))
+            .collect();
         return format!(
-            "{} of {} have ended, {} paid",
+            "{} of {} have ended, {} paid{unpaid}",
             grouped(finished),
             output::counted(total, "payment"),
             output::amounts(&paid.amounts)
         );
     }
-    let parts = [
-        (standing.of(State::Failed).count, "failed"),
-        (standing.of(State::Conflict).count, "in conflict"),
-        (standing.of(State::Cancelled).count, "cancelled"),
-        (standing.rejected.count, "rejected"),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", grouped(count)))
-        .collect();
+    let parts = unpaid(standing);
     match parts.is_empty() {
         true => "Finished: everybody is paid".to_owned(),
+        // As a person has decided: every payment is paid.
+        false if parts.len() == 1 && standing.withdrawn.count > 0 => {
+            format!("Finished: everybody is paid; {}", parts.join(", "))
+        }
         false => format!("Finished, and not everybody is paid: {}", parts.join(", ")),
     }
 }

@@ -16,10 +16,14 @@ const LISTED_MAX: usize = 100;
 pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
     let session = &pages.session;
     let reader = pages.reader()?;
-    let countdown = behind::countdown(&reader, &session.zone(false))?;
+    let names = reader.batches()?;
+    // Where nothing but rehearsals was loaded, times are told as those pages tell them.
+    let newest = names.last().map(|name| reader.snapshot(name)).transpose()?;
+    let newest = newest.map(|newest| newest.standing()).transpose()?;
+    let zone = session.zone(newest.is_some_and(|newest| is_rehearsal(newest.purpose)));
+    let countdown = behind::countdown(&reader, &zone)?;
     let missing = behind::missing_text(&reader.batches_lost()?);
     let known = [false, true].map(|rehearsal| Known::of(session, rehearsal));
-    let names = reader.batches()?;
     let mut batches = Vec::new();
     for name in names.iter().rev().take(LISTED_MAX) {
         let standing = reader.snapshot(name)?.standing()?;
@@ -29,7 +33,7 @@ pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
     let path = session.journal_path();
     let journal = path.file_name().unwrap_or(path.as_os_str());
     Ok(Batches {
-        at: session.zone(false).format_named(Timestamp::now()),
+        at: zone.format_named(Timestamp::now()),
         journal: output::name(&journal.to_string_lossy()),
         warnings: shown(countdown.into_iter().chain(missing)),
         more: names.len() - batches.len(),

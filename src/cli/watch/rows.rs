@@ -72,8 +72,10 @@ fn read(pages: &Pages, batch: &BatchName, kind: Kind, wanted: &Wanted) -> Result
         (state, wanted.code),
         &rows,
     )?;
+    let standing = snapshot.standing()?;
     Ok(Rows {
         batch: batch.to_string(),
+        at: pages.as_of(&standing),
         heading: format!("Rows: {}{code}", state.in_words()),
         told: advice,
         next: next.map(|after| {
@@ -218,9 +220,11 @@ pub(super) fn payment(pages: &Pages, batch: &BatchName, id: &str) -> Result<Paym
         standing: shown(one.standing),
         history: shown(one.history),
     });
+    let standing = reader.snapshot(batch)?.standing()?;
     Ok(Payment {
         batch: batch.to_string(),
-        title: output::name(id),
+        at: pages.as_of(&standing),
+        title: format!("Payment {}", output::name(id)),
         told: told.collect(),
     })
 }

@@ -20,5 +20,6 @@ pub(super) mod repeats;
 pub(super) mod rows;
 pub(super) mod summary;
 pub(super) mod told;
+pub(super) mod unpaid;
 pub(super) mod unpriced;
 pub(super) mod waiting;

@@ -308,11 +308,11 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 </ul>
 <p>Keep the journal as it is, send nothing further for this batch, and have the difference examined.</p></div>
 {%- endif %}
-{%- if !finished %}
-<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else %}Run <code>{{ run }}</code> again{% endif %}; this report holds what is known so far.</p>
-{%- endif %}
 {%- if !held.is_empty() %}
-<p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
+<p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. First top up the float, next {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}, then <code>{{ run }}</code>.</p>
+{%- endif %}
+{%- if !finished %}
+<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else if held.is_empty() %}Run <code>{{ run }}</code> again{% else %}What is paused goes on as said above{% endif %}; this report holds what is known so far.</p>
 {%- endif %}
 <div class="cards">
 {%- for card in cards %}

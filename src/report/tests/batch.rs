@@ -68,6 +68,7 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         scheduled: Scheduled::default(),
         waits: CalendarWaits::default(),
         behind: None,
+        at_work: None,
         statements: Vec::new(),
     }
 }
