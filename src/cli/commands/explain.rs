@@ -10,11 +10,13 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
+use crate::cli::words::at_work;
 use crate::cli::words::behind::behind;
 use crate::cli::words::ended;
 use crate::cli::words::found::{self, Asked};
 use crate::cli::words::held_back::{HeldBack, Limit};
 use crate::cli::words::history::{Explained, text, visible};
+use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::people;
 use crate::cli::words::rows::state_name;
@@ -123,7 +125,12 @@ pub(in crate::cli) fn told(
         }
         Row::Payments(records) => {
             let aside = Aside::of(session, &snapshot, (batch, purpose), &standing)?;
-            let aside = Aside { is_behind, ..aside };
+            let runs = at_work::runs(session.journal_path(), batch);
+            let aside = Aside {
+                is_behind,
+                runs,
+                ..aside
+            };
             explained(&snapshot, &records, aside.shown(&standing, reveal))?
         }
     })
@@ -137,6 +144,7 @@ struct Aside<'a> {
     calendar: Calendar,
     held_back: HeldBack<'a>,
     is_behind: bool,
+    runs: bool,
 }
 
 impl<'a> Aside<'a> {
@@ -155,6 +163,7 @@ impl<'a> Aside<'a> {
             calendar: session.calendar(is_rehearsal),
             held_back: HeldBack::of(session, snapshot, commands, standing)?,
             is_behind: false,
+            runs: false,
         })
     }
 
@@ -168,6 +177,7 @@ impl<'a> Aside<'a> {
             calendar: &self.calendar,
             held_back: &self.held_back,
             is_behind: self.is_behind,
+            runs: self.runs,
         }
     }
 }
@@ -201,6 +211,12 @@ fn explained(
                 other.batch,
                 StateName::words_of(other.state)
             ));
+        }
+        if record.payment.instruction.msisdn.is_forgotten()
+            && let Some(let_go) = snapshot.let_go()?
+        {
+            let text = let_go_text(&let_go, Some(record.payment.id.as_str()), shown.zone);
+            standing.push(format!("  {text}"));
         }
         let bills = snapshot.bills(record.seq)?;
         let bills = bills
@@ -262,9 +278,18 @@ struct Shown<'a> {
     held_back: &'a HeldBack<'a>,
     /// The journal may know less than what became of the payments.
     is_behind: bool,
+    runs: bool,
 }
 
 impl Shown<'_> {
+    /// Returns what goes on with the payment: a command, or the run that is at work.
+    fn run(self) -> String {
+        match self.runs {
+            true => "the run that is at work".to_owned(),
+            false => self.commands.run(),
+        }
+    }
+
     /// Returns the tokens and units of a payment, the tokens masked.
     fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
         if self
@@ -392,7 +417,7 @@ const TAKEN: &str = "the gateway had this identifier before our first post, and 
 
 /// Says when a run sends it, by its own time, the dates of its batch and the hours of its service.
 fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) -> String {
-    let run = shown.commands.run();
+    let run = shown.run();
     let now = Timestamp::now();
     let service = &record.payment.instruction.service;
     let own = at.filter(|at| *at > now);
@@ -422,7 +447,7 @@ fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) ->
 }
 
 fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
-    let (commands, zone) = (shown.commands, shown.zone);
+    let (commands, zone, run) = (shown.commands, shown.zone, shown.run());
     if let Some(held) = record.waits_for {
         return Ok(waits(commands, record.payment.id, held));
     }
@@ -439,11 +464,10 @@ fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
         }
         // Due long ago: the next run asks at once.
         Action::Ask(at) if at <= Timestamp::now() => {
-            format!("next: {} asks the gateway at once", commands.run())
+            format!("next: {run} asks the gateway at once")
         }
         Action::Ask(at) => format!(
-            "next: {} asks the gateway, from {} on",
-            commands.run(),
+            "next: {run} asks the gateway, from {} on",
             zone.format_named(at)
         ),
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),

@@ -13,6 +13,7 @@ use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
+use crate::cli::words::at_work;
 use crate::cli::words::behind::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
@@ -28,8 +29,8 @@ use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::{
-    BatchHeader, CalendarWaits, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer,
-    remove_leftover,
+    AtWork, BatchHeader, CalendarWaits, Deed, Entry, Load, Prepaid, Report, StateName, Stated,
+    Writer, remove_leftover,
 };
 
 /// The workbook of earlier releases.
@@ -222,6 +223,11 @@ pub(in crate::cli) fn header_for_advice(
     let nowhere = Path::new("");
     let mut header = header(record, standing, control, acts, Vec::new(), zone, nowhere);
     header.failed_rows = failed_rows;
+    if at_work::runs(session.journal_path(), &header.name) {
+        let ask = snapshot.asked_next()?.filter(|at| *at > Timestamp::now());
+        let asks_at = ask.map(|at| header.zone.clock(at));
+        header.at_work = Some(AtWork { asks_at });
+    }
     header.behind = behind(reader, &header.zone)?;
     add_waits(session, snapshot, standing, &mut header)?;
     Ok(header)

@@ -168,8 +168,8 @@ fn misread(session: &Session, batch: &BatchName, first: PaymentId) -> Result<Exi
         "hint",
         &format!(
             "ask the gateway's support how it writes them, with: disburse explain {batch} {id}. Nothing that they said was \
-             believed: what was posted is in doubt. The next run asks about it, and posts nothing more until an answer names what \
-             is ours, or `disburse resume-lane` opens the services again"
+             believed: what was posted is in doubt, and the next run asks about it. It posts nothing more before an answer names what \
+             is ours, or you have opened the services again with `disburse resume-lane`"
         ),
     );
     Ok(ExitStatus::Stopped)
@@ -344,12 +344,13 @@ fn float_text(batch: &BatchName, standing: &Standing) -> Option<String> {
         _ => ("wait", "them"),
     };
     Some(format!(
-        "{} of {} not sent, and {wait} for the float of {} (230): a run sends {them} once the service is open again, by \
-         disburse resume-lane {batch} {lane}, or by itself where that is configured. What shall not be paid after all: \
+        "{} of {} not sent, and {wait} for the float of {} (230). When it is topped up: disburse resume-lane {batch} {lane} (or the \
+         service opens by itself, where that is configured); then {} sends {them}. What shall not be paid after all: \
          disburse cancel {batch} REFERENCE",
         output::counted(waiting.count, "payment"),
         output::amounts(&waiting.amounts),
-        lanes.join(", ")
+        lanes.join(", "),
+        run_command(batch, standing.purpose)
     ))
 }
 

@@ -7,6 +7,7 @@ use crate::cli::commands::report::header_for_advice;
 use crate::cli::commands::status::{self, REHEARSAL};
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
+use crate::cli::words::at_work;
 use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::rows::state_name;
@@ -45,7 +46,10 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
     let behind = behind::countdown(&reader, &times.zone)?;
     let (finished, total) = progress.finished_of();
     let mut awaited = progress::held_up(&progress, &times.zone);
-    awaited.extend(progress::asking(&progress, &times.zone));
+    // Where no run is at work, nobody asks: how it goes on is said below.
+    if at_work::runs(session.journal_path(), name) {
+        awaited.extend(progress::asking(&progress, &times.zone));
+    }
     awaited.extend(told.waits);
     Ok(Batch {
         name: name.to_string(),

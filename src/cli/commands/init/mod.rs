@@ -320,8 +320,12 @@ fn refuse_what_is_there(folder: &Path, names: &[&str]) -> Result<(), Error> {
         .iter()
         .map(|path| output::name(&path.display().to_string()))
         .collect();
+    let (are, stay) = match shown.len() {
+        1 => ("is there already, and stays", "as it is"),
+        _ => ("are there already, and stay", "as they are"),
+    };
     Err(Error::refused(format!(
-        "{} is there already, and stays as it is; {NOTHING}",
+        "{} {are} {stay}; {NOTHING}",
         shown.join(", ")
     ))
     .hint("name another folder, as in: disburse init FOLDER"))
