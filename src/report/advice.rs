@@ -155,17 +155,6 @@ pub fn remedy(
     let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
     let run = run_command(header);
     let is_behind = header.behind.is_some();
-    // What goes on by itself is not to be said again.
-    let (again, next) = match &header.at_work {
-        None => (format!("“{run}”"), String::new()),
-        Some(at_work) => (
-            "the run that is at work".to_owned(),
-            at_work.asks_at.as_deref().map_or_else(
-                || ", by itself".to_owned(),
-                |at| format!(" at {at}, by itself"),
-            ),
-        ),
-    };
     let remedy = match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
             "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
@@ -176,10 +165,6 @@ pub fn remedy(
         (StateName::Conflict, _) => format!(
             "Do not pay again. See both answers with “disburse explain {batch} {id}”, ask the gateway which one holds, \
              and record it with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
-        ),
-        (StateName::InDoubt, _) => format!(
-            "Do not pay by any other way: {again} asks the gateway again{next}. If it cannot tell, ask its \
-             support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
         ),
         (StateName::Failed, code) => {
             let way = Way {
@@ -205,20 +190,14 @@ pub fn remedy(
             "“{run} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
              withdrawn with “disburse cancel {batch} {id}”."
         ),
-        (StateName::Ready, Some(230)) => match held_text(header) {
-            Some(text) => text,
-            None => format!("The float was short. Top it up, then {again}."),
-        },
-        (StateName::Ready, _) => match waits_text(header) {
-            None if is_behind => {
-                format!("“{run}” asks the gateway about them before it sends any.")
-            }
-            None => format!("“{run}” sends them."),
-            Some(text) => format!("{text} Then “{run}” sends them, as whatever does not wait."),
-        },
-        (StateName::Posting | StateName::Acknowledged | StateName::Delivered, _) => {
-            format!("Wait. “{run}” asks the gateway until the status is final.")
-        }
+        (
+            StateName::Ready
+            | StateName::Posting
+            | StateName::InDoubt
+            | StateName::Acknowledged
+            | StateName::Delivered,
+            _,
+        ) => remedy_of_open((state, code), header, &id),
         (StateName::Paid | StateName::Withdrawn | StateName::Skipped | StateName::Cancelled, _) => {
             "Nothing.".to_owned()
         }
@@ -230,6 +209,49 @@ pub fn remedy(
         }
         // The next run asks about what is not finished before it posts any of it.
         _ => remedy,
+    }
+}
+
+/// Returns what to do about payments that go on with the next run, or with the one that is at work.
+fn remedy_of_open(
+    (state, code): (StateName, Option<i64>),
+    header: &BatchHeader,
+    id: &str,
+) -> String {
+    let batch = &header.name;
+    // What goes on by itself nobody is told to say again.
+    let (run, next) = match &header.at_work {
+        None => (format!("“{}”", run_command(header)), String::new()),
+        Some(at_work) => {
+            let at = at_work.asks_at.as_deref();
+            let at = at.map_or_else(String::new, |at| format!(" at {at}"));
+            (
+                "the run that is at work".to_owned(),
+                format!("{at}, by itself"),
+            )
+        }
+    };
+    match (state, code) {
+        (StateName::InDoubt, _) => format!(
+            "Do not pay by any other way: {run} asks the gateway again{next}. If it cannot tell, ask its \
+             support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
+        ),
+        (StateName::Ready, Some(230)) => held_text(header)
+            .unwrap_or_else(|| format!("The float was short. Top it up; then {run} sends them.")),
+        (StateName::Ready, _) => {
+            let sends = match waits_text(header) {
+                None if header.behind.is_some() => {
+                    format!("{run} asks the gateway about them before it sends any.")
+                }
+                None => format!("{run} sends them."),
+                Some(text) => format!("{text} Then {run} sends them, as whatever does not wait."),
+            };
+            match held_text(header) {
+                Some(held) => format!("{held} What is of no paused service: {sends}"),
+                None => sends,
+            }
+        }
+        _ => format!("Wait: {run} asks the gateway{next}, until the status is final."),
     }
 }
 
@@ -304,6 +326,7 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::AtWork;
 
     #[test]
     fn what_is_to_be_corrected_depends_on_what_the_service_pays() {
@@ -364,6 +387,69 @@ mod tests {
             assert!(text.contains("“disburse retry b EMP-7”"), "{text}");
             let rehearsed = told(code, kind, Purpose::Rehearsal);
             assert!(rehearsed.contains("--amend --sandbox”"), "{rehearsed}");
+        }
+    }
+
+    #[test]
+    fn a_journal_that_may_have_missed_something_proves_of_nobody_that_he_was_not_paid() {
+        for state in StateName::ALL {
+            let text = meaning(state, Some(110), false, true);
+            for promise in ["No money", "Proven not", "never sent", "not paid, as an"] {
+                assert!(!text.contains(promise), "{state:?}: {text}");
+            }
+            let mut header = crate::report::tests::batch::header(&[]);
+            header.behind = Some("it is a copy".to_owned());
+            let text = remedy(state, Some(110), &header, None);
+            let has_ended = matches!(
+                state,
+                StateName::Failed
+                    | StateName::Rejected
+                    | StateName::Withdrawn
+                    | StateName::Cancelled
+            );
+            assert_eq!(
+                text.starts_with(RECOVER_FIRST),
+                has_ended,
+                "{state:?}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_run_does_that_is_at_work_nobody_is_told_to_say_again() {
+        let mut header = crate::report::tests::batch::header(&[]);
+        let open = [
+            StateName::Ready,
+            StateName::Posting,
+            StateName::InDoubt,
+            StateName::Acknowledged,
+        ];
+        for state in open {
+            header.at_work = None;
+            let text = remedy(state, None, &header, None);
+            assert!(text.contains("“disburse run payroll-2026-11”"), "{text}");
+            header.at_work = Some(AtWork {
+                asks_at: Some("12:05:19 EAT".to_owned()),
+            });
+            let text = remedy(state, None, &header, None);
+            assert!(!text.contains("disburse run"), "{text}");
+            let asks = state == StateName::Ready || text.contains(" at 12:05:19 EAT, by itself");
+            assert!(text.contains("the run that is at work") && asks, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_paused_service_is_topped_up_opened_and_run_in_this_order() {
+        let mut header = crate::report::tests::batch::header(&[]);
+        header.held_lanes = vec![crate::domain::ServiceCode::parse("B2C").unwrap()];
+        for code in [None, Some(230)] {
+            let text = remedy(StateName::Ready, code, &header, None);
+            let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
+            assert!(
+                at("top it up") < at("disburse resume-lane payroll-2026-11 B2C"),
+                "{text}"
+            );
+            assert!(at("disburse resume-lane") < at("disburse run"), "{text}");
         }
     }
 }

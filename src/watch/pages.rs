@@ -366,3 +366,26 @@ struct TroublePage<'a> {
     heading: &'a str,
     text: &'a str,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_a_payment_says_what_it_is_and_as_of_when() {
+        let token = Token::of("token");
+        let pages = Pages::new(&token, &token);
+        let page = pages.payment(&Payment {
+            batch: "june".to_owned(),
+            title: "Payment E-7".to_owned(),
+            at: "2026-11-26 12:04:48 EAT".to_owned(),
+            ..Payment::default()
+        });
+        assert!(
+            page.contains("<title>Payment E-7 · june · disburse</title>"),
+            "{page}"
+        );
+        assert!(page.contains("2026-11-26 12:04:48 EAT"), "{page}");
+        assert!(page.contains("This page stands still"), "{page}");
+    }
+}

@@ -251,6 +251,12 @@ mod tests {
                 vec![(Some(216), tally(2)), (None, tally(1))],
                 "to pay them again: disburse retry b, which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
             ),
+            // What the report and `explain` say of the same code.
+            (
+                vec![(Some(120), tally(1))],
+                "120: Ask the gateway's people which account it expects, as the row may be wrong; to pay them again: disburse retry b, \
+                 which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
+            ),
             (
                 vec![(Some(110), tally(1))],
                 "1 row is wrong and would fail again as it is: the number is invalid (110): mend its row in r/failed.csv, remove the \

@@ -324,11 +324,10 @@ fn refuse_what_is_there(folder: &Path, names: &[&str]) -> Result<(), Error> {
         1 => ("is there already, and stays", "as it is"),
         _ => ("are there already, and stay", "as they are"),
     };
-    Err(Error::refused(format!(
-        "{} {are} {stay}; {NOTHING}",
-        shown.join(", ")
-    ))
-    .hint("name another folder, as in: disburse init FOLDER"))
+    Err(
+        Error::refused(format!("{} {are} {stay}; {NOTHING}", shown.join(", ")))
+            .hint("name another folder, as in: disburse init FOLDER"),
+    )
 }
 
 /// Writes everything aside, reads it back as a run would, and then lets it appear.
