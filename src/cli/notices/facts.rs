@@ -180,10 +180,12 @@ fn what_to_do(batch: &BatchName, standing: &Standing, condition: &Condition) -> 
             "disburse report {batch} --out reports/{batch} says why each failed; nothing of it is paid again by itself"
         ),
         NoticeKind::WaitingForApproval => {
-            format!("whoever approves: disburse approve {batch}; then {run}")
+            format!("somebody who may approve says: disburse approve {batch}; and then: {run}")
         }
         NoticeKind::NothingHappened => {
-            format!("disburse status {batch}, and the log of the run; ask the gateway's people")
+            format!(
+                "see what disburse status {batch} and the log of the run say; then ask the gateway's people"
+            )
         }
     }
 }

@@ -344,7 +344,7 @@ fn write(folder: &Path, profile: &str, files: &[New]) -> Result<Vec<PathBuf>, Er
     read_back(aside.folder(), profile)?;
     aside.appear().map_err(|(path, error)| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Error::refused(format!(
-            "{} has come meanwhile, and stays as it is; {NOTHING}",
+            "{} was made by somebody else meanwhile, and stays as it is; {NOTHING}",
             shown(&path)
         )),
         _ => failed(&path, &error),
