@@ -286,7 +286,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 {%- endif %}
 <p class="verdict {{ verdict.class }} headline"><b>{{ verdict.counts }}: {{ verdict.action }}.</b></p>
 {%- if let Some(behind) = behind %}
-<p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. What “disburse recover” says comes first.</p>
+<p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. Do first what “disburse recover” says.</p>
 {%- endif %}
 {%- if !paid_twice.is_empty() %}
 <div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> What had been called failed was paid, too.
