@@ -211,6 +211,8 @@ fn header(control: ControlTotals, at: Timestamp) -> Outcome<BatchHeader> {
         scheduled: Scheduled::default(),
         waits: CalendarWaits::default(),
         statements: Vec::new(),
+        behind: None,
+        at_work: None,
     })
 }
 

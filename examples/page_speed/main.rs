@@ -115,6 +115,8 @@ fn header(rows: u64) -> Outcome<BatchHeader> {
         scheduled: Scheduled::default(),
         waits: disburse::report::CalendarWaits::default(),
         statements: Vec::new(),
+        behind: None,
+        at_work: None,
     })
 }
 

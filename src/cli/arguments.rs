@@ -484,12 +484,25 @@ pub(super) struct RecoverArguments {
     pub signing: SigningArguments,
 }
 
+/// Reads how many copies are kept. The new one is among them: none cannot be meant.
+fn copies_kept(text: &str) -> Result<NonZeroU16, String> {
+    let number = text.parse::<u64>().map_err(|_| {
+        "expected a whole number, such as 30: so many copies stay, the new one among them"
+            .to_owned()
+    })?;
+    let kept = u16::try_from(number).ok().and_then(NonZeroU16::new);
+    kept.ok_or_else(|| match number {
+        0 => "the copy that is made now is one of those that are kept: write 1 to keep it alone, or leave --keep out to remove none".to_owned(),
+        _ => format!("no more than {} are counted: leave --keep out to remove none", u16::MAX),
+    })
+}
+
 #[derive(Debug, Args)]
 pub(super) struct BackupArguments {
     /// The copy; a file that is there is not written over. A folder gets one that is named after the journal and the time
     pub file: PathBuf,
     /// In a folder: keep so many copies of this journal, the new one among them, and remove those before them
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = copies_kept)]
     pub keep: Option<NonZeroU16>,
 }
 

@@ -143,6 +143,8 @@ fn write(text: &str) -> Files {
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
         waits: CalendarWaits::default(),
+        behind: None,
+        at_work: None,
         statements: Vec::new(),
         evidence_rows: 2,
         evidence_head: "0".repeat(64),

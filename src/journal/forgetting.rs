@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::BatchName;
+use crate::domain::{BatchName, Timestamp};
 
 /// An order to forget persons of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,15 @@ pub struct Forgotten {
     pub payments: u64,
     /// Rejected rows.
     pub rejected: u64,
+}
+
+/// When people of a batch were let go of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LetGo {
+    /// When.
+    pub at: Timestamp,
+    /// The archive that has them, by its name without its folder; `None`: they were forgotten one by one.
+    pub archive: Option<String>,
 }
 
 /// A batch in which somebody was paid.

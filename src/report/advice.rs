@@ -1,14 +1,24 @@
 //! What a state or a status code means for the reader, and what to do about it.
 
+use super::help::{Help, help};
 use super::rows::entry::{BatchHeader, StateName};
 use crate::domain::{BatchName, PaymentKind};
 use crate::ledger::Purpose;
 use crate::ledger::schedule::Scheduled;
 use crate::report::words::text;
 
-/// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these.
+/// Returns what a state means for the money. What the gateway ended has its code; `is_mixed`: so may these. `is_behind`: the journal
+/// may know less than what became of them.
 #[must_use]
-pub fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static str {
+pub fn meaning(
+    state: StateName,
+    code: Option<i64>,
+    is_mixed: bool,
+    is_behind: bool,
+) -> &'static str {
+    if let Some(text) = meaning_behind(state).filter(|_| is_behind) {
+        return text;
+    }
     match state {
         StateName::Failed if is_mixed => {
             "Not paid: by the gateway's word, or as an operator recorded it; each line says which."
@@ -38,6 +48,42 @@ pub fn meaning(state: StateName, code: Option<i64>, is_mixed: bool) -> &'static 
     }
 }
 
+/// What is said of a state by a journal that may have missed something: it proves of nobody that he was not paid.
+#[must_use]
+pub fn meaning_behind(state: StateName) -> Option<&'static str> {
+    Some(match state {
+        StateName::Unpriced => {
+            "Without an amount: it is taken from the bill. This journal may have missed that it was paid: the money may have moved."
+        }
+        StateName::Ready => {
+            "Not sent yet, as far as this journal knows. It may have missed that it was: the money may have moved."
+        }
+        StateName::Posting | StateName::InDoubt => {
+            "It may have been sent, from here or from the journal before. The money may have moved."
+        }
+        StateName::Failed => {
+            "Not paid, as far as this journal knows. It may have missed that it was paid again since: the money may have moved."
+        }
+        StateName::Rejected => {
+            "The line did not pass validation. This journal may have missed that it was mended and paid since: the money may have moved."
+        }
+        StateName::Withdrawn => {
+            "The line did not pass validation, and an operator decided that it is not paid. This journal may have missed what was decided since."
+        }
+        StateName::Cancelled => {
+            "Withdrawn by an operator. This journal may have missed that it was sent all the same: the money may have moved."
+        }
+        StateName::Acknowledged
+        | StateName::Delivered
+        | StateName::Paid
+        | StateName::Skipped
+        | StateName::Conflict => return None,
+    })
+}
+
+/// What comes before anything else with a row that has ended in a journal that may have missed something.
+const RECOVER_FIRST: &str = "Pay nobody again yet: “disburse recover” says what this journal may have missed, and each step.";
+
 /// Says how many payments wait for the time that their rows name, and until when; `None` where none does.
 fn scheduled_text(header: &BatchHeader) -> Option<String> {
     let Scheduled { count, span } = header.scheduled;
@@ -61,6 +107,22 @@ pub(super) fn waits_text(header: &BatchHeader) -> Option<String> {
     let of_calendar = header.waits.texts.iter().map(|text| format!("{text}."));
     let texts: Vec<String> = of_calendar.chain(scheduled_text(header)).collect();
     (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+/// Says what is done about services that are paused for want of float, in the order in which it has to be done.
+pub(super) fn held_text(header: &BatchHeader) -> Option<String> {
+    let (first, others) = header.held_lanes.split_first()?;
+    let batch = &header.name;
+    let mut lanes = first.to_string();
+    let mut resume = format!("“disburse resume-lane {batch} {first}”");
+    for lane in others {
+        lanes.push_str(&format!(", {lane}"));
+        resume.push_str(&format!(", “disburse resume-lane {batch} {lane}”"));
+    }
+    Some(format!(
+        "{lanes}: paused, as the float does not suffice. First top it up, next {resume}, then “{}”.",
+        run_command(header)
+    ))
 }
 
 /// Returns the command that runs the batch.
@@ -92,7 +154,8 @@ pub fn remedy(
     let batch = &header.name;
     let id = example.map_or_else(|| "ID".to_owned(), |id| format!("--id {id}"));
     let run = run_command(header);
-    match (state, code) {
+    let is_behind = header.behind.is_some();
+    let remedy = match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
             "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
              batch, “disburse recover {batch} --presume-posted” and “{run}” ask for the outcome. If not, it is \
@@ -102,10 +165,6 @@ pub fn remedy(
         (StateName::Conflict, _) => format!(
             "Do not pay again. See both answers with “disburse explain {batch} {id}”, ask the gateway which one holds, \
              and record it with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
-        ),
-        (StateName::InDoubt, _) => format!(
-            "Do not pay by any other way. “{run}” asks the gateway again. If it cannot tell, ask its \
-             support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
         ),
         (StateName::Failed, code) => {
             let way = Way {
@@ -131,19 +190,68 @@ pub fn remedy(
             "“{run} --pay-due” asks for the bills, and pays what is due. A line whose bill is refused is \
              withdrawn with “disburse cancel {batch} {id}”."
         ),
-        (StateName::Ready, Some(230)) => format!(
-            "The float was short. Top it up, then “disburse resume-lane {batch} SERVICE” and “{run}”."
-        ),
-        (StateName::Ready, _) => match waits_text(header) {
-            None => format!("“{run}” sends them."),
-            Some(text) => format!("{text} Then “{run}” sends them, as whatever does not wait."),
-        },
-        (StateName::Posting | StateName::Acknowledged | StateName::Delivered, _) => {
-            format!("Wait. “{run}” asks the gateway until the status is final.")
-        }
+        (
+            StateName::Ready
+            | StateName::Posting
+            | StateName::InDoubt
+            | StateName::Acknowledged
+            | StateName::Delivered,
+            _,
+        ) => remedy_of_open((state, code), header, &id),
         (StateName::Paid | StateName::Withdrawn | StateName::Skipped | StateName::Cancelled, _) => {
             "Nothing.".to_owned()
         }
+    };
+    match state {
+        StateName::Withdrawn | StateName::Cancelled if is_behind => RECOVER_FIRST.to_owned(),
+        StateName::Failed | StateName::Rejected if is_behind => {
+            format!("{RECOVER_FIRST} When that is done: {remedy}")
+        }
+        // The next run asks about what is not finished before it posts any of it.
+        _ => remedy,
+    }
+}
+
+/// Returns what to do about payments that go on with the next run, or with the one that is at work.
+fn remedy_of_open(
+    (state, code): (StateName, Option<i64>),
+    header: &BatchHeader,
+    id: &str,
+) -> String {
+    let batch = &header.name;
+    // What goes on by itself nobody is told to say again.
+    let (run, next) = match &header.at_work {
+        None => (format!("“{}”", run_command(header)), String::new()),
+        Some(at_work) => {
+            let at = at_work.asks_at.as_deref();
+            let at = at.map_or_else(String::new, |at| format!(" at {at}"));
+            (
+                "the run that is at work".to_owned(),
+                format!("{at}, by itself"),
+            )
+        }
+    };
+    match (state, code) {
+        (StateName::InDoubt, _) => format!(
+            "Do not pay by any other way: {run} asks the gateway again{next}. If it cannot tell, ask its \
+             support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
+        ),
+        (StateName::Ready, Some(230)) => held_text(header)
+            .unwrap_or_else(|| format!("The float was short. Top it up; then {run} sends them.")),
+        (StateName::Ready, _) => {
+            let sends = match waits_text(header) {
+                None if header.behind.is_some() => {
+                    format!("{run} asks the gateway about them before it sends any.")
+                }
+                None => format!("{run} sends them."),
+                Some(text) => format!("{text} Then {run} sends them, as whatever does not wait."),
+            };
+            match held_text(header) {
+                Some(held) => format!("{held} What is of no paused service: {sends}"),
+                None => sends,
+            }
+        }
+        _ => format!("Wait: {run} asks the gateway{next}, until the status is final."),
     }
 }
 
@@ -165,10 +273,8 @@ pub struct Way<'a> {
 }
 
 /// Returns what to do about a payment that failed with this code; none: an operator recorded it.
-// The codes of section 7.2 whose remedy is known. The gateway's own description is shown beside it.
 #[must_use]
 pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
-    use PaymentKind::{Airtime, Bank, BillPostpaid, BillPrepaid, MobileMoney, Rtgs};
     let Way {
         batch,
         file,
@@ -198,43 +304,29 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
             "Correct {what} in {file}, remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”."
         )
     };
-    match (code, kind) {
-        (106, _) => format!("Ask the gateway to activate the service, then {retry}."),
-        (109 | 110, _) => correct("the msisdn"),
-        (120, Some(Bank | Rtgs)) => correct("the bank_account_number"),
-        // Every post carries the number as its account: it was not the file that left it out.
-        (120, Some(MobileMoney | Airtime)) => format!(
-            "Ask the gateway why it takes the number for no account of this service. If it names another account, write it into \
-             account_number: {} If the gateway mends it, {retry}.",
-            correct("account_number")
+    match help(code, kind) {
+        Help::Correct(what) => correct(what),
+        Help::PayAnew(first) => format!("{first}, then {retry}."),
+        Help::Ask {
+            first,
+            correct: Some(what),
+        } => format!(
+            "{first}. Where the row is wrong: {} Where the gateway was, once it is put right: {retry}.",
+            correct(what)
         ),
-        (120, Some(BillPrepaid | BillPostpaid) | None) => {
-            correct("the account_number (at a bank, the bank_account_number)")
-        }
-        (111, Some(BillPrepaid | BillPostpaid)) => correct("the amount, as the bill says it,"),
-        (111, _) => correct("the amount or the invoice_number"),
-        (146, Some(BillPrepaid | BillPostpaid)) => {
-            correct("the account_number or the invoice_number")
-        }
-        (146, _) => correct("the invoice_number"),
-        (115 | 167, _) => format!(
-            "Check service and currency with the gateway. Once it has set them up, {retry}; if the file is wrong, load \
-             corrected rows as a new batch."
+        Help::Ask {
+            first,
+            correct: None,
+        } => format!(
+            "{first}. Where the file is wrong, load the corrected rows as a new batch; where the gateway was, once it is put right: {retry}."
         ),
-        (230, _) => format!("Top up the float account, then {retry}."),
-        (231 | 232, _) => {
-            format!(
-                "Bring the amount within the limits of the service: {}",
-                correct("the amount")
-            )
-        }
-        _ => format!("Ask the recipient or the gateway for the reason. When it is gone, {retry}."),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::AtWork;
 
     #[test]
     fn what_is_to_be_corrected_depends_on_what_the_service_pays() {
@@ -258,12 +350,12 @@ mod tests {
             (
                 120,
                 Some(MobileMoney),
-                "Ask the gateway why it takes the number for no account",
+                "Ask the gateway's people which account it expects. Where the row is wrong: Correct the account_number in ",
             ),
             (
                 120,
                 None,
-                "Correct the account_number (at a bank, the bank_account_number) in ",
+                "Ask the gateway's people which account it expects. Where the row is wrong: Correct the account_number (at a bank, the bank_account_number) in ",
             ),
             (
                 146,
@@ -278,7 +370,7 @@ mod tests {
             (
                 231,
                 Some(MobileMoney),
-                "Bring the amount within the limits of the service: ",
+                "Correct the amount, within the limits of the service, in ",
             ),
         ] {
             let text = told(code, kind, Purpose::Gateway);
@@ -295,6 +387,69 @@ mod tests {
             assert!(text.contains("“disburse retry b EMP-7”"), "{text}");
             let rehearsed = told(code, kind, Purpose::Rehearsal);
             assert!(rehearsed.contains("--amend --sandbox”"), "{rehearsed}");
+        }
+    }
+
+    #[test]
+    fn a_journal_that_may_have_missed_something_proves_of_nobody_that_he_was_not_paid() {
+        for state in StateName::ALL {
+            let text = meaning(state, Some(110), false, true);
+            for promise in ["No money", "Proven not", "never sent", "not paid, as an"] {
+                assert!(!text.contains(promise), "{state:?}: {text}");
+            }
+            let mut header = crate::report::tests::batch::header(&[]);
+            header.behind = Some("it is a copy".to_owned());
+            let text = remedy(state, Some(110), &header, None);
+            let has_ended = matches!(
+                state,
+                StateName::Failed
+                    | StateName::Rejected
+                    | StateName::Withdrawn
+                    | StateName::Cancelled
+            );
+            assert_eq!(
+                text.starts_with(RECOVER_FIRST),
+                has_ended,
+                "{state:?}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_run_does_that_is_at_work_nobody_is_told_to_say_again() {
+        let mut header = crate::report::tests::batch::header(&[]);
+        let open = [
+            StateName::Ready,
+            StateName::Posting,
+            StateName::InDoubt,
+            StateName::Acknowledged,
+        ];
+        for state in open {
+            header.at_work = None;
+            let text = remedy(state, None, &header, None);
+            assert!(text.contains("“disburse run payroll-2026-11”"), "{text}");
+            header.at_work = Some(AtWork {
+                asks_at: Some("12:05:19 EAT".to_owned()),
+            });
+            let text = remedy(state, None, &header, None);
+            assert!(!text.contains("disburse run"), "{text}");
+            let asks = state == StateName::Ready || text.contains(" at 12:05:19 EAT, by itself");
+            assert!(text.contains("the run that is at work") && asks, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_paused_service_is_topped_up_opened_and_run_in_this_order() {
+        let mut header = crate::report::tests::batch::header(&[]);
+        header.held_lanes = vec![crate::domain::ServiceCode::parse("B2C").unwrap()];
+        for code in [None, Some(230)] {
+            let text = remedy(StateName::Ready, code, &header, None);
+            let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
+            assert!(
+                at("top it up") < at("disburse resume-lane payroll-2026-11 B2C"),
+                "{text}"
+            );
+            assert!(at("disburse resume-lane") < at("disburse run"), "{text}");
         }
     }
 }

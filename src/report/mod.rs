@@ -17,6 +17,7 @@ mod advice;
 mod files;
 mod fold;
 mod folder;
+mod help;
 mod html;
 mod json;
 pub mod pain002;
@@ -29,7 +30,7 @@ mod xml;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Way, meaning, remedy, remedy_of_failure};
+pub use advice::{Way, meaning, meaning_behind, remedy, remedy_of_failure};
 pub use files::error::Error;
 pub use files::own::{FileIdentity, Leftover, is_free, place, remove_leftover};
 pub use files::owner::{Owner, Whose};
@@ -40,6 +41,9 @@ pub use fold::lane::{Lane, Sum};
 pub use fold::reconciliation::Reconciliation;
 pub use fold::timeline::{Bucket, Timeline};
 pub use folder::usable;
-pub use rows::entry::{BatchHeader, CalendarWaits, Entry, Load, Prepaid, StateName, Stated};
+pub use help::{Help, help};
+pub use rows::entry::{
+    AtWork, BatchHeader, CalendarWaits, Entry, Load, Prepaid, StateName, Stated,
+};
 pub use rows::people::Deed;
 pub use writer::{Paths, Report, Writer};

@@ -1,6 +1,6 @@
 //! The files, read back.
 
-mod batch;
+pub(in crate::report) mod batch;
 mod files;
 mod fold;
 mod hostile;

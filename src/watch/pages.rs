@@ -34,7 +34,7 @@ use crate::page::{SCRIPT, STYLE};
 <p id="lost" class="said bad" hidden>The program behind this page does not answer, or has ended: what is shown below stands still. <code>disburse serve</code> shows it again, at another address.</p>
 {{ content|safe }}
 </main>
-<footer class="foot">{% if !at.is_empty() %}<p>As of <span id="at">{{ at }}</span>.<noscript> This page stands still: load it again for the present.</noscript></p>{% endif %}
+<footer class="foot">{% if !at.is_empty() %}<p>As of <span id="at">{{ at }}</span>.{% if events.is_some() %}<noscript> This page stands still: load it again for the present.</noscript>{% else %} This page stands still: load it again for the present.{% endif %}</p>{% endif %}
 <p>Read only: nothing can be changed from here. Whoever has the address of this page sees what it shows.</p></footer>
 {% if events.is_some() %}<script>{{ script|safe }}</script>
 {% endif %}</body>
@@ -86,7 +86,7 @@ impl Pages {
     }
 
     /// The page of a thing that stands still while it is looked at.
-    fn still(&self, title: &str, sought: &str, content: &str) -> String {
+    fn still(&self, title: &str, sought: &str, at: &str, content: &str) -> String {
         rendered(&Layout {
             title,
             style: STYLE,
@@ -96,7 +96,7 @@ impl Pages {
             proof: &self.proof,
             phase: "",
             sought,
-            at: "",
+            at,
             content,
         })
     }
@@ -137,8 +137,8 @@ impl Pages {
 
     pub(super) fn rows(&self, view: &Rows) -> String {
         let root = &self.root;
-        let title = format!("{} · {}", view.heading, view.batch);
-        self.still(&title, "", &rendered(&RowsPage { view, root }))
+        let title = format!("{} · {} · disburse", view.heading, view.batch);
+        self.still(&title, "", &view.at, &rendered(&RowsPage { view, root }))
     }
 
     pub(super) fn found(&self, view: &Found) -> String {
@@ -146,19 +146,20 @@ impl Pages {
         self.still(
             "Search · disburse",
             &view.text,
+            "",
             &rendered(&FoundPage { view, root }),
         )
     }
 
     pub(super) fn payment(&self, view: &Payment) -> String {
         let root = &self.root;
-        let title = format!("{} · {}", view.title, view.batch);
-        self.still(&title, "", &rendered(&PaymentPage { view, root }))
+        let title = format!("{} · {} · disburse", view.title, view.batch);
+        self.still(&title, "", &view.at, &rendered(&PaymentPage { view, root }))
     }
 
     /// A page that says why there is none.
     pub(super) fn trouble(&self, heading: &str, text: &str) -> String {
-        self.still(heading, "", &rendered(&TroublePage { heading, text }))
+        self.still(heading, "", "", &rendered(&TroublePage { heading, text }))
     }
 }
 
@@ -364,4 +365,27 @@ struct PaymentPage<'a> {
 struct TroublePage<'a> {
     heading: &'a str,
     text: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_a_payment_says_what_it_is_and_as_of_when() {
+        let token = Token::of("token");
+        let pages = Pages::new(&token, &token);
+        let page = pages.payment(&Payment {
+            batch: "june".to_owned(),
+            title: "Payment E-7".to_owned(),
+            at: "2026-11-26 12:04:48 EAT".to_owned(),
+            ..Payment::default()
+        });
+        assert!(
+            page.contains("<title>Payment E-7 · june · disburse</title>"),
+            "{page}"
+        );
+        assert!(page.contains("2026-11-26 12:04:48 EAT"), "{page}");
+        assert!(page.contains("This page stands still"), "{page}");
+    }
 }

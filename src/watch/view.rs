@@ -245,6 +245,8 @@ pub struct Listed {
 pub struct Rows {
     /// The batch.
     pub batch: String,
+    /// When this was so.
+    pub at: String,
     /// Which rows these are.
     pub heading: String,
     /// What that means, and what to do.
@@ -271,6 +273,8 @@ pub struct Found {
 pub struct Payment {
     /// The batch.
     pub batch: String,
+    /// When this was so.
+    pub at: String,
     /// What it is called.
     pub title: String,
     /// The payments of the row, the newest first.

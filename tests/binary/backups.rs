@@ -137,6 +137,14 @@ fn a_copy_that_knows_what_the_journal_does_not_stays() {
     for stamp in ["20300103T000000Z", "20300104T000000Z", "20300105T000000Z"] {
         copy_named(&world, stamp);
     }
+    // And it is said that they stay, how many, and why.
+    world
+        .expect(0, &["backup", "copies", "--keep", "9"])
+        .says("files that are named like copies are none of this journal")
+        .says("--keep never removes them")
+        .says("disburse status --journal copies/disburse-");
+    let last = names(&world).pop().unwrap();
+    fs::remove_file(copies.join(last)).unwrap();
     let now = names(&world);
     assert!(left.iter().all(|name| now.contains(name)), "{now:?}");
     assert_eq!(now.len(), left.len() + 2, "{now:?}");

@@ -49,7 +49,7 @@ fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
         "the other lanes go on"
     );
     // What waits is named with its amount, and can be withdrawn although a post of it was refused.
-    done.says("not sent, and wait for the float of B2C_MPESA (230): a run sends them once")
+    done.says("not sent, and wait for the float of B2C_MPESA (230). When it is topped up: disburse resume-lane b B2C_MPESA")
         .says("What shall not be paid after all: disburse cancel b REFERENCE");
     // A run alone leaves the lane as it is.
     let posts = sandbox.ledger().posts;

@@ -98,6 +98,29 @@ fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
     assert!(said.out.contains("sound: everything fits"), "{}", said.out);
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(status["states"]["paid"]["count"], 3, "{status}");
+    // Whoever looks at the batch sees that it is archived, since when, and how the archive is read.
+    let name = archive_of(&desk)
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(status["people_let_go"]["archive"], *name, "{status}");
+    let list = desk.run(&["status"]).finished(0);
+    assert!(list.out.contains("archived since 2"), "{}", list.out);
+    let one = desk.run(&["status", "b"]).finished(0);
+    let command = format!("disburse archive read {name}");
+    assert!(one.out.contains(&command), "{}", one.out);
+    let id = desk.shell(
+        "disburse report b --out again >/dev/null && sed -n 2p again/payments.csv | cut -d, -f3",
+    );
+    let id = id.out.trim();
+    let one = desk.run(&["explain", "b", "--id", id]).finished(0);
+    assert!(
+        one.out.contains(&format!("{command} --payment {id}")),
+        "{}",
+        one.out
+    );
     // What the journal has forgotten the archive tells.
     let path = archive_of(&desk);
     let told = desk

@@ -15,6 +15,7 @@ mod bad_settings;
 mod broken;
 mod calendar;
 mod check;
+mod copies;
 mod crash;
 mod damage;
 mod decided;

@@ -171,7 +171,8 @@ fn is_told_when_taken_back(dialect: &'static str) {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(!ended.err.contains(told), "{ended:?}");
     let explained = scene.office.call(&["explain", BATCH, "ROW-00000"]).out;
-    let sentence = "Not paid: the number is invalid (110). Correct it and add the corrected row";
+    let sentence =
+        "Not paid: the number is invalid (110). Correct the msisdn and add the corrected row";
     assert!(explained.contains(sentence), "{explained}");
     // Taken back once more, and paid after all: that is for a person.
     scene.hears(&[b"paid!".to_vec()]);

@@ -111,8 +111,10 @@ fn ten_replies_in_a_row_about_other_amounts_stop_the_posts() {
     assert!(status.contains(told), "{status}");
     let lanes = status.lines().filter(|line| line.contains("resume-lane"));
     for lane in lanes {
-        let service = lane.rsplit([' ', ')']).find(|word| !word.is_empty());
-        let opened = office.call(&["resume-lane", BATCH, service.unwrap()]);
+        let command = format!("resume-lane {BATCH} ");
+        let (_, behind) = lane.split_once(&command).unwrap();
+        let (service, _) = behind.split_once(',').unwrap();
+        let opened = office.call(&["resume-lane", BATCH, service]);
         assert_eq!(opened.code, Some(0), "{opened:?}");
     }
     let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);

@@ -156,6 +156,8 @@ fn write(dir: &Path, rows: u64) {
         scheduled: Scheduled::default(),
         waits: disburse::report::CalendarWaits::default(),
         statements: Vec::new(),
+        behind: None,
+        at_work: None,
     };
     let mut writer = Writer::create(dir, header).unwrap();
     for row in 1..=rows {

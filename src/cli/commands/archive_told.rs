@@ -87,7 +87,7 @@ pub(super) fn planned(
             output::counted(total.count, "row"),
             output::amounts(&total.amounts),
             output::grouped(&bytes.to_string()),
-            one.newest,
+            session.zone(false).format_named(one.newest),
             output::name(&file(one).display().to_string())
         ));
     }

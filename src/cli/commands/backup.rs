@@ -51,7 +51,7 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
     if session.common.json {
         output::json(&json!({
             "file": copied.path, "batches": copy.batches, "payments": copy.payments, "bytes": copy.bytes,
-            "removed": copied.removed, "apart": copied.apart,
+            "removed": copied.removed, "apart": copied.apart, "others": copied.others,
         }));
         return Ok(ExitStatus::Done);
     }
@@ -67,9 +67,42 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "warning",
             &format!(
-                "{} of this journal with something that is not in it, {} first: it was put back, or has lost something; they are kept until you remove them",
+                "{} of this journal with something that is not in it, {} first: it was put back, or has lost something; --keep never removes them",
                 counted_copies(copied.apart.len(), ""),
                 output::name(&first.display().to_string())
+            ),
+        );
+        output::complain(
+            "hint",
+            &format!(
+                "disburse recover says what this journal may have missed; when it is declared done, remove them yourself. What one has: disburse status --journal {}",
+                output::quoted(&first.display().to_string())
+            ),
+        );
+    }
+    if let Some(first) = copied.others.first() {
+        let (named, are) = match copied.others.len() {
+            1 => ("1 file that is named like a copy".to_owned(), "is none"),
+            count => (
+                format!(
+                    "{} files that are named like copies",
+                    output::grouped(&count.to_string())
+                ),
+                "are none",
+            ),
+        };
+        output::complain(
+            "warning",
+            &format!(
+                "{named} {are} of this journal, {} first: of the journal that was here before this one, or not whole; --keep never removes them",
+                output::name(&first.display().to_string())
+            ),
+        );
+        output::complain(
+            "hint",
+            &format!(
+                "what one has: disburse status --journal {}; when this journal has all of it, and disburse recover has nothing left, remove them yourself",
+                output::quoted(&first.display().to_string())
             ),
         );
     }

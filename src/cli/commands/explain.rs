@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::recover;
 use super::report::Kinds;
 use super::status;
 use crate::cli::Error;
@@ -11,12 +10,16 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::named;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
+use crate::cli::words::at_work;
+use crate::cli::words::behind::behind;
 use crate::cli::words::ended;
 use crate::cli::words::found::{self, Asked};
 use crate::cli::words::held_back::{HeldBack, Limit};
 use crate::cli::words::history::{Explained, text, visible};
+use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::people;
+use crate::cli::words::rows::state_name;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
 use crate::domain::{
@@ -39,8 +42,8 @@ pub(in crate::cli) fn explain(
 ) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     // What it knows may be less than what became of a payment.
-    if let Some(missed) = reader.missed()? {
-        output::complain("warning", &recover::missed_text(&missed));
+    if let Some(text) = behind(&reader, &session.zone(false))? {
+        output::complain("warning", &text);
     }
     let reveal = arguments.reveal;
     let (batch, name) = match found::asked(session, &reader, arguments)? {
@@ -55,10 +58,9 @@ pub(in crate::cli) fn explain(
     let snapshot = reader.snapshot(&batch)?;
     let standing = snapshot.standing()?;
     let purpose = standing.purpose;
-    let zone = session.zone(purpose == Purpose::Rehearsal);
     match row_of(&snapshot, &name)? {
         Row::Rejected(rejected) => {
-            found::tell_rejected(session, &batch, purpose, &rejected, &zone);
+            output::json(&found::rejected_json(&rejected));
         }
         Row::Unpriced(record) => output::json(&unpriced::to_json(&snapshot, &record)?),
         Row::Payments(records) => {
@@ -111,15 +113,24 @@ pub(in crate::cli) fn told(
     let standing = snapshot.standing()?;
     let purpose = standing.purpose;
     let zone = session.zone(purpose == Purpose::Rehearsal);
+    let is_behind = behind(reader, &zone)?.is_some();
     Ok(match row_of(&snapshot, name)? {
-        Row::Rejected(rejected) => found::rejected(batch, purpose, &rejected, &zone),
+        Row::Rejected(rejected) => found::rejected((batch, purpose), &rejected, &zone, is_behind),
         Row::Unpriced(record) => {
-            vec![unpriced::explained(
-                session, &snapshot, &record, batch, &zone,
-            )?]
+            let told = unpriced::explained(session, &snapshot, &record, batch, &zone)?;
+            vec![match is_behind {
+                true => told.missed(unpriced::state(&record)),
+                false => told,
+            }]
         }
         Row::Payments(records) => {
             let aside = Aside::of(session, &snapshot, (batch, purpose), &standing)?;
+            let runs = at_work::runs(session.journal_path(), batch);
+            let aside = Aside {
+                is_behind,
+                runs,
+                ..aside
+            };
             explained(&snapshot, &records, aside.shown(&standing, reveal))?
         }
     })
@@ -132,6 +143,8 @@ struct Aside<'a> {
     zone: WireZone,
     calendar: Calendar,
     held_back: HeldBack<'a>,
+    is_behind: bool,
+    runs: bool,
 }
 
 impl<'a> Aside<'a> {
@@ -149,6 +162,8 @@ impl<'a> Aside<'a> {
             zone: session.zone(is_rehearsal),
             calendar: session.calendar(is_rehearsal),
             held_back: HeldBack::of(session, snapshot, commands, standing)?,
+            is_behind: false,
+            runs: false,
         })
     }
 
@@ -161,6 +176,8 @@ impl<'a> Aside<'a> {
             dates: standing.dates,
             calendar: &self.calendar,
             held_back: &self.held_back,
+            is_behind: self.is_behind,
+            runs: self.runs,
         }
     }
 }
@@ -195,6 +212,12 @@ fn explained(
                 StateName::words_of(other.state)
             ));
         }
+        if record.payment.instruction.msisdn.is_forgotten()
+            && let Some(let_go) = snapshot.let_go()?
+        {
+            let text = let_go_text(&let_go, Some(record.payment.id.as_str()), shown.zone);
+            standing.push(format!("  {text}"));
+        }
         let bills = snapshot.bills(record.seq)?;
         let bills = bills
             .iter()
@@ -202,10 +225,14 @@ fn explained(
         let before = before(record, records).map_or(&[][..], |at| &trails[at]);
         let acts = people::about(&acts, subject(record, trail, before, file.loaded_at));
         let history = people::lines(&acts, trail, shown.reveal, shown.zone);
-        Ok(Explained {
+        let told = Explained {
             heading,
             standing,
             history: bills.chain(history).collect(),
+        };
+        Ok(match shown.is_behind {
+            true => told.missed(state_name(record.life.state)),
+            false => told,
         })
     };
     // All of it is read before any of it is said: of a damaged journal nothing is shown as if it were whole.
@@ -249,9 +276,20 @@ struct Shown<'a> {
     calendar: &'a Calendar,
     /// What keeps payments that are ready, whatever the time.
     held_back: &'a HeldBack<'a>,
+    /// The journal may know less than what became of the payments.
+    is_behind: bool,
+    runs: bool,
 }
 
 impl Shown<'_> {
+    /// Returns what goes on with the payment: a command, or the run that is at work.
+    fn run(self) -> String {
+        match self.runs {
+            true => "the run that is at work".to_owned(),
+            false => self.commands.run(),
+        }
+    }
+
     /// Returns the tokens and units of a payment, the tokens masked.
     fn electricity(self, record: &PaymentRecord) -> Option<(String, String)> {
         if self
@@ -328,9 +366,10 @@ fn record_texts(
     let stands = || format!("{}{code}; {next}", status::words(record.life.state));
     let ended = match record.waits_for {
         Some(_) => None,
-        None => {
-            ended::superseded(record, trail).or_else(|| ended::sentence(record, shown.commands))
-        }
+        None => ended::superseded(record, trail).or_else(|| {
+            let kind = shown.kinds.kind(row.service.as_str());
+            ended::sentence(record, kind, shown.commands)
+        }),
     };
     let mut texts = vec![format!("  {}", ended.unwrap_or_else(stands))];
     if let Some(at) = row.not_before() {
@@ -378,7 +417,7 @@ const TAKEN: &str = "the gateway had this identifier before our first post, and 
 
 /// Says when a run sends it, by its own time, the dates of its batch and the hours of its service.
 fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) -> String {
-    let run = shown.commands.run();
+    let run = shown.run();
     let now = Timestamp::now();
     let service = &record.payment.instruction.service;
     let own = at.filter(|at| *at > now);
@@ -394,6 +433,9 @@ fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) ->
             "next: {run} sends it, not before {}",
             shown.zone.format_named(at)
         ),
+        Gate::Open(_) if shown.is_behind => {
+            format!("next: {run} asks the gateway about it before it sends it")
+        }
         Gate::Open(_) => match own {
             Some(at) => format!(
                 "next: {run} sends it, not before {}",
@@ -405,7 +447,7 @@ fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) ->
 }
 
 fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
-    let (commands, zone) = (shown.commands, shown.zone);
+    let (commands, zone, run) = (shown.commands, shown.zone, shown.run());
     if let Some(held) = record.waits_for {
         return Ok(waits(commands, record.payment.id, held));
     }
@@ -422,11 +464,10 @@ fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
         }
         // Due long ago: the next run asks at once.
         Action::Ask(at) if at <= Timestamp::now() => {
-            format!("next: {} asks the gateway at once", commands.run())
+            format!("next: {run} asks the gateway at once")
         }
         Action::Ask(at) => format!(
-            "next: {} asks the gateway, from {} on",
-            commands.run(),
+            "next: {run} asks the gateway, from {} on",
             zone.format_named(at)
         ),
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),

@@ -304,7 +304,7 @@ pub(in crate::cli) async fn open_and_load(
     aside::remove_leftovers(path);
     if path.symlink_metadata().is_ok() {
         let journal = Journal::open(path)?.acting_as(actor());
-        recover::warn(&journal).await?;
+        recover::warn(&journal, &session.zone(false)).await?;
         let plan = LoadPlan {
             originator: originator(path, &plan)?,
             ..plan
@@ -351,7 +351,7 @@ pub(in crate::cli) async fn open_and_load(
     let (summary, fresh) = placed?;
     let journal = session.journal()?;
     // Another one may have been in this place before.
-    recover::warn(&journal).await?;
+    recover::warn(&journal, &session.zone(false)).await?;
     recover::warn_missing(&journal).await?;
     if presumes {
         say_begun(&journal, &batch).await?;

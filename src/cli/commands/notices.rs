@@ -96,7 +96,7 @@ async fn test(session: &Session) -> Result<ExitStatus, Error> {
     if session.common.json {
         output::json(&json!({"id": id}));
     } else {
-        output::line(&format!("a notice that tells nothing was taken: {id}"));
+        output::line(&format!("the test notice was taken: {id}"));
     }
     Ok(ExitStatus::Done)
 }

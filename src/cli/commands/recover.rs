@@ -9,9 +9,10 @@ use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, run_command};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
+use crate::cli::words::behind::{listed, missed_text, missing_text, orders_lost_text};
 use crate::cli::words::hints::ORDERS_LOST_HINT;
 use crate::cli::words::next::next_text;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::journal::{Journal, Missed, OrderedPayment, Presumed, Reader, RunLock};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Lost;
@@ -290,21 +291,6 @@ fn again_text(lost: OrdersLost, not_given: u64) -> String {
     format!("on record: {what}; runs post again")
 }
 
-/// Says that orders of people are lost.
-pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
-    match lost.count {
-        0 => "this journal may be an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
-              and the like); only a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
-            .to_owned(),
-        count => format!(
-            "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
-             know; only a rehearsal (--sandbox) is posted until you say that they were given again",
-            output::counted(count, "order"),
-            if count == 1 { "was" } else { "were" },
-        ),
-    }
-}
-
 /// Asks a person to type a word; without a person, `--yes` is the answer.
 async fn confirm(yes: bool, what: &str, word: &'static str, alone: &str) -> Result<(), Error> {
     if yes {
@@ -346,7 +332,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
         return Ok(ExitStatus::Done);
     }
     match &missed {
-        Some(missed) => output::line(&missed_text(missed)),
+        Some(missed) => output::line(&missed_text(missed, &session.zone(false))),
         None => output::line(
             "nothing is known to be missing: the journal is as it was left in this place",
         ),
@@ -472,53 +458,6 @@ pub(in crate::cli) fn missed_json(missed: Option<&Missed>) -> Value {
     })
 }
 
-/// Says in one line that a recovery is under way, and what is left of it; `None`: there is none.
-pub(in crate::cli) fn countdown(reader: &Reader) -> Result<Option<String>, Error> {
-    let (missed, lost) = (reader.missed()?, reader.orders_lost()?);
-    if missed.is_none() && lost.is_none() {
-        return Ok(None);
-    }
-    let why = match &missed {
-        Some(Missed { cause, since }) => {
-            let since = since.map_or_else(String::new, |since| format!(", noticed at {since}"));
-            format!(
-                "the journal may have missed payments: {}{since}",
-                cause.sentence()
-            )
-        }
-        None => "orders of people may be lost".to_owned(),
-    };
-    let unasked = reader.presumed()?.iter().map(Presumed::left_to_ask).sum();
-    let batches = reader.batches_lost()?;
-    let left = [
-        (unasked, ["payment", "payments"], "to be asked about"),
-        (batches.count(), ["batch", "batches"], "to be loaded again"),
-        (lost.count, ["order", "orders"], "to be given again"),
-    ];
-    let mut left: Vec<String> = left
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, [one, several], todo)| {
-            let what = if count == 1 { one } else { several };
-            format!("{} {what} {todo}", output::grouped(&count.to_string()))
-        })
-        .collect();
-    if lost.unknown && lost.count == 0 {
-        left.push("nobody has said which orders were given since".to_owned());
-    }
-    if left.is_empty() && missed.as_ref().is_some_and(|missed| missed.since.is_some()) {
-        left.push("nothing is known to be left but to declare it done".to_owned());
-    }
-    left.push("disburse recover shows all of it".to_owned());
-    Ok(Some(format!("{why}; {}", left.join(", "))))
-}
-
-/// Says of each batch that is missing what is to be done, a line each behind a sentence.
-pub(in crate::cli) fn listed(lost: &Lost) -> String {
-    let lines = lost.sentences().into_iter();
-    lines.map(|text| format!("\n  {text}")).collect()
-}
-
 fn lost_json(lost: &Lost) -> Value {
     let names: Vec<&String> = lost.names.iter().chain(&lost.in_part).collect();
     let unlike: Vec<Value> = lost
@@ -536,37 +475,12 @@ fn lost_json(lost: &Lost) -> Value {
     json!({"names": names, "unnamed": lost.unnamed, "unlike": unlike})
 }
 
-/// Names the batches that are missing, while whatever was loaded since waits for them.
-pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
-    lost.holds().then(|| {
-        format!(
-            "batches that were posted from this place are missing, or not as they were. What was loaded since may be one of them, so that \
-             \"not found\" proves nothing about it: it is asked about, and nothing of it is posted until they are here, or until somebody says \
-             `disburse recover --done` at a terminal:{}",
-            listed(lost)
-        )
-    })
-}
-
 /// Warns of them.
 pub(in crate::cli) async fn warn_missing(journal: &Journal) -> Result<(), Error> {
     if let Some(text) = missing_text(&journal.batches_lost().await?) {
         output::complain("warning", &text);
     }
     Ok(())
-}
-
-/// Says why the journal may have missed something.
-pub(in crate::cli) fn missed_text(missed: &Missed) -> String {
-    let since = match missed.since {
-        Some(since) => format!(", noticed at {since}"),
-        None => String::new(),
-    };
-    format!(
-        "the journal may have missed payments: {}{since}. What is unfinished, and what is loaded until the recovery is declared \
-         done, is asked about before it is posted",
-        missed.cause.sentence()
-    )
 }
 
 /// What is to be done, numbered in its order, and what may be done instead.
@@ -624,13 +538,13 @@ fn next(
 }
 
 /// Says so before a command goes on with a journal that may have missed something.
-pub(in crate::cli) async fn warn(journal: &Journal) -> Result<(), Error> {
+pub(in crate::cli) async fn warn(journal: &Journal, zone: &WireZone) -> Result<(), Error> {
     if let Some(recovery) = journal.recovery().await? {
         let missed = Missed {
             cause: recovery.cause,
             since: Some(recovery.since),
         };
-        output::complain("warning", &missed_text(&missed));
+        output::complain("warning", &missed_text(&missed, zone));
         output::complain(
             "hint",
             "`disburse recover` shows what is known, and what to do",

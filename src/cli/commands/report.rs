@@ -13,6 +13,8 @@ use crate::cli::files::failed_rows::{self, FailedRows};
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
+use crate::cli::words::at_work;
+use crate::cli::words::behind::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::rows::{scheduled_note, set_aside_name, state_name};
@@ -27,8 +29,8 @@ use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
 use crate::report::{
-    BatchHeader, CalendarWaits, Deed, Entry, Load, Prepaid, Report, StateName, Stated, Writer,
-    remove_leftover,
+    AtWork, BatchHeader, CalendarWaits, Deed, Entry, Load, Prepaid, Report, StateName, Stated,
+    Writer, remove_leftover,
 };
 
 /// The workbook of earlier releases.
@@ -40,11 +42,8 @@ pub(in crate::cli) async fn report(
     arguments: ReportArguments,
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
-    if let Some(missed) = Reader::open(session.journal_path())?.missed()? {
-        output::complain(
-            "warning",
-            &crate::cli::commands::recover::missed_text(&missed),
-        );
+    if let Some(text) = behind(&Reader::open(session.journal_path())?, &session.zone(false))? {
+        output::complain("warning", &text);
     }
     if let Some(file) = &arguments.pain002 {
         let told = report_pain002::write(session, &batch, file, arguments.message.as_deref())?;
@@ -193,10 +192,7 @@ pub(in crate::cli) fn write_now(
     header.lists_all = lists_all;
     header.failed_rows = failed_rows.unwrap_or(header.failed_rows);
     add_waits(session, &snapshot, &standing, &mut header)?;
-    if let Some(missed) = reader.missed()?.filter(|_| !standing.is_finished()) {
-        let text = crate::cli::commands::recover::missed_text(&missed);
-        header.waits.texts.insert(0, text);
-    }
+    header.behind = behind(&reader, &header.zone)?;
     let mut writer = Writer::create(out, header)?;
     let sources = loads.iter().map(|load| load.source.as_str());
     let mut failed = FailedRows::of((out, told), batch, purpose, sources);
@@ -217,7 +213,7 @@ pub(in crate::cli) fn write_now(
 /// Returns what the advice about the rows of a batch rests on; sums and deeds are not in it.
 pub(in crate::cli) fn header_for_advice(
     session: &Session,
-    snapshot: &Snapshot<'_>,
+    (reader, snapshot): (&Reader, &Snapshot<'_>),
     standing: &Standing,
     failed_rows: String,
 ) -> Result<BatchHeader, Error> {
@@ -227,6 +223,12 @@ pub(in crate::cli) fn header_for_advice(
     let nowhere = Path::new("");
     let mut header = header(record, standing, control, acts, Vec::new(), zone, nowhere);
     header.failed_rows = failed_rows;
+    if at_work::runs(session.journal_path(), &header.name) {
+        let ask = snapshot.asked_next()?.filter(|at| *at > Timestamp::now());
+        let asks_at = ask.map(|at| header.zone.clock(at));
+        header.at_work = Some(AtWork { asks_at });
+    }
+    header.behind = behind(reader, &header.zone)?;
     add_waits(session, snapshot, standing, &mut header)?;
     Ok(header)
 }
@@ -300,7 +302,7 @@ impl Kinds {
         Self(kinds.collect())
     }
 
-    fn kind(&self, service: &str) -> Option<PaymentKind> {
+    pub(in crate::cli) fn kind(&self, service: &str) -> Option<PaymentKind> {
         self.0.get(service).copied()
     }
 
@@ -373,6 +375,8 @@ fn header(
             .map(|lane| lane.service.clone())
             .collect(),
         people: acts.into_iter().map(deed).collect(),
+        behind: None,
+        at_work: None,
     }
 }
 

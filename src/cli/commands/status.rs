@@ -10,13 +10,16 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
+use crate::cli::words::at_work::at_work;
+use crate::cli::words::behind::behind;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
+use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp, WireZone};
 use crate::journal::{
-    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, Waiting, WaitsFor, holder,
+    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, StandingRow, Waiting, WaitsFor,
 };
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
@@ -133,8 +136,9 @@ pub(super) fn one(
     let before = told.second_post.iter().chain(&told.paid_twice);
     before.for_each(|text| output::line(text));
     output::print(&table(&standing));
-    let behind = told.rows.iter().chain(&told.open).chain(&told.waits);
-    let behind = behind.chain(&told.signatures).chain(&told.lanes);
+    // What has to be done first stands first: a run does nothing about a service that is paused.
+    let behind = told.rows.iter().chain(&told.lanes).chain(&told.open);
+    let behind = behind.chain(&told.waits).chain(&told.signatures);
     behind.for_each(|text| output::line(text));
     Ok(ExitStatus::Done)
 }
@@ -168,29 +172,45 @@ pub(in crate::cli) fn told(
             .iter()
             .map(|row| format!("PAID TWICE: {}", row.sentence()))
             .collect(),
-        rows: row_texts(reader, batch, standing)?,
+        rows: row_texts(reader, batch, standing, &zone)?,
         open: open_text(
-            session,
+            (session, reader),
             commands,
             standing,
             &found,
             is_kept(standing, &limited),
-        ),
+        )?,
         waits: wait_texts(session, reader, batch, standing)?,
         signatures,
-        lanes: standing
-            .held
-            .iter()
-            .map(|lane| {
-                format!(
-                    "{} is paused {}; when that is put right: disburse resume-lane {batch} {}",
-                    lane.service,
-                    held_for(lane.held_for),
-                    lane.service
-                )
-            })
-            .collect(),
+        lanes: lane_texts(commands, standing),
     })
+}
+
+/// Says of each service that is paused why, and what is done about it, in the order in which it has to be done.
+fn lane_texts(commands: Commands<'_>, standing: &Standing) -> Vec<String> {
+    let texts = standing.held.iter().map(|lane| {
+        format!(
+            "{} is paused {}; when that is put right: disburse resume-lane {} {}, and then: {}",
+            lane.service,
+            held_for(lane.held_for),
+            commands.batch,
+            lane.service,
+            commands.run()
+        )
+    });
+    texts.collect()
+}
+
+/// Returns whether everything that is left is of services that are paused: a run does nothing about it before they are opened.
+fn is_paused(standing: &Standing) -> bool {
+    let mut open = standing
+        .rows
+        .iter()
+        .filter(|row| !row.state.is_finished() && row.tally.count > 0);
+    let paused = |row: &StandingRow| {
+        row.state == State::Ready && standing.held.iter().any(|lane| lane.service == row.service)
+    };
+    !standing.held.is_empty() && standing.unpriced == 0 && open.all(paused)
 }
 
 /// Says of its rows what the table of states does not.
@@ -198,8 +218,19 @@ fn row_texts(
     reader: &Reader,
     batch: &BatchName,
     standing: &Standing,
+    zone: &WireZone,
 ) -> Result<Vec<String>, Error> {
     let mut texts = Vec::new();
+    if let Some(let_go) = reader.snapshot(batch)?.let_go()? {
+        texts.push(let_go_text(&let_go, None, zone));
+    }
+    let waiting = standing.of(State::Ready).count;
+    // It stands in the table above it as if that were certain.
+    if waiting > 0 && behind(reader, zone)?.is_some() {
+        let payments = output::counted(waiting, "payment");
+        texts.push(format!("{payments} “{}”: this journal may have missed that they were; the gateway is asked about each before it is posted",
+            State::Ready.in_words()));
+    }
     if standing.unpriced > 0 {
         texts.push(unpriced_text(
             standing.unpriced,
@@ -233,24 +264,39 @@ fn is_kept(standing: &Standing, limited: &[LimitedRows]) -> bool {
 
 /// Says that a batch is not finished, and how it goes on; where it does not by itself, what it lacks is said behind it.
 fn open_text(
-    session: &Session,
+    (session, reader): (&Session, &Reader),
     commands: Commands<'_>,
     standing: &Standing,
     found: &Result<Approvals, journal::Error>,
     is_kept: bool,
-) -> Option<String> {
+) -> Result<Option<String>, Error> {
     if standing.is_finished() {
-        return None;
+        return Ok(None);
+    }
+    let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+    if let Some(at_work) = at_work(session.journal_path(), commands.batch, &zone) {
+        let text = format!("at work on this journal: {}", at_work.who);
+        return Ok(Some(match at_work.runs_it {
+            false => text,
+            true => {
+                let ask = reader.snapshot(commands.batch)?.asked_next()?;
+                let asks = ask
+                    .filter(|at| *at > Timestamp::now())
+                    .map_or_else(String::new, |at| {
+                        format!(", and asks the gateway next at {}", zone.clock(at))
+                    });
+                format!("{text}; it goes on by itself{asks}")
+            }
+        }));
     }
     let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
-    Some(match holder(session.journal_path()) {
-        Some(who) => format!("at work on this journal: {who}"),
-        None if stands || is_kept => "not finished, and no run is at work".to_owned(),
-        None => format!(
+    Ok(Some(match stands || is_kept || is_paused(standing) {
+        true => "not finished, and no run is at work".to_owned(),
+        false => format!(
             "not finished, and no run is at work; to go on: {}",
             next::run(commands, standing)
         ),
-    })
+    }))
 }
 
 /// Says what of a batch waits for its time, for a limit, or for an earlier payment.
@@ -348,6 +394,9 @@ fn scheduled_json(scheduled: Scheduled) -> Value {
 /// Returns the standing of a batch with what waits for its time, and what the journal may have missed.
 fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Value, Error> {
     let mut value = with_missed(reader, to_json(batch, standing))?;
+    if let Some(let_go) = reader.snapshot(batch)?.let_go()? {
+        value["people_let_go"] = json!({"at": let_go.at.to_string(), "archive": let_go.archive});
+    }
     value["dates"] = dates_json(standing.dates);
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
     let limited = reader.snapshot(batch)?.limited()?;

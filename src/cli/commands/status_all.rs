@@ -1,6 +1,5 @@
 //! `status`: one batch, or every batch of the journal with, in a word, what it waits for.
 
-use super::recover;
 use super::status::{REHEARSAL, one, one_json};
 use crate::cli::Error;
 use crate::cli::arguments::StatusArguments;
@@ -9,10 +8,13 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
 use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
+use crate::cli::words::let_go::let_go_note;
 use crate::cli::words::limits;
+use crate::cli::words::unpaid::unpaid_notes;
 use crate::domain::{BatchName, Timestamp, WireZone};
-use crate::journal::{Reader, Standing};
+use crate::journal::{LetGo, Reader, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::Calendar;
 use crate::lifecycle::State;
@@ -24,10 +26,10 @@ pub(in crate::cli) fn status(
 ) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.journal_path())?;
     if !session.common.json
-        && let Some(text) = recover::countdown(&reader)?
+        && let Some(text) = behind::countdown(&reader, &session.zone(false))?
     {
         output::complain("warning", &text);
-        if let Some(text) = recover::missing_text(&reader.batches_lost()?) {
+        if let Some(text) = behind::missing_text(&reader.batches_lost()?) {
             output::complain("warning", &text);
         }
     }
@@ -64,6 +66,8 @@ fn tell_undelivered(reader: &Reader) -> Result<(), Error> {
 pub(in crate::cli) struct Known {
     settings: Option<Settings>,
     calendar: Calendar,
+    /// The zone of whoever reads the list.
+    pub(in crate::cli) zone: WireZone,
 }
 
 impl Known {
@@ -75,6 +79,7 @@ impl Known {
         Self {
             settings,
             calendar: calendar.unwrap_or_default(),
+            zone: session.zone(is_rehearsal),
         }
     }
 }
@@ -114,7 +119,13 @@ fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
                 output::grouped(&standing.of(State::Paid).count.to_string()),
                 output::grouped(&total.count.to_string()),
                 output::amounts(&total.amounts),
-                notes(standing, &waits(reader, batch, standing, known)?).join("; "),
+                notes(
+                    standing,
+                    &waits(reader, batch, standing, known)?,
+                    reader.snapshot(batch)?.let_go()?,
+                    &known.zone,
+                )
+                .join("; "),
             ])
         })
         .collect::<Result<_, Error>>()?;
@@ -166,7 +177,12 @@ pub(in crate::cli) fn waits(
 }
 
 /// What the list of batches says of one beside its figures.
-pub(in crate::cli) fn notes(standing: &Standing, waits: &[&str]) -> Vec<String> {
+pub(in crate::cli) fn notes(
+    standing: &Standing,
+    waits: &[&str],
+    let_go: Option<LetGo>,
+    zone: &WireZone,
+) -> Vec<String> {
     let mut notes = Vec::new();
     if standing.purpose == Purpose::Rehearsal {
         notes.push(REHEARSAL.to_owned());
@@ -175,8 +191,10 @@ pub(in crate::cli) fn notes(standing: &Standing, waits: &[&str]) -> Vec<String> 
         let rows = output::counted(standing.paid_twice_count, "row");
         notes.push(format!("PAID TWICE: {rows}"));
     }
+    notes.extend(unpaid_notes(standing));
     if !waits.is_empty() {
         notes.push(format!("waits for {}", waits.join(", ")));
     }
+    notes.extend(let_go.map(|let_go| let_go_note(&let_go, zone)));
     notes
 }

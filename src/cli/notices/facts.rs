@@ -167,7 +167,7 @@ fn what_to_do(batch: &BatchName, standing: &Standing, condition: &Condition) -> 
             format!("disburse report {batch} --out reports/{batch} says what became of every row")
         }
         NoticeKind::LaneHeld => format!(
-            "disburse status {batch} says why; for want of float: top it up, then disburse resume-lane {batch} {}, and then {run}",
+            "disburse status {batch} says why; when that is put right (for want of float: it is topped up): disburse resume-lane {batch} {}, and then: {run}",
             condition.subject
         ),
         NoticeKind::Stopped => format!(
@@ -180,10 +180,12 @@ fn what_to_do(batch: &BatchName, standing: &Standing, condition: &Condition) -> 
             "disburse report {batch} --out reports/{batch} says why each failed; nothing of it is paid again by itself"
         ),
         NoticeKind::WaitingForApproval => {
-            format!("whoever approves: disburse approve {batch}; then {run}")
+            format!("somebody who may approve says: disburse approve {batch}; and then: {run}")
         }
         NoticeKind::NothingHappened => {
-            format!("disburse status {batch}, and the log of the run; ask the gateway's people")
+            format!(
+                "see what disburse status {batch} and the log of the run say; then ask the gateway's people"
+            )
         }
     }
 }

@@ -96,7 +96,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
         arguments.gateway_moved,
         arguments.reason,
     )?;
-    recover::warn(&journal).await?;
+    recover::warn(&journal, &session.zone(false)).await?;
     recover::warn_missing(&journal).await?;
     let orders = Orders {
         moved,

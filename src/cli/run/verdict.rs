@@ -9,7 +9,6 @@ use super::examples::Examples;
 use super::heads;
 use super::job::Outcome;
 use crate::cli::commands::bills::unpriced_text;
-use crate::cli::commands::recover;
 use crate::cli::commands::report;
 use crate::cli::commands::sandbox;
 use crate::cli::commands::status;
@@ -18,10 +17,12 @@ use crate::cli::files::failed_rows;
 use crate::cli::gateway;
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
+use crate::cli::words::behind;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
 use crate::cli::words::limits;
 use crate::cli::words::no_entry;
+use crate::cli::words::unpaid::unpaid;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, PaymentId};
 use crate::engine::Ending;
@@ -29,7 +30,6 @@ use crate::journal::{Journal, Reader, Standing, StandingRow};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
-use crate::report::StateName;
 
 /// Writes the report, prints where the batch stands, and chooses the exit code.
 pub(super) async fn conclude(
@@ -168,8 +168,8 @@ fn misread(session: &Session, batch: &BatchName, first: PaymentId) -> Result<Exi
         "hint",
         &format!(
             "ask the gateway's support how it writes them, with: disburse explain {batch} {id}. Nothing that they said was \
-             believed: what was posted is in doubt. The next run asks about it, and posts nothing more until an answer names what \
-             is ours, or `disburse resume-lane` opens the services again"
+             believed: what was posted is in doubt, and the next run asks about it. It posts nothing more before an answer names what \
+             is ours, or you have opened the services again with `disburse resume-lane`"
         ),
     );
     Ok(ExitStatus::Stopped)
@@ -208,18 +208,7 @@ fn tell_who_is_not_paid(
     let failed = standing.of(State::Failed).count;
     let conflict = standing.of(State::Conflict).count;
     let rejected = standing.rejected.count;
-    let kinds = [
-        (failed, "failed"),
-        (rejected, "rejected"),
-        (standing.withdrawn.count, StateName::Withdrawn.in_words()),
-        (standing.of(State::Cancelled).count, "cancelled"),
-        (conflict, "in conflict"),
-    ];
-    let kinds: Vec<String> = kinds
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, kind)| format!("{} {kind}", output::grouped(&count.to_string())))
-        .collect();
+    let kinds = unpaid(standing);
     // Rows that were paid twice are told before, and may be the only thing that is wrong.
     if kinds.is_empty() {
         return;
@@ -251,7 +240,7 @@ fn tell_who_is_not_paid(
             // What had failed may be paid by a retry or a corrected row that is lost.
             (false, _) => format!(
                 "{why}. Do not retry or load them again yet: an order that is lost may have paid them: {}. {}",
-                recover::orders_lost_text(orders_lost),
+                behind::orders_lost_text(orders_lost),
                 hints::ORDERS_LOST_HINT
             ),
             (true, false) => format!(
@@ -262,8 +251,14 @@ fn tell_who_is_not_paid(
         output::complain("hint", &hint);
     }
     if rejected > 0 {
+        let first = match orders_lost.is_none() && examples.lost.is_none() {
+            true => "rejected rows were never sent",
+            false => {
+                "rejected rows may have been mended and paid by what this journal lacks; once the recovery is done"
+            }
+        };
         let hint = format!(
-            "rejected rows were never sent: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
+            "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
              rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
              all: disburse cancel {batch} --rejected LINE --reason TEXT",
             sandbox_flag(standing.purpose)
@@ -349,12 +344,13 @@ fn float_text(batch: &BatchName, standing: &Standing) -> Option<String> {
         _ => ("wait", "them"),
     };
     Some(format!(
-        "{} of {} not sent, and {wait} for the float of {} (230): a run sends {them} once the service is open again, by \
-         disburse resume-lane {batch} {lane}, or by itself where that is configured. What shall not be paid after all: \
+        "{} of {} not sent, and {wait} for the float of {} (230). When it is topped up: disburse resume-lane {batch} {lane} (or the \
+         service opens by itself, where that is configured); then {} sends {them}. What shall not be paid after all: \
          disburse cancel {batch} REFERENCE",
         output::counted(waiting.count, "payment"),
         output::amounts(&waiting.amounts),
-        lanes.join(", ")
+        lanes.join(", "),
+        run_command(batch, standing.purpose)
     ))
 }
 
@@ -579,7 +575,7 @@ fn unconfirmed(run: &str, outcome: &Outcome, standing: &Standing) -> Open {
                 "{} of {} not posted: {}",
                 output::counted(standing.of(State::Ready).count, "payment"),
                 output::amounts(&standing.of(State::Ready).amounts),
-                recover::orders_lost_text(outcome.orders_lost)
+                behind::orders_lost_text(outcome.orders_lost)
             ),
             hints::ORDERS_LOST_HINT.to_owned(),
         );
@@ -609,7 +605,7 @@ fn undecided(
     if !outcome.orders_lost.is_none() && standing.until_done > 0 {
         return (
             ExitStatus::Unfinished,
-            recover::orders_lost_text(outcome.orders_lost),
+            behind::orders_lost_text(outcome.orders_lost),
             hints::ORDERS_LOST_HINT.to_owned(),
         );
     }

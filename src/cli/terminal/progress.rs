@@ -213,7 +213,7 @@ pub(in crate::cli) fn held_up(progress: &Progress, zone: &WireZone) -> Vec<Strin
         let until = match progress.awaited.lane {
             Some(at) => format!("looked at again at {}", clock(at)),
             None => format!(
-                "paused until {it} {} topped up, and resume-lane is said",
+                "paused: when {it} {} topped up, say disburse resume-lane, then run again",
                 if it == "it" { "is" } else { "are" }
             ),
         };
@@ -366,7 +366,7 @@ mod tests {
             (at(30), "looked at again at 09:00:30 EAT"),
             (
                 None,
-                "paused until it is topped up, and resume-lane is said",
+                "paused: when it is topped up, say disburse resume-lane, then run again",
             ),
         ] {
             progress.awaited.lane = lane;

@@ -7,8 +7,11 @@ use crate::cli::commands::report::header_for_advice;
 use crate::cli::commands::status::{self, REHEARSAL};
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::{self, Times};
+use crate::cli::words::at_work;
+use crate::cli::words::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::rows::state_name;
+use crate::cli::words::unpaid::unpaid;
 use crate::domain::{BatchName, Tally, Timestamp, WireZone};
 use crate::engine::{Awaited, Progress};
 use crate::journal::{BatchRecord, Reader, Snapshot, Standing};
@@ -38,11 +41,15 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
         }),
     };
     let snapshot = reader.snapshot(name)?;
-    let exceptions = exceptions(pages, &snapshot, &standing, name)?;
+    let exceptions = exceptions(pages, (&reader, &snapshot), &standing, name)?;
     let about = about(&snapshot.record()?, &times.zone, &standing);
+    let behind = behind::countdown(&reader, &times.zone)?;
     let (finished, total) = progress.finished_of();
     let mut awaited = progress::held_up(&progress, &times.zone);
-    awaited.extend(progress::asking(&progress, &times.zone));
+    // Where no run is at work, nobody asks: how it goes on is said below.
+    if at_work::runs(session.journal_path(), name) {
+        awaited.extend(progress::asking(&progress, &times.zone));
+    }
     awaited.extend(told.waits);
     Ok(Batch {
         name: name.to_string(),
@@ -61,7 +68,12 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
         pace,
         finished,
         total,
-        alarms: shown(told.paid_twice.into_iter().chain(told.second_post)),
+        alarms: shown(
+            told.paid_twice
+                .into_iter()
+                .chain(told.second_post)
+                .chain(behind),
+        ),
         cards: cards(&standing),
         awaited: shown(awaited),
         next: shown(told.rows.into_iter().chain(told.open)),
@@ -116,26 +128,24 @@ fn headline(standing: &Standing, finished: u64, total: u64) -> String {
     let grouped = |count: u64| output::grouped(&count.to_string());
     let paid = standing.of(State::Paid);
     if !standing.is_finished() {
+        let unpaid: String = unpaid(standing)
+            .iter()
+            .map(|part| format!(", {part}"))
+            .collect();
         return format!(
-            "{} of {} have ended, {} paid",
+            "{} of {} have ended, {} paid{unpaid}",
             grouped(finished),
             output::counted(total, "payment"),
             output::amounts(&paid.amounts)
         );
     }
-    let parts = [
-        (standing.of(State::Failed).count, "failed"),
-        (standing.of(State::Conflict).count, "in conflict"),
-        (standing.of(State::Cancelled).count, "cancelled"),
-        (standing.rejected.count, "rejected"),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", grouped(count)))
-        .collect();
+    let parts = unpaid(standing);
     match parts.is_empty() {
         true => "Finished: everybody is paid".to_owned(),
+        // As a person has decided: every payment is paid.
+        false if parts.len() == 1 && standing.withdrawn.count > 0 => {
+            format!("Finished: everybody is paid; {}", parts.join(", "))
+        }
         false => format!("Finished, and not everybody is paid: {}", parts.join(", ")),
     }
 }
@@ -216,7 +226,7 @@ pub(super) fn failed_rows(name: &BatchName) -> String {
 
 fn exceptions(
     pages: &Pages,
-    snapshot: &Snapshot<'_>,
+    (reader, snapshot): (&Reader, &Snapshot<'_>),
     standing: &Standing,
     name: &BatchName,
 ) -> Result<Vec<Exception>, Error> {
@@ -227,7 +237,12 @@ fn exceptions(
     if !has_some && rejected.count == 0 {
         return Ok(Vec::new());
     }
-    let header = header_for_advice(&pages.session, snapshot, standing, failed_rows(name))?;
+    let header = header_for_advice(
+        &pages.session,
+        (reader, snapshot),
+        standing,
+        failed_rows(name),
+    )?;
     let mut kinds = match has_some {
         true => snapshot.exceptions()?,
         false => Vec::new(),
@@ -270,7 +285,7 @@ fn group(
         outcome: output::name(outcome),
         count: output::grouped(&tally.count.to_string()),
         amount: amount_of(tally),
-        meaning: meaning(state, code, false).to_owned(),
+        meaning: meaning(state, code, false, header.behind.is_some()).to_owned(),
         remedy: output::shown(&remedy(state, code, header, example)),
     }
 }

@@ -2,9 +2,9 @@
 
 use super::reading::{Pages, is_rehearsal, shown};
 use crate::cli::Error;
-use crate::cli::commands::recover;
 use crate::cli::commands::status_all::{Known, notes, waits};
 use crate::cli::terminal::output;
+use crate::cli::words::behind;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Reader, Standing};
 use crate::lifecycle::State;
@@ -16,10 +16,14 @@ const LISTED_MAX: usize = 100;
 pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
     let session = &pages.session;
     let reader = pages.reader()?;
-    let countdown = recover::countdown(&reader)?;
-    let missing = recover::missing_text(&reader.batches_lost()?);
-    let known = [false, true].map(|rehearsal| Known::of(session, rehearsal));
     let names = reader.batches()?;
+    // Where nothing but rehearsals was loaded, times are told as those pages tell them.
+    let newest = names.last().map(|name| reader.snapshot(name)).transpose()?;
+    let newest = newest.map(|newest| newest.standing()).transpose()?;
+    let zone = session.zone(newest.is_some_and(|newest| is_rehearsal(newest.purpose)));
+    let countdown = behind::countdown(&reader, &zone)?;
+    let missing = behind::missing_text(&reader.batches_lost()?);
+    let known = [false, true].map(|rehearsal| Known::of(session, rehearsal));
     let mut batches = Vec::new();
     for name in names.iter().rev().take(LISTED_MAX) {
         let standing = reader.snapshot(name)?.standing()?;
@@ -29,7 +33,7 @@ pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
     let path = session.journal_path();
     let journal = path.file_name().unwrap_or(path.as_os_str());
     Ok(Batches {
-        at: session.zone(false).format_named(Timestamp::now()),
+        at: zone.format_named(Timestamp::now()),
         journal: output::name(&journal.to_string_lossy()),
         warnings: shown(countdown.into_iter().chain(missing)),
         more: names.len() - batches.len(),
@@ -47,6 +51,7 @@ fn summary(
     let paid = standing.of(State::Paid);
     let is_finished = standing.is_finished();
     let waits = waits(reader, name, standing, known)?;
+    let let_go = reader.snapshot(name)?.let_go()?;
     Ok(Summary {
         name: name.to_string(),
         phase: phase(standing, !waits.is_empty()),
@@ -54,7 +59,7 @@ fn summary(
         paid: output::grouped(&paid.count.to_string()),
         count: output::grouped(&total.count.to_string()),
         amount: output::amounts(&total.amounts),
-        notes: notes(standing, &waits),
+        notes: notes(standing, &waits, let_go, &known.zone),
     })
 }
 

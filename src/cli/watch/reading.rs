@@ -9,9 +9,9 @@ use crate::cli::Error;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::Pace;
-use crate::domain::BatchName;
+use crate::domain::{BatchName, Timestamp};
 use crate::engine::Progress;
-use crate::journal::Reader;
+use crate::journal::{Reader, Standing};
 use crate::ledger::Purpose;
 use crate::watch::Trouble;
 
@@ -41,6 +41,12 @@ impl Pages {
 
     pub(super) fn reader(&self) -> Result<Reader, Error> {
         Ok(Reader::open(self.session.journal_path())?)
+    }
+
+    /// Returns the time of now, as the pages of a batch tell times.
+    pub(super) fn as_of(&self, standing: &Standing) -> String {
+        let zone = self.session.zone(is_rehearsal(standing.purpose));
+        zone.format_named(Timestamp::now())
     }
 
     pub(super) fn live(&self) -> MutexGuard<'_, Option<Live>> {

@@ -9,7 +9,7 @@ use crate::cli::terminal::output;
 use crate::cli::words::found;
 use crate::cli::words::rows::state_name;
 use crate::domain::BatchName;
-use crate::journal::{FOUND_MAX, PAGE_ROWS, Snapshot, StandingPayment, StandingRejected};
+use crate::journal::{FOUND_MAX, PAGE_ROWS, Reader, Snapshot, StandingPayment, StandingRejected};
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
 use crate::report::{StateName, meaning, remedy};
@@ -65,9 +65,17 @@ fn read(pages: &Pages, batch: &BatchName, kind: Kind, wanted: &Wanted) -> Result
         .code
         .map(|code| format!(" ({code})"))
         .unwrap_or_default();
-    let advice = advice(pages, &snapshot, batch, (state, wanted.code), &rows)?;
+    let advice = advice(
+        pages,
+        (&reader, &snapshot),
+        batch,
+        (state, wanted.code),
+        &rows,
+    )?;
+    let standing = snapshot.standing()?;
     Ok(Rows {
         batch: batch.to_string(),
+        at: pages.as_of(&standing),
         heading: format!("Rows: {}{code}", state.in_words()),
         told: advice,
         next: next.map(|after| {
@@ -84,7 +92,7 @@ fn read(pages: &Pages, batch: &BatchName, kind: Kind, wanted: &Wanted) -> Result
 /// Says what the state means, and what to do; nothing where nothing is to be done.
 fn advice(
     pages: &Pages,
-    snapshot: &Snapshot<'_>,
+    (reader, snapshot): (&Reader, &Snapshot<'_>),
     batch: &BatchName,
     (state, code): (StateName, Option<i32>),
     rows: &[Listed],
@@ -93,7 +101,12 @@ fn advice(
         return Ok(Vec::new());
     }
     let standing = snapshot.standing()?;
-    let header = header_for_advice(&pages.session, snapshot, &standing, failed_rows(batch))?;
+    let header = header_for_advice(
+        &pages.session,
+        (reader, snapshot),
+        &standing,
+        failed_rows(batch),
+    )?;
     let code = code.map(i64::from);
     // Failures of several kinds have no remedy in common.
     if state == StateName::Failed && code.is_none() {
@@ -102,7 +115,7 @@ fn advice(
     let example = rows.first().map(|row| row.id.as_str());
     let text = format!(
         "{} {}",
-        meaning(state, code, false),
+        meaning(state, code, false, header.behind.is_some()),
         remedy(state, code, &header, example)
     );
     Ok(shown([text]))
@@ -207,9 +220,11 @@ pub(super) fn payment(pages: &Pages, batch: &BatchName, id: &str) -> Result<Paym
         standing: shown(one.standing),
         history: shown(one.history),
     });
+    let standing = reader.snapshot(batch)?.standing()?;
     Ok(Payment {
         batch: batch.to_string(),
-        title: output::name(id),
+        at: pages.as_of(&standing),
+        title: format!("Payment {}", output::name(id)),
         told: told.collect(),
     })
 }

@@ -3,53 +3,30 @@
 use crate::cli::named;
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, Tally};
+use crate::domain::{BatchName, PaymentKind, Tally};
 use crate::journal::{HistoryEntry, PaymentRecord};
 use crate::ledger::decisions::ByCode;
 use crate::lifecycle::{Event, State};
+use crate::report::{Help, help};
 
-/// What helps against a failure.
-enum Remedy {
-    /// The row is wrong.
-    Correct,
-    /// The row is right: something else is put right first, and it is paid anew.
-    PayAnew(&'static str),
-}
-
-/// Says why a payment with this code was not paid, and what helps.
-fn failure(code: i32) -> (&'static str, Remedy) {
-    use Remedy::{Correct, PayAnew};
-    const ASK: Remedy = PayAnew("Ask the gateway's people why");
+/// Says why a payment with this code was not paid.
+fn reason(code: i32) -> &'static str {
     match code {
-        106 => (
-            "the service is not active",
-            PayAnew("Ask the gateway's people to open it"),
-        ),
-        109 => ("the number is missing", Correct),
-        110 => ("the number is invalid", Correct),
-        111 => ("the amount is not the invoice's", Correct),
-        115 => ("the currency is not the service's", Correct),
-        // Whether the file or the gateway's own register lacks it depends on the service; the file of failed rows says so.
-        120 => (
-            "the gateway knows no account of that number",
-            PayAnew(
-                "Ask the gateway's people which account it expects; where the row's is wrong, correct it as its report says",
-            ),
-        ),
-        143 => (
-            "the gateway does not have it",
-            PayAnew("Nothing else is to be put right"),
-        ),
-        146 => ("the invoice does not exist", Correct),
-        167 => (
-            "the gateway does not know the service",
-            PayAnew("Ask its people for the right code"),
-        ),
-        230 => ("the float did not suffice", PayAnew("Top it up")),
-        231 => ("the amount is above what the service allows", Correct),
-        232 => ("the amount is below what the service allows", Correct),
-        141 | 180 | 216 => ("the gateway rejected it", ASK),
-        _ => ("the gateway says so", ASK),
+        106 => "the service is not active",
+        109 => "the number is missing",
+        110 => "the number is invalid",
+        111 => "the amount is not the invoice's",
+        115 => "the currency is not the service's",
+        // Whether the file or the gateway's own register lacks it depends on the service.
+        120 => "the gateway knows no account of that number",
+        143 => "the gateway does not have it",
+        146 => "the invoice does not exist",
+        167 => "the gateway does not know the service",
+        230 => "the float did not suffice",
+        231 => "the amount is above what the service allows",
+        232 => "the amount is below what the service allows",
+        141 | 180 | 216 => "the gateway rejected it",
+        _ => "the gateway says so",
     }
 }
 
@@ -65,13 +42,16 @@ pub(in crate::cli) fn ways_on(
     file: Option<&str>,
     sandbox: &str,
 ) -> String {
+    // Of several services at once: what is said of each kind stands in the file of failed rows.
+    let helps = |code: i32| help(i64::from(code), None);
     let is_wrong =
-        |code: Option<i32>| code.is_some_and(|code| matches!(failure(code).1, Remedy::Correct));
+        |code: Option<i32>| code.is_some_and(|code| matches!(helps(code), Help::Correct(_)));
     let (wrong, right): (Vec<_>, Vec<_>) = failed.iter().partition(|(code, _)| is_wrong(*code));
     let asks = "which says first how many and how much, and asks";
+    let ask = asked_first(&right);
     if wrong.is_empty() {
         return format!(
-            "to pay them again: disburse retry {batch}, {asks}; what shall not be paid: disburse cancel {batch} REFERENCE"
+            "{ask}to pay them again: disburse retry {batch}, {asks}; what shall not be paid: disburse cancel {batch} REFERENCE"
         );
     }
     let count = |group: &[&(Option<i32>, Tally)]| -> u64 {
@@ -80,7 +60,7 @@ pub(in crate::cli) fn ways_on(
     let reasons: Vec<String> = wrong
         .iter()
         .take(CODES_NAMED)
-        .filter_map(|(code, _)| code.map(|code| format!("{} ({code})", failure(code).0)))
+        .filter_map(|(code, _)| code.map(|code| format!("{} ({code})", reason(code))))
         .collect();
     let more = if wrong.len() > CODES_NAMED {
         "; and others"
@@ -115,10 +95,30 @@ pub(in crate::cli) fn ways_on(
     if !right.is_empty() {
         text.push_str(&retried_as_they_are(batch, &right, asks));
     }
+    if !ask.is_empty() {
+        text.push_str(". But first, ");
+        text.push_str(ask.trim_end_matches([';', ' ']));
+    }
     text.push_str(&format!(
         "; what shall not be paid: disburse cancel {batch} REFERENCE"
     ));
     text
+}
+
+/// Says what the gateway's people are asked before payments of these codes are corrected, or paid again as they are.
+fn asked_first(failed: &[&(Option<i32>, Tally)]) -> String {
+    let asked = failed.iter().filter_map(|(code, _)| {
+        let code = (*code)?;
+        match help(i64::from(code), None) {
+            Help::Ask { first, .. } => Some(format!("{code}: {first}")),
+            Help::Correct(_) | Help::PayAnew(_) => None,
+        }
+    });
+    let asked: Vec<String> = asked.take(CODES_NAMED).collect();
+    match asked.is_empty() {
+        true => String::new(),
+        false => format!("{}, as the row may be wrong; ", asked.join("; ")),
+    }
 }
 
 /// Says how the failed payments are paid again that need no change.
@@ -166,7 +166,11 @@ pub(in crate::cli) fn superseded(record: &PaymentRecord, trail: &[HistoryEntry])
 }
 
 /// Says what became of a payment that is not paid, or may be, and has ended; `None` of every other.
-pub(in crate::cli) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -> Option<String> {
+pub(in crate::cli) fn sentence(
+    record: &PaymentRecord,
+    kind: Option<PaymentKind>,
+    commands: Commands<'_>,
+) -> Option<String> {
     let (life, batch, id) = (&record.life, commands.batch, record.payment.id);
     let code = life
         .code
@@ -176,7 +180,7 @@ pub(in crate::cli) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -
         (State::Failed, _) if record.replaced_by.is_some() => {
             let why = life
                 .code
-                .map_or_else(|| decision(record), |code| failure(code).0.to_owned());
+                .map_or_else(|| decision(record), |code| reason(code).to_owned());
             let now = match record.row_stands {
                 Some(State::Paid) => "Its row is paid all the same, by a later payment",
                 Some(State::Failed) => "It was retried, and the retry is not paid either",
@@ -190,15 +194,29 @@ pub(in crate::cli) fn sentence(record: &PaymentRecord, commands: Commands<'_>) -
             decision(record),
             named::argument_of(&record.payment)
         ),
-        (State::Failed, Some(number)) => match failure(number) {
-            (why, Remedy::Correct) => {
-                format!("Not paid: {why}{code}. Correct it and add the corrected row")
-            }
-            (why, Remedy::PayAnew(first)) => format!(
-                "Not paid: {why}{code}. {first}; to pay it again: disburse retry {batch} {}",
+        (State::Failed, Some(number)) => {
+            let why = reason(number);
+            let retry = format!(
+                "disburse retry {batch} {}",
                 named::argument_of(&record.payment)
-            ),
-        },
+            );
+            match help(i64::from(number), kind) {
+                Help::Correct(what) => format!(
+                    "Not paid: {why}{code}. Correct {} and add the corrected row",
+                    what.trim_end_matches(',')
+                ),
+                Help::PayAnew(first) => {
+                    format!("Not paid: {why}{code}. {first}; to pay it again: {retry}")
+                }
+                Help::Ask { first, correct } => format!(
+                    "Not paid: {why}{code}. {first}. Where the row is wrong, {}; where the gateway was, once it is put right: {retry}",
+                    match correct {
+                        Some(what) => format!("correct {what} and add the corrected row"),
+                        None => "load the corrected row as a new batch".to_owned(),
+                    }
+                ),
+            }
+        }
         (State::Cancelled, _) => format!(
             "Cancelled: it is never paid under the batch name {batch}; to pay it after all, load its row under another one"
         ),
@@ -232,6 +250,12 @@ mod tests {
             (
                 vec![(Some(216), tally(2)), (None, tally(1))],
                 "to pay them again: disburse retry b, which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
+            ),
+            // What the report and `explain` say of the same code.
+            (
+                vec![(Some(120), tally(1))],
+                "120: Ask the gateway's people which account it expects, as the row may be wrong; to pay them again: disburse retry b, \
+                 which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
             ),
             (
                 vec![(Some(110), tally(1))],

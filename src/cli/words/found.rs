@@ -18,7 +18,7 @@ use crate::ledger::correction::RejectedName;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::set_aside::Withdrawal;
 use crate::ledger::was_repeat::was_repeat;
-use crate::report::StateName;
+use crate::report::{StateName, meaning_behind};
 
 /// What is asked about.
 pub(in crate::cli) enum Asked {
@@ -410,46 +410,42 @@ pub(in crate::cli) fn without_numbers(text: &str) -> String {
     shown
 }
 
-/// Tells of rejected rows.
-pub(in crate::cli) fn tell_rejected(
-    session: &Session,
-    batch: &BatchName,
-    purpose: Purpose,
-    rows: &[RejectedFound],
-    zone: &WireZone,
-) {
-    if session.common.json {
-        let values = rows.iter().map(|row| {
-            json!({
-                "payer_transaction_id": null,
-                "rejected_row": row.name.as_ref().map(ToString::to_string),
-                "line": row.line,
-                "file": row.file.name,
-                "reference": row.reference,
-                "service_code": row.service_code,
-                "amount": row.amount,
-                "currency_code": row.currency_code,
-                "state": rows::set_aside_name(row.withdrawn.as_ref()).as_str(),
-                "errors": without_numbers(&row.errors),
-                "replaced_by": row.replaced_by.map(|id| id.to_string()),
-                "withdrawn": row.withdrawn.as_ref().map(withdrawal_json),
-            })
-        });
-        output::json(&values.collect());
-        return;
-    }
-    rejected(batch, purpose, rows, zone)
-        .iter()
-        .for_each(Explained::print);
+/// Tells a program of rejected rows.
+pub(in crate::cli) fn rejected_json(rows: &[RejectedFound]) -> Value {
+    let values = rows.iter().map(|row| {
+        json!({
+            "payer_transaction_id": null,
+            "rejected_row": row.name.as_ref().map(ToString::to_string),
+            "line": row.line,
+            "file": row.file.name,
+            "reference": row.reference,
+            "service_code": row.service_code,
+            "amount": row.amount,
+            "currency_code": row.currency_code,
+            "state": rows::set_aside_name(row.withdrawn.as_ref()).as_str(),
+            "errors": without_numbers(&row.errors),
+            "replaced_by": row.replaced_by.map(|id| id.to_string()),
+            "withdrawn": row.withdrawn.as_ref().map(withdrawal_json),
+        })
+    });
+    values.collect()
 }
 
-/// Explains rejected rows.
+/// Explains rejected rows. `is_behind`: the journal may have missed that one was mended.
 pub(in crate::cli) fn rejected(
-    batch: &BatchName,
-    purpose: Purpose,
+    (batch, purpose): (&BatchName, Purpose),
     rows: &[RejectedFound],
     zone: &WireZone,
+    is_behind: bool,
 ) -> Vec<Explained> {
+    let standing = |row: &RejectedFound| {
+        let state = rows::set_aside_name(row.withdrawn.as_ref());
+        // What took its place is told under its own name.
+        let missed = meaning_behind(state).filter(|_| is_behind && row.replaced_by.is_none());
+        let missed = missed.map(|text| format!("  {text}"));
+        let sentence = rejected_sentence(batch, purpose, row, missed.is_some());
+        [sentence].into_iter().chain(missed).collect()
+    };
     let explained = |row: &RejectedFound| {
         let name = row.name.as_ref().map(|name| format!("{name}: "));
         let set_aside = format!(
@@ -472,7 +468,7 @@ pub(in crate::cli) fn rejected(
                 amount_of(row),
                 without_numbers(&row.msisdn)
             ),
-            standing: vec![rejected_sentence(batch, purpose, row)],
+            standing: standing(row),
             history: [set_aside].into_iter().chain(withdrawn).collect(),
         }
     };
@@ -480,12 +476,21 @@ pub(in crate::cli) fn rejected(
 }
 
 /// Says what is next with a rejected row.
-fn rejected_sentence(batch: &BatchName, purpose: Purpose, row: &RejectedFound) -> String {
+fn rejected_sentence(
+    batch: &BatchName,
+    purpose: Purpose,
+    row: &RejectedFound,
+    is_behind: bool,
+) -> String {
     match row.replaced_by {
             None if row.withdrawn.as_ref().is_some_and(|withdrawal| withdrawal.by_layout) => {
                 "  Skipped: the layout of its file says that it is no payment. Where it is one, mend the layout, and load the file \
                  under another batch name; what is in this batch is told there as a repeat".to_owned()
             }
+            None if is_behind => format!(
+                "  {}. Look first: `disburse recover` says what this journal may have missed, and each step",
+                rows::set_aside_name(row.withdrawn.as_ref()).in_words()
+            ),
             None if row.withdrawn.is_some() => {
                 "  Rejected and withdrawn: nobody was paid by it, and nobody is".to_owned()
             }

@@ -4,6 +4,7 @@ use crate::cli::terminal::output;
 use crate::domain::Electricity;
 use crate::journal::HistoryEntry;
 use crate::lifecycle::{CodeMeaning as Said, Event};
+use crate::report::{StateName, meaning_behind};
 
 /// One row, as it is explained to a person.
 #[derive(Debug, Default)]
@@ -17,6 +18,13 @@ pub(in crate::cli) struct Explained {
 }
 
 impl Explained {
+    /// Adds what a journal has to say of it that may have missed something.
+    pub(in crate::cli) fn missed(mut self, state: StateName) -> Self {
+        let text = meaning_behind(state).map(|text| format!("  {text}"));
+        self.standing.extend(text);
+        self
+    }
+
     /// Prints it.
     pub(in crate::cli) fn print(&self) {
         output::line(&self.heading);

@@ -32,7 +32,7 @@ pub(in crate::cli) fn explained(
         Some(_) => "nothing is left to do".to_owned(),
         None => next_unpriced(session, snapshot, batch)?,
     };
-    let words = StateName::words_of(state(record));
+    let words = state(record).in_words();
     let standing = vec![format!("  {words}; {next}")];
     let said = bills.iter().map(|bill| bill_text(bill, zone));
     Ok(Explained {
@@ -53,10 +53,11 @@ pub(in crate::cli) fn explained(
     })
 }
 
-fn state(record: &UnpricedRecord) -> &'static str {
+/// Returns where such a row stands.
+pub(in crate::cli) fn state(record: &UnpricedRecord) -> StateName {
     match record.withdrawn_at {
-        Some(_) => "cancelled",
-        None => "unpriced",
+        Some(_) => StateName::Cancelled,
+        None => StateName::Unpriced,
     }
 }
 
@@ -99,7 +100,7 @@ pub(in crate::cli) fn to_json(
         "service_code": row.service.as_str(),
         "amount": null,
         "currency_code": row.money.code(),
-        "state": state(record),
+        "state": state(record).as_str(),
         "bills": bills_json(&bills),
         "people": people::to_json(&acts),
         "trail": trail,

@@ -70,7 +70,7 @@ pub(super) fn write(
             outcome: outcome(code, &group.description),
             count: text::count(group.count),
             amounts: text::amounts(&group.amounts).join(" · "),
-            meaning: advice::meaning(state, code, group.is_mixed),
+            meaning: advice::meaning(state, code, group.is_mixed, header.behind.is_some()),
             remedy: advice::remedy(state, code, header, rows.first().map(|row| row.id.as_str())),
             unfolded: rows.len() <= UNFOLDED_MAX,
             missing: group.count.saturating_sub(rows.len() as u64),

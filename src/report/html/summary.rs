@@ -23,6 +23,7 @@ pub(super) fn write(
     let shown = |raw: &str| text::for_page(raw).into_owned();
     Summary {
         batch: &header.name,
+        behind: header.behind.as_deref().map(shown),
         run: advice::run_command(header),
         is_rehearsal: header.purpose == Purpose::Rehearsal,
         verdict: Verdict::of(header, reconciliation),
@@ -284,6 +285,9 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p class="verdict waiting"><b>Rehearsal.</b> The sandbox stood in for the gateway: no money moved, whatever is called paid below.</p>
 {%- endif %}
 <p class="verdict {{ verdict.class }} headline"><b>{{ verdict.counts }}: {{ verdict.action }}.</b></p>
+{%- if let Some(behind) = behind %}
+<p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. Do first what “disburse recover” says.</p>
+{%- endif %}
 {%- if !paid_twice.is_empty() %}
 <div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> What had been called failed was paid, too.
 <ul>
@@ -304,11 +308,11 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 </ul>
 <p>Keep the journal as it is, send nothing further for this batch, and have the difference examined.</p></div>
 {%- endif %}
-{%- if !finished %}
-<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else %}Run <code>{{ run }}</code> again{% endif %}; this report holds what is known so far.</p>
-{%- endif %}
 {%- if !held.is_empty() %}
-<p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. Top up the float, then {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}.</p>
+<p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. First top up the float, next {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}, then <code>{{ run }}</code>.</p>
+{%- endif %}
+{%- if !finished %}
+<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else if held.is_empty() %}Run <code>{{ run }}</code> again{% else %}What is paused goes on as said above{% endif %}; this report holds what is known so far.</p>
 {%- endif %}
 <div class="cards">
 {%- for card in cards %}
@@ -321,6 +325,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 )]
 struct Summary<'a> {
     batch: &'a BatchName,
+    behind: Option<String>,
     run: String,
     is_rehearsal: bool,
     verdict: Verdict,

@@ -30,6 +30,9 @@ pub(super) struct Head<'a> {
     created_at: String,
     loads: Vec<LoadHead<'a>>,
     evidence: Evidence<'a>,
+    /// Why the journal may know less than what became of the payments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    may_have_missed: Option<&'a str>,
     finished: bool,
     adds_up: bool,
     count: u64,
@@ -225,6 +228,7 @@ impl<'a> Head<'a> {
                 rows: header.evidence_rows,
                 head: &header.evidence_head,
             },
+            may_have_missed: header.behind.as_deref(),
             finished: reconciliation.finished(),
             adds_up: differences.is_empty(),
             count: total.count,

@@ -314,6 +314,17 @@ pub struct BatchHeader {
     pub waits: CalendarWaits,
     /// What statements of gateway and bank showed, oldest first.
     pub statements: Vec<Stated>,
+    /// Why the journal may know less than what became of the payments; `None`: nothing says that it does.
+    pub behind: Option<String>,
+    /// The run that is at work on the batch, where it is known that one is.
+    pub at_work: Option<AtWork>,
+}
+
+/// A run that is at work while something is said of its batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AtWork {
+    /// When it asks the gateway next, as a person is told times.
+    pub asks_at: Option<String>,
 }
 
 /// A reconciliation with a statement, as it is on record.

@@ -23,7 +23,7 @@ pub(super) fn at(millis: i64) -> Option<Timestamp> {
 }
 
 /// Control totals that agree with the entries.
-pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
+pub(in crate::report) fn header(entries: &[Entry<'_>]) -> BatchHeader {
     let mut control = ControlTotals::default();
     let valid = |entry: &&Entry<'_>| !entry.state.is_set_aside();
     for entry in entries.iter().filter(valid) {
@@ -67,6 +67,8 @@ pub(super) fn header(entries: &[Entry<'_>]) -> BatchHeader {
         paid_twice_count: 0,
         scheduled: Scheduled::default(),
         waits: CalendarWaits::default(),
+        behind: None,
+        at_work: None,
         statements: Vec::new(),
     }
 }

@@ -320,11 +320,14 @@ fn refuse_what_is_there(folder: &Path, names: &[&str]) -> Result<(), Error> {
         .iter()
         .map(|path| output::name(&path.display().to_string()))
         .collect();
-    Err(Error::refused(format!(
-        "{} is there already, and stays as it is; {NOTHING}",
-        shown.join(", ")
-    ))
-    .hint("name another folder, as in: disburse init FOLDER"))
+    let (are, stay) = match shown.len() {
+        1 => ("is there already, and stays", "as it is"),
+        _ => ("are there already, and stay", "as they are"),
+    };
+    Err(
+        Error::refused(format!("{} {are} {stay}; {NOTHING}", shown.join(", ")))
+            .hint("name another folder, as in: disburse init FOLDER"),
+    )
 }
 
 /// Writes everything aside, reads it back as a run would, and then lets it appear.
@@ -341,7 +344,7 @@ fn write(folder: &Path, profile: &str, files: &[New]) -> Result<Vec<PathBuf>, Er
     read_back(aside.folder(), profile)?;
     aside.appear().map_err(|(path, error)| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Error::refused(format!(
-            "{} has come meanwhile, and stays as it is; {NOTHING}",
+            "{} was made by somebody else meanwhile, and stays as it is; {NOTHING}",
             shown(&path)
         )),
         _ => failed(&path, &error),

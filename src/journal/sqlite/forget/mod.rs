@@ -3,4 +3,5 @@
 pub(super) mod compact;
 pub(super) mod facts;
 pub(super) mod rows;
+pub(super) mod told;
 pub(super) mod verbs;

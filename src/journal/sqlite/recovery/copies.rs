@@ -26,6 +26,8 @@ pub struct Copied {
     pub removed: Vec<PathBuf>,
     /// Copies of this journal that know something that it does not: they stay.
     pub apart: Vec<PathBuf>,
+    /// Files with the name of a copy that are none of this journal, such as copies of the one before it: they stay.
+    pub others: Vec<PathBuf>,
 }
 
 /// Copies a journal into a folder, and then removes earlier copies of the same journal beyond the number that is kept.
@@ -57,6 +59,7 @@ pub fn backup_into(
         path,
         removed: Vec::new(),
         apart: Vec::new(),
+        others: Vec::new(),
     };
     if let Some(keep) = keep {
         retain(&mut copied, folder, name, keep)?;
@@ -147,6 +150,7 @@ fn retain(copied: &mut Copied, folder: &Path, name: &str, keep: u16) -> Result<(
         }
         // What cannot be read as a copy of this journal is none, and stays.
         let Ok(Some(found)) = look(&path, &ours, &new, stamp) else {
+            copied.others.push(path);
             continue;
         };
         if !found.is_within {
@@ -156,6 +160,7 @@ fn retain(copied: &mut Copied, folder: &Path, name: &str, keep: u16) -> Result<(
         earlier.push(found);
     }
     copied.apart.sort();
+    copied.others.sort();
     for place in copies::give_way(&earlier, keep) {
         let path = &paths[place];
         fs::remove_file(path).map_err(|error| Error::NotRemoved {

@@ -1,0 +1,108 @@
+//! What is said where a journal may know less than what became of its payments: a copy, or one that lacks orders of people.
+
+use crate::cli::Error;
+use crate::cli::terminal::output;
+use crate::domain::{Timestamp, WireZone};
+use crate::journal::{Missed, Presumed, Reader};
+use crate::ledger::payer::Lost;
+use crate::ledger::recovery::OrdersLost;
+
+/// Says why the journal may know less than what became of its payments; `None`: nothing says that it does.
+pub(in crate::cli) fn behind(reader: &Reader, zone: &WireZone) -> Result<Option<String>, Error> {
+    if let Some(missed) = reader.missed()? {
+        return Ok(Some(missed_text(&missed, zone)));
+    }
+    let lost = reader.orders_lost()?;
+    Ok((!lost.is_none()).then(|| orders_lost_text(lost)))
+}
+
+/// Says when that was noticed.
+fn noticed(since: Option<Timestamp>, zone: &WireZone) -> String {
+    since.map_or_else(String::new, |since| {
+        format!(", noticed at {}", zone.format_named(since))
+    })
+}
+
+/// Says in one line that a recovery is under way, and what is left of it; `None`: there is none.
+pub(in crate::cli) fn countdown(reader: &Reader, zone: &WireZone) -> Result<Option<String>, Error> {
+    let (missed, lost) = (reader.missed()?, reader.orders_lost()?);
+    if missed.is_none() && lost.is_none() {
+        return Ok(None);
+    }
+    let why = match &missed {
+        Some(Missed { cause, since }) => {
+            let since = noticed(*since, zone);
+            format!(
+                "the journal may have missed payments: {}{since}",
+                cause.sentence()
+            )
+        }
+        None => "orders of people may be lost".to_owned(),
+    };
+    let unasked = reader.presumed()?.iter().map(Presumed::left_to_ask).sum();
+    let batches = reader.batches_lost()?;
+    let left = [
+        (unasked, ["payment", "payments"], "to be asked about"),
+        (batches.count(), ["batch", "batches"], "to be loaded again"),
+        (lost.count, ["order", "orders"], "to be given again"),
+    ];
+    let mut left: Vec<String> = left
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, [one, several], todo)| {
+            let what = if count == 1 { one } else { several };
+            format!("{} {what} {todo}", output::grouped(&count.to_string()))
+        })
+        .collect();
+    if lost.unknown && lost.count == 0 {
+        left.push("nobody has said which orders were given since".to_owned());
+    }
+    if left.is_empty() && missed.as_ref().is_some_and(|missed| missed.since.is_some()) {
+        left.push("nothing is known to be left but to declare it done".to_owned());
+    }
+    left.push("disburse recover shows all of it".to_owned());
+    Ok(Some(format!("{why}; {}", left.join(", "))))
+}
+
+/// Says of each batch that is missing what is to be done, a line each behind a sentence.
+pub(in crate::cli) fn listed(lost: &Lost) -> String {
+    let lines = lost.sentences().into_iter();
+    lines.map(|text| format!("\n  {text}")).collect()
+}
+
+/// Names the batches that are missing, while whatever was loaded since waits for them.
+pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
+    lost.holds().then(|| {
+        format!(
+            "batches that were posted from this place are missing, or not as they were. What was loaded since may be one of them, so that \
+             \"not found\" proves nothing about it: it is asked about, and nothing of it is posted until they are here, or until somebody says \
+             `disburse recover --done` at a terminal:{}",
+            listed(lost)
+        )
+    })
+}
+
+/// Says why the journal may have missed something.
+pub(in crate::cli) fn missed_text(missed: &Missed, zone: &WireZone) -> String {
+    let since = noticed(missed.since, zone);
+    format!(
+        "the journal may have missed payments: {}{since}. What is unfinished, and what is loaded until the recovery is declared \
+         done, is asked about before it is posted",
+        missed.cause.sentence()
+    )
+}
+
+/// Says that orders of people are lost.
+pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
+    match lost.count {
+        0 => "this journal may be an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
+              and the like); only a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+            .to_owned(),
+        count => format!(
+            "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
+             know; only a rehearsal (--sandbox) is posted until you say that they were given again",
+            output::counted(count, "order"),
+            if count == 1 { "was" } else { "were" },
+        ),
+    }
+}

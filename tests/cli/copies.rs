@@ -1,0 +1,105 @@
+//! A copy that was put back in place of its journal: nothing that a person reads promises what only the lost journal knew.
+
+use std::fs;
+
+use crate::desk::Desk;
+
+/// What nobody can know who has a copy alone.
+const PROMISES: [&str; 5] = [
+    "No money has moved",
+    "Proven not paid",
+    "never sent",
+    "nobody was paid",
+    "Correct it and add",
+];
+
+/// A desk whose batch `b` is as far as `until`, copied, and put back.
+fn restored(until: &str) -> Desk {
+    let desk = Desk::with_rows().variable("DISBURSE_FIRST_QUERY_AFTER", "200ms");
+    desk.run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    desk.shell(until);
+    desk.run(&["backup", "copy.db"]).finished(0);
+    for name in ["disburse.db-wal", "disburse.db-shm"] {
+        let _ = fs::remove_file(desk.path(name));
+    }
+    fs::rename(desk.path("copy.db"), desk.path("disburse.db")).unwrap();
+    desk
+}
+
+fn all_that_is_read(desk: &Desk) -> Vec<(String, String)> {
+    let mut read: Vec<(String, String)> =
+        ["status", "status b", "explain b R-1", "report b --out r"]
+            .into_iter()
+            .map(|line| {
+                let said = desk.run(&line.split(' ').collect::<Vec<_>>()).finished(0);
+                assert!(said.err.contains("may have missed"), "{line}: {}", said.err);
+                (line.to_owned(), said.out)
+            })
+            .collect();
+    for name in ["r/report.html", "r/report.json"] {
+        read.push((name.to_owned(), desk.text(name)));
+    }
+    read
+}
+
+#[test]
+fn in_a_copy_nothing_says_that_no_money_moved() {
+    for (until, words) in [
+        ("true", "the money may have moved"),
+        ("disburse cancel b --yes", "the money may have moved"),
+        (
+            "printf 'refuse = 1.0\\n' > f.toml; disburse run b --sandbox --yes --faults f.toml",
+            "may have missed that it was paid again since",
+        ),
+    ] {
+        let desk = restored(until);
+        let read = all_that_is_read(&desk);
+        for (name, text) in &read {
+            for promise in PROMISES {
+                assert!(
+                    !text.contains(promise),
+                    "{until}: {name}: {promise}\n{text}"
+                );
+            }
+        }
+        for name in ["explain b R-1", "r/report.html"] {
+            let (_, text) = read.iter().find(|(known, _)| known == name).unwrap();
+            assert!(text.contains(words), "{until}: {name}\n{text}");
+        }
+        let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
+        let told = report["may_have_missed"].as_str().unwrap();
+        assert!(
+            told.contains("it is a copy that `disburse backup` made"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_journal_that_knows_all_says_so() {
+    let desk = Desk::loaded();
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
+    let page = desk.text("r/report.html");
+    assert!(page.contains("Not sent yet. No money has moved."), "{page}");
+    let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
+    assert!(report.get("may_have_missed").is_none(), "{report}");
+}
+
+#[test]
+fn how_many_copies_are_kept_is_said_in_words_that_help() {
+    let desk = Desk::loaded();
+    fs::create_dir(desk.path("copies")).unwrap();
+    for (keep, words) in [
+        (
+            "0",
+            "write 1 to keep it alone, or leave --keep out to remove none",
+        ),
+        ("x", "expected a whole number, such as 30"),
+        ("99999", "no more than 65535 are counted"),
+    ] {
+        let said = desk.run(&["backup", "copies", "--keep", keep]).finished(2);
+        assert!(said.err.contains(words), "{}", said.err);
+    }
+    assert_eq!(fs::read_dir(desk.path("copies")).unwrap().count(), 0);
+}
