@@ -55,6 +55,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             let outcome = runtime.block_on(carry_out(arguments));
             // What is left is a reader of standard input or a wait for a journal; neither may hold up the exit.
             runtime.shutdown_background();
+            signals::remove_folders();
             outcome
         }
         Err(error) => Err(Error::unexpected(format!(

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 
 use crate::files::rows;
 use crate::sandbox::Sandbox;
+use crate::viewer::Page;
 use crate::world::{Setup, World};
 
 /// The program with a umask that takes nothing away.
@@ -153,6 +154,52 @@ fn every_file_of_a_run_is_for_its_owner_alone_under_the_widest_umask() {
             "reports/r",
         ],
     );
+}
+
+/// A report that a page writes, and a batch that is checked: both under the widest umask, killed half way, and begun again.
+#[test]
+fn what_lies_where_temporary_files_are_is_for_its_owner_alone_and_goes_even_after_a_kill() {
+    let world = World::new(&Setup::default());
+    world.write_rows("batch.csv", &rows(60, 5));
+    world.expect(0, &["load", "batch.csv", "--batch", "b", "--sandbox"]);
+    fs::create_dir(world.path("tmp")).unwrap();
+    let here = |arguments: &[&str], killed_at: &str| {
+        let mut command = open_handed(&world, arguments);
+        command.env("TMPDIR", world.path("tmp"));
+        command.env("TORTURE_KILL_AT", killed_at);
+        world.start_as(command)
+    };
+    let for_the_owner = |least: usize| {
+        let left = made(&world.path("tmp"), &[]);
+        for path in &left {
+            let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
+            let right = if path.is_dir() { 0o700 } else { 0o600 };
+            assert_eq!(mode, right, "{mode:04o} of {}", path.display());
+        }
+        assert!(left.len() >= least, "{left:?}");
+    };
+    let mut serve = here(&["serve"], "in-publish:1");
+    let page = Page::of(&mut serve);
+    // The folder, its list, and files of the report.
+    let asked = std::thread::spawn(move || page.try_get("batch/b/report/payments.csv"));
+    serve.wait();
+    asked.join().unwrap();
+    for_the_owner(4);
+    // The next one begins without them, and leaves nothing of its own.
+    let mut serve = here(&["serve"], "");
+    let page = Page::of(&mut serve);
+    assert_eq!(made(&world.path("tmp"), &[]), [""; 0].map(PathBuf::from));
+    for file in ["payments.csv", "report.zip"] {
+        page.get(&format!("batch/b/report/{file}"));
+    }
+    serve.signal(Signal::TERM);
+    serve.wait();
+    assert_eq!(made(&world.path("tmp"), &[]), [""; 0].map(PathBuf::from));
+    let check = ["check", "batch.csv", "--sandbox"];
+    here(&check, "in-load:1").wait();
+    for_the_owner(2);
+    here(&check, "").wait();
+    assert_eq!(made(&world.path("tmp"), &[]), [""; 0].map(PathBuf::from));
 }
 
 /// A file of somebody else, which must stay as it is.

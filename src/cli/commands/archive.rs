@@ -1,7 +1,8 @@
 //! `archive`: finished batches go to files of their own.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -19,11 +20,11 @@ use crate::cli::archive::names::{
 };
 use crate::cli::archive::pack::{Packer, digest_of};
 use crate::cli::archive::receipt::Receipt;
-use crate::cli::archive::scratch::Scratch;
 use crate::cli::archive::{people_signed, readme};
 use crate::cli::arguments::{ArchiveArguments, ArchiveCommand};
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
+use crate::cli::files::scratch::{Scratch, Use};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::signing::SigningKey;
 use crate::cli::terminal::output;
@@ -235,7 +236,14 @@ async fn make(session: &Session, one: &Chosen, place: &Place<'_>) -> Result<Made
         return there_already(one, path, is_encrypted);
     }
     let failed = |error: io::Error| place.failed(&error);
-    let scratch = Scratch::beside(place.out).map_err(failed)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(place.out)
+        .map_err(failed)?;
+    let scratch = Scratch::beside(place.out, Use::Archive)
+        .map_err(failed)?
+        .until_ended();
     let plain = packed(session, one, (place, &scratch)).await?;
     let mut file = plain.reopen().map_err(failed)?;
     let shown = output::name(&name);
