@@ -9,7 +9,7 @@ use super::unpack::unpack;
 use crate::cli::Error;
 use crate::cli::files::scratch::{Scratch, Use};
 use crate::cli::session::Session;
-use crate::domain::BatchName;
+use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Proof, Reader, Standing};
 
 /// What to do about an archive that is not what it was.
@@ -65,7 +65,8 @@ impl Checked {
                 snapshot.prove(None),
             )
         };
-        if let Some(what) = manifest.differs(&batch, &standing) {
+        let told = Manifest::of(&reader, &batch, Timestamp::now()).map_err(of_journal)?;
+        if let Some(what) = manifest.differs(&told) {
             return Err(refused(&format!("manifest.json: {what}")));
         }
         drop(reader);

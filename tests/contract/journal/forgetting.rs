@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use disburse::domain::{BatchName, Instruction, Msisdn, Reference, ResponseDetails};
+use disburse::domain::{
+    BatchName, Instruction, Member, Msisdn, PayerTransactionId, Reference, ResponseDetails,
+};
 use disburse::journal::{
-    Claim, Error, Finding, ForgetOrder, Forgotten, LoadPlan, LoadRefusal, LoadRow, Loaded,
+    Claim, Error, Finding, ForgetOrder, Forgotten, Heard, LoadPlan, LoadRefusal, LoadRow, Loaded,
     Received, RepeatPlan, Unretried, WhyUnretried, compact,
 };
 use disburse::ledger::correction::Corrects;
-use disburse::ledger::forgetting::Kept;
+use disburse::ledger::forgetting::{Kept, Recipient};
 use disburse::ledger::repeats::{Terms, TermsByService};
 use disburse::lifecycle::{Class, State};
 
@@ -20,7 +22,7 @@ const LONG: Duration = Duration::from_secs(1000 * DAY as u64);
 fn order(recipient: Option<&str>) -> ForgetOrder {
     ForgetOrder {
         batch: batch(),
-        recipient: recipient.map(str::to_owned),
+        recipient: recipient.map(Recipient::written),
         archive: None,
         reason: "a made-up request".to_owned(),
         window: Duration::from_secs(20 * DAY as u64),
@@ -64,8 +66,12 @@ async fn finished() -> World {
 }
 
 async fn end(world: &World, class: Class, code: i32) {
-    let token = world.acquire(1).await.token;
-    for (n, claim) in (1..).zip(world.claim(token, 100, 2).await) {
+    end_at(world, (class, code), 1).await;
+}
+
+async fn end_at(world: &World, (class, code): (Class, i32), moment: i64) {
+    let token = world.acquire(moment).await.token;
+    for (n, claim) in (1..).zip(world.claim(token, 100, moment + 1).await) {
         let said = ResponseDetails {
             receiver_narration: Some(format!("Received by Wanjiku{n}")),
             cause: format!("unread: Wanjiku{n}"),
@@ -73,7 +79,8 @@ async fn end(world: &World, class: Class, code: i32) {
         };
         let event = reply(class, code);
         let seq = claim.seq;
-        world.record(vec![Finding { seq, event, said }], 3).await;
+        let finding = Finding { seq, event, said };
+        world.record(vec![finding], moment + 2).await;
     }
 }
 
@@ -149,7 +156,10 @@ async fn nothing_personal_is_left_in_the_file_and_everything_still_verifies() {
 #[tokio::test]
 async fn one_recipient_is_forgotten_and_the_others_stay() {
     let world = finished().await;
-    let found = world.reader().paid_in("+254 700000002").unwrap();
+    let found = world
+        .reader()
+        .paid_in(&Recipient::written("+254 700000002"))
+        .unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].rows.payments, 1);
     let forgotten = world
@@ -159,7 +169,13 @@ async fn one_recipient_is_forgotten_and_the_others_stay() {
     assert_eq!(forgotten.unwrap().payments, 1);
     compact(&world.path).unwrap();
     assert_sound(&world, 1);
-    assert!(world.reader().paid_in("254700000002").unwrap().is_empty());
+    assert!(
+        world
+            .reader()
+            .paid_in(&Recipient::written("254700000002"))
+            .unwrap()
+            .is_empty()
+    );
     let file = bytes(&world);
     for n in 1..=3 {
         for text in texts_of(n) {
@@ -338,6 +354,123 @@ async fn a_late_word_about_somebody_who_was_forgotten_is_heard() {
     assert!(matches!(late, Received::Stored(Some(_))), "{late:?}");
     assert_eq!(world.count(State::Conflict), 1);
     assert_sound(&world, 3);
+}
+
+/// What is said of the newest evidence of a payment.
+fn newest_note(world: &World, id: PayerTransactionId) -> String {
+    let c = rusqlite::Connection::open(&world.path).unwrap();
+    let note: Option<String> = c
+        .query_row(
+            "select e.anomaly from evidence e join identifier d using (seq) where d.identifier = ?1
+             order by e.evidence_id desc limit 1",
+            [id.as_str()],
+            |row| row.get(0),
+        )
+        .unwrap();
+    note.unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_word_that_names_a_number_which_nobody_can_compare_is_told_as_such() {
+    for (case, class, number, state, heard, is_told) in [
+        (
+            "his number",
+            Class::Paid,
+            "0700000002",
+            State::Paid,
+            Heard::Ours,
+            false,
+        ),
+        (
+            "another, and the same end",
+            Class::Paid,
+            "254700000009",
+            State::Paid,
+            Heard::Unnamed,
+            true,
+        ),
+        (
+            "hidden in part, and another end",
+            Class::Failed,
+            "2547****0002",
+            State::Conflict,
+            Heard::Unnamed,
+            true,
+        ),
+        (
+            "another, and another end",
+            Class::Failed,
+            "254700000009",
+            State::Conflict,
+            Heard::Unnamed,
+            true,
+        ),
+    ] {
+        let world = finished().await;
+        let id = world.identifiers()[1];
+        let forgotten = world.journal.forget(order(None), at(40 * DAY)).await;
+        forgotten.unwrap();
+        let mut late = note(id, class, 140, 7);
+        late.said = naming(&[(Member::Msisdn, number)]);
+        let Received::Stored(Some(moved)) = world.callback(late, 41 * DAY).await else {
+            panic!("{case}: it was not stored");
+        };
+        assert_eq!((moved.life.state, moved.heard), (state, heard), "{case}");
+        let told = newest_note(&world, id);
+        assert_eq!(told.contains("was not compared"), is_told, "{case}: {told}");
+        assert_sound(&world, 3);
+    }
+}
+
+#[tokio::test]
+async fn no_word_about_somebody_else_says_that_money_of_a_forgotten_payment_moved_twice() {
+    for (number, is_believed) in [
+        ("254700000001", true),
+        ("254700000009", false),
+        ("2547****0001", false),
+    ] {
+        let world = World::new();
+        world
+            .load_new(other_batch("payroll", 0), vec![person(1)])
+            .await;
+        end(&world, Class::Failed, 110).await;
+        let id = world.identifiers()[0];
+        let retried = world.journal.retry(batch(), None, at(4)).await;
+        assert_eq!(retried.unwrap(), 1);
+        end_at(&world, (Class::Paid, 140), 5).await;
+        let forgotten = world.journal.forget(order(None), at(40 * DAY)).await;
+        assert_eq!(forgotten.unwrap().payments, 2);
+        let mut late = note(id, Class::Paid, 140, 7);
+        late.said = naming(&[(Member::Msisdn, number)]);
+        let late = world.callback(late, 41 * DAY).await;
+        assert!(
+            matches!(late, Received::Stored(Some(_))),
+            "{number}: {late:?}"
+        );
+        let reader = world.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        let twice = snapshot.standing().unwrap().paid_twice_count;
+        assert_eq!(twice, u64::from(is_believed), "{number}");
+        let told = newest_note(&world, id);
+        let is_told = told.contains("not believed: 140, it names a number that was not compared");
+        assert_eq!(is_told, !is_believed, "{number}: {told}");
+        assert!(snapshot.prove(None).is_sound());
+    }
+    // Where nothing else is paid, it is not forgotten either: the gateway is asked what it has.
+    let world = World::new();
+    world
+        .load_new(other_batch("payroll", 0), vec![person(1)])
+        .await;
+    end(&world, Class::Failed, 110).await;
+    let forgotten = world.journal.forget(order(None), at(40 * DAY)).await;
+    forgotten.unwrap();
+    let mut late = note(world.identifiers()[0], Class::Paid, 140, 7);
+    late.said = naming(&[(Member::Msisdn, "254700000009")]);
+    world.callback(late, 41 * DAY).await;
+    let reader = world.reader();
+    let snapshot = reader.snapshot(&batch()).unwrap();
+    assert_eq!(world.count(State::Failed), 1);
+    assert_eq!(snapshot.inquiries().unwrap(), 1);
 }
 
 #[tokio::test]
