@@ -261,7 +261,7 @@ fn paid_in_two_countries() -> Desk {
         EMP-BANK,BANK_EQUITY,254712000009,0712000004,300.00,KES,KE,Account Holder\n\
         BAD-BRAVO,B2C_MPESA,0712 000 002,,wrong,KES,KE,Otieno Bravo\n\
         BAD-OTHER,B2C_MTN_UG,0712000002,,wrong,UGX,UG,Mukasa Echo\n";
-    let uganda = "EMP-UGANDA,B2C_MTN_UG,256712000001,,100,UGX,UG,Mukasa Uganda\n";
+    let uganda = "EMP-UGANDA,B2C_MTN_UG,256712000001,,5000,UGX,UG,Mukasa Uganda\n";
     let desk = Desk::new()
         .file("kenya.csv", format!("{header}{kenya}"))
         .file("uganda.csv", format!("{header}{uganda}"))
