@@ -59,11 +59,6 @@ impl Page {
         (head, reply[end + 4..].to_vec())
     }
 
-    /// Asks for a page, whatever becomes of the program.
-    pub fn try_get(&self, path: &str) {
-        let _ = self.ask(path).read_to_end(&mut Vec::new());
-    }
-
     #[track_caller]
     pub fn text(&self, path: &str) -> String {
         let (head, body) = self.get(path);

@@ -7,12 +7,13 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::signals;
+use crate::domain::Timestamp;
 
 /// What a folder is for; its name begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,10 +149,10 @@ fn is_dead(folder: &Path) -> bool {
     match opened {
         Ok(lock) => lock.try_lock().is_ok(),
         // It was killed before it made its lock, or it is about to. A clock that was set back makes no folder older.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => found.modified().is_ok_and(|at| {
-            let age = SystemTime::now().duration_since(at);
-            age.is_ok_and(|age| age > YOUNG)
-        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let changed = Timestamp::from_millis(found.mtime().saturating_mul(1000));
+            Timestamp::now().since(changed) > YOUNG
+        }
         Err(_) => false,
     }
 }
@@ -170,9 +171,9 @@ mod tests {
             fs::write(folder.join("journal.db"), "names").unwrap();
         }
         fs::write(at(".disburse-archive-dead/lock"), "").unwrap();
-        let long_ago = SystemTime::now() - YOUNG * 2;
         let early = File::open(at(".disburse-archive-early")).unwrap();
-        early.set_modified(long_ago).unwrap();
+        let made = early.metadata().unwrap().modified().unwrap();
+        early.set_modified(made - YOUNG * 2).unwrap();
         for other in ["other", ".disburse-init-x"] {
             fs::create_dir(at(other)).unwrap();
             fs::write(at(other).join("lock"), "").unwrap();
