@@ -66,7 +66,7 @@ impl Noted {
 }
 
 /// Returns the files that are to be taken back: those that have their names and are as they were written, unless all of them have.
-fn half_done<'n>(noted: &'n [Noted], found: impl Fn(&str) -> Option<Noted>) -> Vec<&'n Noted> {
+fn half_done(noted: &[Noted], found: impl Fn(&str) -> Option<Noted>) -> Vec<&Noted> {
     let there = |one: &&Noted| found(&one.name).as_ref() == Some(*one);
     // They get their names in their order.
     match noted.last().is_some_and(|last| there(&last)) {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::cli::Error;
 use crate::cli::signals;
 use crate::domain::Timestamp;
 
@@ -76,6 +77,12 @@ impl Scratch {
     /// Makes one where temporary files are.
     pub(in crate::cli) fn temporary(what_for: Use) -> io::Result<Self> {
         Self::beside(&std::env::temp_dir(), what_for)
+    }
+
+    /// Makes one for a journal that is thrown away with the command.
+    pub(in crate::cli) fn for_a_journal() -> Result<Self, Error> {
+        let made = Self::temporary(Use::Check).map(Self::until_ended);
+        made.map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))
     }
 
     /// The same, removed by a signal that ends the command, too: for those that have no end in good order.

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::cli::config::{self, Approval, Written};
+use crate::cli::terminal::output;
 use crate::domain::{Amount, Country, Currency, PaymentKind, ServiceCode};
 use crate::ledger::approval::signers::Signers;
 
+/// What is so after every refusal.
+pub(super) const NOTHING: &str = "nothing was written";
 /// The file of those who may sign.
 pub(super) const SIGNERS: &str = "allowed_signers";
 /// The file of the password.
@@ -79,6 +82,21 @@ pub(super) enum Wrong {
         found: String,
         expected: String,
     },
+}
+
+/// Says what is wrong with what an option says.
+pub(super) fn told(wrong: &Wrong) -> String {
+    match wrong {
+        Wrong::Missing { flag } => format!("{flag} is missing"),
+        Wrong::Bad {
+            flag,
+            found,
+            expected,
+        } => format!(
+            "{flag}: expected {expected}, found {:?}",
+            output::name(found)
+        ),
+    }
 }
 
 /// What has been said so far.

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::NOTHING;
-use super::answers::{self, APPROVALS, QUESTIONS, Question, Said, Wrong, ZoneTable};
+use super::answers::{self, APPROVALS, NOTHING, QUESTIONS, Question, Said, Wrong, ZoneTable};
 use crate::cli::Error;
 use crate::cli::terminal::{ask, output};
 use crate::domain::{Currency, PaymentKind};
@@ -20,7 +19,7 @@ const PEOPLE_MAX: usize = 20;
 pub(super) async fn ask_all(said: &mut Said, zones: ZoneTable<'_>) -> Result<(), Error> {
     let wrong = answers::take_out_wrong(said);
     for one in &wrong {
-        output::note(&format!("  {}", super::told(one)));
+        output::note(&format!("  {}", answers::told(one)));
     }
     for question in &QUESTIONS {
         if !said.values.contains_key(question.key) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 
-use self::answers::{Answers, PASSWORD, SIGNERS, Said, Wrong};
+use self::answers::{Answers, NOTHING, PASSWORD, SIGNERS, Said, Wrong, told};
 use crate::cli::Error;
 use crate::cli::arguments::InitArguments;
 use crate::cli::config::{Settings, Sources};
@@ -26,8 +26,6 @@ use crate::intake::template::{EXAMPLE, Template};
 const CONFIGURATION: &str = "disburse.toml";
 /// The batch name of the rehearsal that is proposed.
 const REHEARSAL: &str = "rehearsal-1";
-/// What is so after every refusal.
-const NOTHING: &str = "nothing was written";
 /// The system's tables of zones by country.
 const ZONE_TABLES: [&str; 1] = ["/usr/share/zoneinfo/zone.tab"];
 
@@ -153,21 +151,6 @@ fn given(arguments: &InitArguments) -> Said {
         signers: arguments.signers.clone(),
         approvals: arguments.approvals.clone(),
         approve_above: arguments.approve_above.clone(),
-    }
-}
-
-/// Says what is wrong with what an option says.
-fn told(wrong: &Wrong) -> String {
-    match wrong {
-        Wrong::Missing { flag } => format!("{flag} is missing"),
-        Wrong::Bad {
-            flag,
-            found,
-            expected,
-        } => format!(
-            "{flag}: expected {expected}, found {:?}",
-            output::name(found)
-        ),
     }
 }
 

@@ -39,12 +39,12 @@ pub(in crate::journal::sqlite) fn apply(
         Event::Reply(_) | Event::Answer(_) | Event::Callback(_)
     );
     let mut heard = Heard::Unnamed;
-    let mut said = Cow::Borrowed(said);
+    let mut told = Cow::Borrowed(said);
     // A callback was held against its instruction before.
     if matches!(event, Event::Reply(_) | Event::Answer(_)) {
-        let judgement = judged(c, subject, &said)?;
+        let judgement = judged(c, subject, said)?;
         if let Some(differs) = judgement.differs {
-            apply_other(c, subject, event, &said, &differs, moment, policy)?;
+            apply_other(c, subject, event, said, &differs, moment, policy)?;
             return conclude_other(c, subject, event, moment, policy);
         }
         if judgement.agrees {
@@ -59,11 +59,9 @@ pub(in crate::journal::sqlite) fn apply(
             open_all(c, subject.batch_id, why)?;
         }
         recognise(c, subject, judgement.is_ours, moment, policy)?;
-        if judgement.uncompared {
-            said = Cow::Owned(noted(&said, &judgement).into_owned());
-        }
+        told = noted(said, &judgement);
     }
-    let said = said.as_ref();
+    let said = told.as_ref();
     let before = subject.moved.life;
     let Step { life, anomaly } = step(&before, event, moment, policy);
     let meaning = Meaning {
