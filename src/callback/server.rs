@@ -22,7 +22,7 @@ use crate::domain::{PayerTransactionId, Timestamp};
 use crate::gateway::{CallbackNotice, Scrub, Secrets, read_callbacks, read_packets};
 use crate::journal::{IncomingCallback, Journal, ReadBy, Received, Transition};
 use crate::lifecycle::{CodeTable, Event, Policy, StepContext};
-use crate::server::{self, Doing, Guest, Reply, empty};
+use crate::server::{self, Bounds, Doing, Guest, Reply, empty};
 
 const BODY_MAX: usize = 64 * 1024;
 const BODY_WITHIN: Duration = Duration::from_secs(10);
@@ -96,7 +96,7 @@ impl Listener {
                 reply
             }
         };
-        server::serve(self.socket, SEATS_MAX, stop, answer).await;
+        server::serve(self.socket, Bounds::of_short_calls(SEATS_MAX), stop, answer).await;
     }
 }
 

@@ -5,9 +5,11 @@ mod archive;
 mod file;
 mod init;
 mod notices;
+mod orders;
 mod reconcile;
 mod run;
 mod serve;
+mod services;
 mod signing;
 
 use std::net::SocketAddr;
@@ -24,9 +26,17 @@ pub(super) use file::{
 };
 pub(super) use init::{DoctorArguments, InitArguments};
 pub(super) use notices::NoticesArguments;
+pub(super) use orders::{
+    CancelArguments, NameArguments, RecoverArguments, ResolveArguments, ResumeLaneArguments,
+    RetryArguments, ScheduleArguments,
+};
 pub(super) use reconcile::{ReconcileArguments, StatementArguments};
 pub(super) use run::{PayArguments, RunArguments, RunOptions};
 pub(super) use serve::ServeArguments;
+pub(super) use services::{
+    AccountArguments, BillArguments, FloatArguments, LookupArguments, TokenArguments,
+    UploadArguments,
+};
 pub(super) use signing::SigningArguments;
 
 /// Bulk disbursement processor: every row of a payment batch reaches a proven end, exactly once.
@@ -297,20 +307,6 @@ pub(super) struct ReportArguments {
     pub all_rows: bool,
 }
 
-/// One payment, as a person names it.
-#[derive(Clone, Debug, Default, Args)]
-pub(super) struct NameArguments {
-    /// Reference of the row, or payerTransactionID
-    #[arg(value_name = "REFERENCE|ID")]
-    pub payment: Option<String>,
-    /// The text is the reference of a row, whatever else it may be
-    #[arg(long, value_name = "TEXT", num_args = 0..=1, conflicts_with = "id")]
-    pub reference: Option<Option<String>>,
-    /// The text is a payerTransactionID, whatever else it may be
-    #[arg(long, value_name = "TEXT", num_args = 0..=1)]
-    pub id: Option<Option<String>>,
-}
-
 #[derive(Clone, Debug, Args)]
 pub(super) struct ExplainArguments {
     /// The batch; without it, the row is looked for in all of them
@@ -326,162 +322,6 @@ pub(super) struct ExplainArguments {
     /// Show prepaid tokens: whoever has one can use it
     #[arg(long)]
     pub reveal: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct RetryArguments {
-    /// The batch
-    pub batch: String,
-    /// Only these failures: references of their rows, or payerTransactionIDs
-    #[arg(value_name = "REFERENCE|ID")]
-    pub payments: Vec<String>,
-    /// Only the failure of the row with this reference, whatever else the text may be; may be said again
-    #[arg(long = "reference", value_name = "TEXT")]
-    pub references: Vec<String>,
-    /// Only the failure with this payerTransactionID, whatever else the text may be; may be said again
-    #[arg(long = "id", value_name = "TEXT")]
-    pub ids: Vec<String>,
-    /// Only failures with this status code
-    #[arg(long, value_name = "N")]
-    pub code: Option<i32>,
-    /// The batch is a rehearsal; one that is none is refused
-    #[arg(long)]
-    pub sandbox: bool,
-    /// Do not ask before anything is ordered
-    #[arg(long, short)]
-    pub yes: bool,
-    #[command(flatten)]
-    pub signing: SigningArguments,
-}
-
-#[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("outcome").required(true)))]
-pub(super) struct ResolveArguments {
-    /// The batch
-    pub batch: String,
-    #[command(flatten)]
-    pub name: NameArguments,
-    /// It was paid: on your word its row counts as paid, and is never paid again
-    #[arg(long, group = "outcome")]
-    pub paid: bool,
-    /// It was not paid, and will not be: the gateway is asked first
-    #[arg(long, group = "outcome")]
-    pub failed: bool,
-    /// It failed although the gateway accepted it, or cannot be asked, and its time is up
-    #[arg(long, conflicts_with = "paid")]
-    pub although_accepted: bool,
-    /// Decisions of a CSV: identifier or reference, decision (paid or failed), reason, evidence; all are checked before the first is recorded
-    #[arg(
-        long,
-        value_name = "FILE",
-        group = "outcome",
-        conflicts_with_all = ["payment", "reference", "id", "reason", "evidence"]
-    )]
-    pub from: Option<PathBuf>,
-    /// Why
-    #[arg(
-        long,
-        value_name = "TEXT",
-        required_unless_present = "from",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub reason: String,
-    /// What the decision rests on: a statement line, a ticket
-    #[arg(
-        long,
-        value_name = "TEXT",
-        required_unless_present = "from",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub evidence: String,
-    /// Ask the sandbox that the batch was run against
-    #[arg(long)]
-    pub sandbox: bool,
-    /// Do not ask before the decision is recorded
-    #[arg(long, short)]
-    pub yes: bool,
-    #[command(flatten)]
-    pub signing: SigningArguments,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CancelArguments {
-    /// The batch
-    pub batch: String,
-    #[command(flatten)]
-    pub name: NameArguments,
-    /// Withdraw rows that were rejected, and shall not be paid: by their line, reference or name; without any, all of the batch
-    #[arg(
-        long,
-        value_name = "LINE|REFERENCE",
-        num_args = 0..,
-        requires = "reason",
-        conflicts_with_all = ["payment", "reference", "id"]
-    )]
-    pub rejected: Option<Vec<String>>,
-    /// Why it is not paid, which rejected rows need; it is kept as evidence
-    #[arg(long, value_name = "TEXT")]
-    pub reason: Option<String>,
-    /// Do not ask before anything is cancelled
-    #[arg(long, short)]
-    pub yes: bool,
-    #[command(flatten)]
-    pub signing: SigningArguments,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ResumeLaneArguments {
-    /// The batch
-    pub batch: String,
-    /// The service code
-    pub service: String,
-    #[command(flatten)]
-    pub signing: SigningArguments,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ScheduleArguments {
-    /// The batch
-    pub batch: String,
-    #[command(flatten)]
-    pub dates: DatesArguments,
-    /// Why it gets other dates; it is kept as evidence
-    #[arg(long, value_name = "TEXT")]
-    pub reason: Option<String>,
-    #[command(flatten)]
-    pub signing: SigningArguments,
-}
-
-#[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("order")))]
-pub(super) struct RecoverArguments {
-    /// Only this batch
-    pub batch: Option<String>,
-    /// Ask the gateway about everything that is ready in the batch before any of it is posted
-    #[arg(long, group = "order")]
-    pub presume_posted: bool,
-    /// Every file of the time that was missed is loaded again: from now on new files are paid without asking first
-    #[arg(long, group = "order", conflicts_with = "batch")]
-    pub done: bool,
-    /// It is certain that nothing was posted since the copy was made: post without asking
-    #[arg(long, group = "order", requires = "reason")]
-    pub nothing_ran_since: bool,
-    /// Orders (cancel, retry, resolve) that this copy did not know of were given again, or there were none: runs post again
-    #[arg(long, group = "order", requires = "reason", conflicts_with = "batch")]
-    pub orders_given_again: bool,
-    /// With --orders-given-again: so many orders that `disburse recover` lists were not given again, and need not be
-    #[arg(long, value_name = "N", requires = "orders_given_again")]
-    pub without: Option<u64>,
-    /// How that is known
-    #[arg(long, value_name = "TEXT", requires = "order")]
-    pub reason: Option<String>,
-    /// Do not ask whether this is meant
-    #[arg(long, short)]
-    pub yes: bool,
-    #[command(flatten)]
-    pub signing: SigningArguments,
 }
 
 /// Reads how many copies are kept. The new one is among them: none cannot be meant.
@@ -521,74 +361,6 @@ pub(super) struct ListenArguments {
     /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct TokenArguments {
-    /// Ask a sandbox that lasts as long as the command
-    #[arg(long)]
-    pub sandbox: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct LookupArguments {
-    /// The number, with its country code
-    pub number: String,
-    /// Country of the number [default: country_code of the profile]
-    #[arg(long, value_name = "CC")]
-    pub country: Option<String>,
-    /// Ask a sandbox that lasts as long as the command
-    #[arg(long)]
-    pub sandbox: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct BillArguments {
-    /// The customer's number at the biller
-    pub account: String,
-    /// The service code
-    #[arg(long, value_name = "CODE")]
-    pub service: String,
-    /// The customer's phone number
-    #[arg(long, value_name = "NUMBER")]
-    pub msisdn: Option<String>,
-    /// Ask a sandbox that lasts as long as the command
-    #[arg(long)]
-    pub sandbox: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct AccountArguments {
-    /// The account number
-    pub number: String,
-    /// The service code
-    #[arg(long, value_name = "CODE")]
-    pub service: String,
-    /// Ask a sandbox that lasts as long as the command
-    #[arg(long)]
-    pub sandbox: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct FloatArguments {
-    /// The service codes [default: every service of the configuration]
-    #[arg(value_name = "SERVICE")]
-    pub services: Vec<String>,
-    /// Ask a sandbox that lasts as long as the command
-    #[arg(long)]
-    pub sandbox: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct UploadArguments {
-    /// The document, a PDF
-    pub file: PathBuf,
-    /// payerTransactionID of the payment that it supports
-    #[arg(long, value_name = "ID")]
-    pub id: String,
-    /// Upload to a sandbox that lasts as long as the command
-    #[arg(long)]
-    pub sandbox: bool,
 }
 
 #[derive(Debug, Args)]

@@ -32,7 +32,7 @@ use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, archive as archiving, backup, bill, check, dialect, explain, float, init,
     layout, listen, load, lookup, notices as notices_command, orders, probe, reconcile, recover,
-    report, resolve, resolve_many, sandbox, schedule, serve, shell, show_config, status_all,
+    report, resolve, resolve_many, retry, sandbox, schedule, serve, shell, show_config, status_all,
     template, token, upload, verify,
 };
 pub use error::Error;
@@ -55,6 +55,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             let outcome = runtime.block_on(carry_out(arguments));
             // What is left is a reader of standard input or a wait for a journal; neither may hold up the exit.
             runtime.shutdown_background();
+            signals::remove_folders();
             outcome
         }
         Err(error) => Err(Error::unexpected(format!(
@@ -107,7 +108,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Report(arguments) => report::report(&session, arguments).await,
         Command::Verify(arguments) => verify::verify(&session, &arguments),
         Command::Explain(arguments) => explain::explain(&session, arguments),
-        Command::Retry(arguments) => orders::retry(&session, arguments).await,
+        Command::Retry(arguments) => retry::retry(&session, arguments).await,
         Command::Reconcile(arguments) => reconcile::reconcile(&session, *arguments).await,
         Command::Resolve(arguments) if arguments.from.is_some() => {
             resolve_many::resolve(&session, arguments).await

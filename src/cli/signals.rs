@@ -1,7 +1,8 @@
 //! Ctrl-C and SIGTERM: the first ends the run in good order, the second at once.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Handle;
@@ -36,14 +37,33 @@ pub(super) fn leave_no_core() {
 /// Folders that hold what is not to stay, should the process be ended.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Has a folder removed when a signal ends the process: whoever made it removes it otherwise. Only SIGKILL leaves it.
-pub(super) fn remove_when_ended(folder: &Path) {
-    let is_first = {
-        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        folders.push(folder.to_owned());
-        folders.len() == 1
-    };
-    if !is_first || Handle::try_current().is_err() {
+fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a folder removed when the process ends before whoever made it: only SIGKILL leaves it.
+pub(super) fn remove_when_left(folder: &Path) {
+    folders().push(folder.to_owned());
+}
+
+/// Says that whoever made a folder removes it.
+pub(super) fn is_removed(folder: &Path) {
+    folders().retain(|known| known != folder);
+}
+
+/// Removes what is left of such folders.
+pub(super) fn remove_folders() {
+    let folders = std::mem::take(&mut *folders());
+    // Their commands go on beside this, and may put something into a folder once more.
+    for folder in folders.iter().chain(&folders) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+/// Has a signal end the process, and remove those folders: for commands that have no other end in good order.
+pub(super) fn end_with_signal() {
+    static IS_HEARD: AtomicBool = AtomicBool::new(false);
+    if Handle::try_current().is_err() || IS_HEARD.swap(true, Ordering::SeqCst) {
         return;
     }
     let heard = signal(SignalKind::interrupt()).and_then(|interrupt| {
@@ -58,11 +78,6 @@ pub(super) fn remove_when_ended(folder: &Path) {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-        }
-        let folders = std::mem::take(&mut *FOLDERS.lock().unwrap_or_else(PoisonError::into_inner));
-        // The command goes on beside this, and may put something into a folder once more.
-        for folder in folders.iter().chain(&folders) {
-            let _ = std::fs::remove_dir_all(folder);
         }
         output::note("ended; what was unfinished was removed");
         leave();
@@ -100,5 +115,6 @@ pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Resul
 
 #[allow(clippy::exit, reason = "the operator asked for it")]
 fn leave() -> ! {
+    remove_folders();
     std::process::exit(4)
 }

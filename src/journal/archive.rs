@@ -16,6 +16,17 @@ pub struct CopiedBatch {
     pub journal: [u8; 16],
 }
 
+/// What the journal of an archive tells of its batch beside its record and its standing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArchivedFigures {
+    /// Its newest row of evidence.
+    pub newest: Timestamp,
+    /// Instructions of the batch: earlier generations and rows without an amount included.
+    pub instructions: u64,
+    /// The name of the journal that it comes from.
+    pub journal: [u8; 16],
+}
+
 /// What a signature is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignedFor {

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use crate::domain::{BatchName, Timestamp};
+use crate::ledger::forgetting::Recipient;
 
 /// An order to forget persons of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgetOrder {
     /// Whose.
     pub batch: BatchName,
-    /// The one recipient that is forgotten, as a number or an account is written; `None`: all of the batch.
-    pub recipient: Option<String>,
+    /// The one recipient that is forgotten; `None`: all of the batch.
+    pub recipient: Option<Recipient>,
     /// The archive that keeps them: its file and the SHA-256 of its bytes.
     pub archive: Option<ArchivedAs>,
     /// Why, in the words of whoever orders it.

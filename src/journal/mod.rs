@@ -32,7 +32,7 @@ pub use approval::{
     Approvals, LargePayment, NotSigned, OrderToSign, OrderWaiting, Review, Signed, SignedOrder,
     ToSign, UnsignedOrders,
 };
-pub use archive::{CopiedBatch, SignedFor, SignedText};
+pub use archive::{ArchivedFigures, CopiedBatch, SignedFor, SignedText};
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,

@@ -12,7 +12,8 @@ mod tests;
 
 pub use compared::Recipient;
 
-use crate::domain::{Currency, Member, Money, Named};
+use crate::domain::{Country, Currency, Member, Money, Msisdn, Named};
+use crate::ledger::likeness::of_account;
 use compared::Agreement;
 
 /// What we ordered.
@@ -33,6 +34,26 @@ pub struct Judgement {
     pub is_ours: bool,
     /// Amount or number is named, and is ours: they are read as they are meant.
     pub agrees: bool,
+    /// A number or an account is named that cannot be compared with ours, as whom it is of was forgotten.
+    pub uncompared: bool,
+}
+
+/// What is said of a number or an account that cannot be compared.
+pub const UNCOMPARED: &str = "a number that was not compared: whom the payment is of was forgotten";
+
+impl Judgement {
+    /// Returns what keeps words from being believed about a payment that stands like this.
+    ///
+    /// Of one that has ended unpaid, "paid" would say that money moved, and beside a retry that it moved twice: where nobody can
+    /// see whether they are about it, the gateway is asked first. Of one that is paid they make at most a conflict, which a
+    /// person looks at.
+    #[must_use]
+    pub fn disbelieved(&self, has_ended_unpaid: bool) -> Option<String> {
+        let unproven = self.uncompared && has_ended_unpaid;
+        self.differs
+            .clone()
+            .or_else(|| unproven.then(|| UNCOMPARED.to_owned()))
+    }
 }
 
 /// Returns whether a number or an account is named, which only our instruction can tell from others.
@@ -46,9 +67,58 @@ pub fn names_recipient(named: &[Named]) -> bool {
 /// Compares everything that is named with what we ordered.
 #[must_use]
 pub fn judge(named: &[Named], ours: &Ours<'_>) -> Judgement {
+    judge_by(named, ours, |named| agreement(named, ours))
+}
+
+/// The same of a payment whose recipient was forgotten; `is_ours` says of a text, as recipients are compared, whether its
+/// pseudonym is that of the payment.
+#[must_use]
+pub fn judge_forgotten(
+    named: &[Named],
+    (money, country): (Money, Country),
+    is_ours: impl Fn(&str) -> bool,
+) -> Judgement {
+    let ours = Ours {
+        money,
+        recipient: None,
+    };
+    let is_recipient = |text: &str| {
+        let number = Msisdn::parse(text.trim(), country).ok();
+        let number = number.is_some_and(|number| is_ours(number.as_str()));
+        number || is_ours(&of_account(text.trim()))
+    };
+    let judgement = judge_by(named, &ours, |named| match named.member {
+        Member::Msisdn | Member::Account if is_recipient(&named.text) => Agreement::Agrees,
+        _ => agreement(named, &ours),
+    });
+    let of_somebody = |named: &&Named| names_recipient(std::slice::from_ref(*named));
+    let (same, others): (Vec<&Named>, Vec<&Named>) = named
+        .iter()
+        .filter(of_somebody)
+        .partition(|named| is_recipient(&named.text));
+    // Empty, or what stands for nothing.
+    let says_something = |named: &&Named| {
+        let mut said = named.text.chars();
+        said.any(|c| c.is_alphanumeric() && c != '0')
+    };
+    let uncompared =
+        judgement.differs.is_none() && same.is_empty() && others.iter().any(says_something);
+    Judgement {
+        is_ours: judgement.is_ours && !uncompared,
+        agrees: judgement.agrees && !uncompared,
+        uncompared,
+        ..judgement
+    }
+}
+
+fn judge_by(
+    named: &[Named],
+    ours: &Ours<'_>,
+    agreement: impl Fn(&Named) -> Agreement,
+) -> Judgement {
     let (mut amount, mut recipient) = (false, false);
     for named in named {
-        match agreement(named, ours) {
+        match agreement(named) {
             Agreement::Differs => {
                 return Judgement {
                     differs: Some(told(named, ours)),
@@ -67,6 +137,7 @@ pub fn judge(named: &[Named], ours: &Ours<'_>) -> Judgement {
         differs: None,
         is_ours: amount && recipient,
         agrees: amount || recipient,
+        uncompared: false,
     }
 }
 

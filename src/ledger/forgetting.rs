@@ -4,8 +4,8 @@
 //! A pseudonym is a keyed digest: of a reference as it is compared, and of a recipient as it is compared
 //! ([`crate::ledger::likeness`]). Amount, currency, service, identifier and times are not personal, and stay.
 
-use crate::domain::{Instruction, Msisdn, Reference, Timestamp};
-use crate::ledger::likeness::{of_name, of_reference};
+use crate::domain::{Country, Instruction, Msisdn, Reference, Timestamp};
+use crate::ledger::likeness::{of_account, of_name, of_reference};
 use crate::ledger::repeats::{HOLDER, recipient};
 use crate::lifecycle::State;
 
@@ -19,6 +19,16 @@ pub fn hidden_name(name: &str, keyed: impl Fn(&[&str]) -> String) -> String {
         name if name.is_empty() => name,
         name => format!("{PREFIX}{}", keyed(&["name", &name])),
     }
+}
+
+fn pseudonym(parts: &[&str], keyed: impl Fn(&[&str]) -> String) -> String {
+    format!("{PREFIX}{}", keyed(parts))
+}
+
+/// Returns the pseudonym of a recipient: the account as it is compared, at a bank or at none.
+#[must_use]
+pub fn hidden_recipient(bank: &str, account: &str, keyed: impl Fn(&[&str]) -> String) -> String {
+    pseudonym(&["recipient", bank, account], keyed)
 }
 
 /// Returns whether a text is a pseudonym of ours: nobody can be paid by it.
@@ -38,7 +48,7 @@ pub fn forgotten<M: Clone>(
     if row.msisdn.is_forgotten() {
         return row.clone();
     }
-    let pseudonym = |parts: &[&str]| format!("{PREFIX}{}", keyed(parts));
+    let pseudonym = |parts: &[&str]| pseudonym(parts, &keyed);
     let reference = row.reference.as_ref().map(|reference| {
         let text = pseudonym(&["reference", &of_reference(reference.as_str())]);
         Reference::parse(&text).expect("a pseudonym is a reference")
@@ -55,7 +65,7 @@ pub fn forgotten<M: Clone>(
         reference,
         service: row.service.clone(),
         msisdn: Msisdn::forgotten(),
-        account_number: pseudonym(&["recipient", &bank, &account]),
+        account_number: hidden_recipient(&bank, &account, &keyed),
         money: row.money.clone(),
         country: row.country,
         narration: String::new(),
@@ -68,6 +78,50 @@ pub fn forgotten<M: Clone>(
             .into_iter()
             .collect(),
         document: None,
+    }
+}
+
+/// One recipient, in every way in which rows write them; each text as it is compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recipient {
+    /// The number as it is paid, or an account.
+    pub texts: Vec<String>,
+    /// As a row that was refused may have written the number: without the code of this country.
+    pub national: Vec<(Country, String)>,
+    /// The country of rows that name none.
+    pub of_none: Option<Country>,
+}
+
+impl Recipient {
+    /// Returns whoever is paid by this number or account, as it is written.
+    #[must_use]
+    pub fn written(text: &str) -> Self {
+        Self {
+            texts: vec![of_account(text).into_owned()],
+            ..Self::default()
+        }
+    }
+
+    /// Returns whoever is paid by a number of this country.
+    #[must_use]
+    pub fn number(number: &Msisdn, country: Country) -> Self {
+        let national = number.national(country);
+        Self {
+            national: national
+                .map(|text| (country, of_account(text).into_owned()))
+                .into_iter()
+                .collect(),
+            ..Self::written(number.as_str())
+        }
+    }
+
+    /// Returns whoever is written as either.
+    #[must_use]
+    pub fn or(mut self, other: Self) -> Self {
+        self.texts.extend(other.texts);
+        self.national.extend(other.national);
+        self.of_none = self.of_none.or(other.of_none);
+        self
     }
 }
 
@@ -192,7 +246,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::{Amount, Country, Currency, Money, ServiceCode};
+    use crate::domain::{Amount, Currency, Money, ServiceCode};
     use crate::ledger::repeats::{References, is_same_payment, may_be_same_person};
 
     fn row(reference: Option<&str>, account: &str) -> Instruction {

@@ -7,7 +7,9 @@ mod agreement;
 mod room;
 mod streak;
 
-pub use agreement::{Judgement, Ours, Recipient, judge, names_recipient};
+pub use agreement::{
+    Judgement, Ours, Recipient, UNCOMPARED, judge, judge_forgotten, names_recipient,
+};
 pub use room::{Brings, Kept, has_room};
 pub use streak::{HeldFor, Streak};
 

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::registry::Metrics;
 use super::scraped::look;
 use crate::domain::Timestamp;
-use crate::server::{self, Doing, Guest, Reply, empty};
+use crate::server::{self, Bounds, Doing, Guest, Reply, empty};
 
 /// Connections at once: a few systems scrape, each over one.
 const SEATS_MAX: usize = 16;
@@ -26,7 +26,7 @@ pub async fn serve(listener: TcpListener, metrics: Arc<Metrics>, stop: Cancellat
     let of_this_machine = listener.local_addr().is_ok_and(|at| at.ip().is_loopback());
     let answer =
         move |request, caller| answer((request, of_this_machine), caller, Arc::clone(&metrics));
-    server::serve(listener, SEATS_MAX, stop, answer).await;
+    server::serve(listener, Bounds::of_short_calls(SEATS_MAX), stop, answer).await;
 }
 
 async fn answer<B>(

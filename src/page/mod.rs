@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use askama::Template;
 use data_encoding::BASE64;
 use sha2::{Digest, Sha256};
 
@@ -12,6 +13,40 @@ pub const STYLE: &str = include_str!("style.css");
 /// The script. It replaces the parts of a page (`data-part`) that have changed, as events bring them (`data-events`) or as the
 /// page has them when it is loaded again (`data-every`, in milliseconds).
 pub const SCRIPT: &str = include_str!("refresh.js");
+
+/// What every page begins with: nothing of it is loaded from anywhere.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r##"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>{{ title }}</title>
+<style>{{ style|safe }}</style>
+</head>"##
+)]
+struct Head<'a> {
+    title: &'a str,
+    style: &'static str,
+}
+
+/// Returns what a page of this title begins with, up to its body.
+#[must_use]
+pub fn head(title: &str) -> String {
+    let head = Head {
+        title,
+        style: STYLE,
+    };
+    head.render().expect("a page is written into memory")
+}
+
+/// What the body of a page begins with, for whoever goes by keyboard: its content is `main`.
+pub const TO_THE_CONTENT: &str = r##"<a class="unseen" href="#main">To the content</a>"##;
 
 /// The security policy of a page: its own style and its own script, requests to where it came from, and nothing else.
 ///
@@ -81,6 +116,17 @@ mod tests {
         ] {
             assert_eq!(event("page", text), framed);
         }
+    }
+
+    #[test]
+    fn a_title_is_a_text_and_the_style_stands_as_its_digest_has_it() {
+        let head = head("Batch <b>&");
+        assert!(
+            head.contains("<title>Batch &#60;b&#62;&#38;</title>"),
+            "{head}"
+        );
+        assert!(head.contains(&format!("<style>{STYLE}</style>")));
+        assert!(head.starts_with("<!doctype html>") && head.ends_with("</head>"));
     }
 
     #[test]

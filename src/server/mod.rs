@@ -6,4 +6,4 @@ mod seats;
 mod serve;
 
 pub use seats::{Doing, Guest, Seats};
-pub use serve::{Reply, bind, empty, serve};
+pub use serve::{Bounds, Reply, bind, empty, serve};

@@ -147,9 +147,14 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Resolves when somebody else needs the seat more.
+    /// Resolves when somebody else needs the seat more, and when the caller is cut off.
     pub async fn asked_to_leave(&self) {
         self.leave.cancelled().await;
+    }
+
+    /// Cuts the caller off: it does not take what it asked for.
+    pub fn cut_off(&self) {
+        self.leave.cancel();
     }
 
     /// Notes what the caller does. Returns whether it may go on: its seat may have been given away just now.

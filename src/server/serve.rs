@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -18,11 +18,33 @@ use tokio_util::task::TaskTracker;
 use super::seats::{Guest, Seats};
 
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
-/// No further request is taken from a connection after this.
-const CONNECTION_WITHIN: Duration = Duration::from_secs(120);
-/// What is under way then is cut off after as much again.
-const LAST_WITHIN: Duration = Duration::from_secs(120);
-const DRAIN_WITHIN: Duration = Duration::from_secs(5);
+const HEADERS_BYTES_MAX: usize = 16 * 1024;
+
+/// How many callers there are at once, and how long each may stay.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Callers at once.
+    pub seats: usize,
+    /// No further request is taken from a connection after this.
+    pub connection_within: Duration,
+    /// What is under way then is cut off after this.
+    pub last_within: Duration,
+    /// How long the end waits for what is under way.
+    pub drain_within: Duration,
+}
+
+impl Bounds {
+    /// Returns those of callers who say one thing after another, and are answered at once.
+    #[must_use]
+    pub fn of_short_calls(seats: usize) -> Self {
+        Self {
+            seats,
+            connection_within: Duration::from_secs(120),
+            last_within: Duration::from_secs(120),
+            drain_within: Duration::from_secs(5),
+        }
+    }
+}
 
 /// What a caller is answered.
 pub type Reply = Response<Full<Bytes>>;
@@ -43,13 +65,14 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Answers callers, so many at once, until told to stop; what is under way is finished first.
-pub async fn serve<A, F>(socket: TcpListener, seats: usize, stop: CancellationToken, answer: A)
+/// Answers callers until told to stop; what is under way is finished first.
+pub async fn serve<A, F, B>(socket: TcpListener, bounds: Bounds, stop: CancellationToken, answer: A)
 where
     A: Fn(Request<Incoming>, Arc<Guest>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
 {
-    let seats = Arc::new(Seats::new(seats));
+    let seats = Arc::new(Seats::new(bounds.seats));
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -60,12 +83,13 @@ where
             continue;
         };
         let (answer, stop) = (answer.clone(), stop.clone());
-        tasks.spawn(serve_connection(stream, Arc::new(guest), answer, stop));
+        let guest = Arc::new(guest);
+        tasks.spawn(serve_connection(stream, guest, answer, (bounds, stop)));
     }
     // A caller that comes now is refused at once, rather than left waiting in the kernel's queue.
     drop(socket);
     tasks.close();
-    let _ = tokio::time::timeout(DRAIN_WITHIN, tasks.wait()).await;
+    let _ = tokio::time::timeout(bounds.drain_within, tasks.wait()).await;
 }
 
 async fn accept(socket: &TcpListener, seats: &Arc<Seats>) -> Option<(TcpStream, Guest)> {
@@ -80,14 +104,15 @@ async fn accept(socket: &TcpListener, seats: &Arc<Seats>) -> Option<(TcpStream, 
     }
 }
 
-async fn serve_connection<A, F>(
+async fn serve_connection<A, F, B>(
     stream: TcpStream,
     guest: Arc<Guest>,
     answer: A,
-    stop: CancellationToken,
+    (bounds, stop): (Bounds, CancellationToken),
 ) where
     A: Fn(Request<Incoming>, Arc<Guest>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
     let caller = Arc::clone(&guest);
@@ -98,18 +123,20 @@ async fn serve_connection<A, F>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN)
-        .max_buf_size(16 * 1024)
+        .max_buf_size(HEADERS_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let served = async {
         tokio::select! {
             ended = connection.as_mut() => return Some(ended),
             () = stop.cancelled() => {}
-            () = tokio::time::sleep(CONNECTION_WITHIN) => {}
+            () = tokio::time::sleep(bounds.connection_within) => {}
         }
         // What is under way, if anything, is done and acknowledged.
         connection.as_mut().graceful_shutdown();
-        tokio::time::timeout(LAST_WITHIN, connection).await.ok()
+        tokio::time::timeout(bounds.last_within, connection)
+            .await
+            .ok()
     };
     let ended = tokio::select! {
         ended = served => ended,

@@ -8,25 +8,15 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::shared::Reading;
 use super::token::Token;
 use super::view::{Batch, Batches, Found, Payment, Rows};
-use crate::page::{SCRIPT, STYLE};
+use crate::page::{SCRIPT, TO_THE_CONTENT, head};
 
 /// What stands around every page.
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{{ title }}</title>
-<style>{{ style|safe }}</style>
-</head>
+    source = r##"{{ head|safe }}
 <body{% if let Some(events) = events %} data-events="{{ events }}" data-proof="{{ proof }}" data-phase="{{ phase }}"{% endif %}>
-<a class="unseen" href="#main">To the content</a>
+{{ TO_THE_CONTENT|safe }}
 <header class="bar"><div class="top"><nav aria-label="Pages"><a class="brand" href="{{ root }}">All batches</a></nav>
 <form role="search" action="{{ root }}search" method="get"><label class="unseen" for="q">Reference, identifier, phone number or name</label><input id="q" name="q" type="search" value="{{ sought }}" maxlength="200" autocomplete="off" placeholder="Reference, number or name"><button>Find</button></form></div></header>
 <main id="main" tabindex="-1">
@@ -42,8 +32,7 @@ use crate::page::{SCRIPT, STYLE};
 "##
 )]
 struct Layout<'a> {
-    title: &'a str,
-    style: &'static str,
+    head: &'a str,
     script: &'static str,
     root: &'a str,
     events: Option<String>,
@@ -88,8 +77,7 @@ impl Pages {
     /// The page of a thing that stands still while it is looked at.
     fn still(&self, title: &str, sought: &str, at: &str, content: &str) -> String {
         rendered(&Layout {
-            title,
-            style: STYLE,
+            head: &head(title),
             script: SCRIPT,
             root: &self.root,
             events: None,
@@ -103,8 +91,7 @@ impl Pages {
 
     fn live(&self, (title, phase): (&str, &str), path: &str, at: &str, content: String) -> Reading {
         let page = rendered(&Layout {
-            title,
-            style: STYLE,
+            head: &head(title),
             script: SCRIPT,
             root: &self.root,
             events: Some(format!("{}{path}events", self.root)),

@@ -1,6 +1,5 @@
 //! The HTTP side of the page, with a bound on everything a caller controls.
 
-use std::convert::Infallible;
 use std::io::Read as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -10,14 +9,10 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ALLOW, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
 };
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::body::Body;
 use super::pages::Pages;
@@ -26,15 +21,15 @@ use super::shared::{Reading, Shared};
 use super::token::Token;
 use super::view::{Source, Trouble};
 use crate::page::{HEADERS, event};
-use crate::server::{Doing, Guest, Seats};
+use crate::server::{self, Bounds, Doing, Guest};
 
-/// Connections at once: ten viewers with six each.
-const SEATS_MAX: usize = 64;
-const HEADERS_WITHIN: Duration = Duration::from_secs(5);
-const HEADERS_BYTES_MAX: usize = 16 * 1024;
-/// A browser that listens comes again after this.
-const CONNECTION_WITHIN: Duration = Duration::from_secs(3600);
-const DRAIN_WITHIN: Duration = Duration::from_secs(3);
+/// Ten viewers with six connections each; a browser that listens comes again after an hour.
+const BOUNDS: Bounds = Bounds {
+    seats: 64,
+    connection_within: Duration::from_secs(3600),
+    last_within: TAKEN_WITHIN,
+    drain_within: Duration::from_secs(3),
+};
 /// How often a page that is looked at may change.
 const TICK: Duration = Duration::from_secs(1);
 /// How long a reading may wait for others.
@@ -59,18 +54,9 @@ struct Context {
     pages: Pages,
     shared: Shared,
     readings: Semaphore,
-    /// Events and files that are being sent.
-    sending: TaskTracker,
     stop: CancellationToken,
     /// When it was told to stop: whoever looks is shown what was so from then on.
     stopped: OnceLock<Instant>,
-}
-
-/// One connection.
-struct Caller {
-    guest: Guest,
-    /// It does not take what it asked for.
-    stuck: CancellationToken,
 }
 
 type Reply = Response<Body>;
@@ -114,84 +100,20 @@ impl Listener {
                 return;
             }
         };
-        let seats = Arc::new(Seats::new(SEATS_MAX));
         let context = Arc::new(Context {
             source,
             pages: Pages::new(&self.token, &proof),
             token: self.token,
             shared: Shared::default(),
             readings: Semaphore::new(READINGS_MAX),
-            sending: TaskTracker::new(),
             stop: stop.clone(),
             stopped: OnceLock::new(),
         });
-        let connections = TaskTracker::new();
-        loop {
-            let accepted = tokio::select! {
-                () = stop.cancelled() => break,
-                accepted = accept(&socket, &seats) => accepted,
-            };
-            let Some((stream, guest)) = accepted else {
-                continue;
-            };
-            let caller = Arc::new(Caller {
-                guest,
-                stuck: CancellationToken::new(),
-            });
-            connections.spawn(serve_connection(stream, caller, Arc::clone(&context)));
-        }
-        drop(socket);
-        connections.close();
-        context.sending.close();
-        let drained = async {
-            context.sending.wait().await;
-            connections.wait().await;
+        let answer = move |request, caller: Arc<Guest>| {
+            let context = Arc::clone(&context);
+            async move { answer(request, &caller, &context).await }
         };
-        let _ = tokio::time::timeout(DRAIN_WITHIN, drained).await;
-    }
-}
-
-async fn accept(socket: &TcpListener, seats: &Arc<Seats>) -> Option<(TcpStream, Guest)> {
-    match socket.accept().await {
-        Ok((stream, peer)) => Some((stream, seats.take(peer.ip()).await)),
-        Err(error) => {
-            tracing::debug!(%error, "a connection to the page could not be accepted");
-            // Out of file descriptors, mostly: accepting at once again would spin.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
-    }
-}
-
-async fn serve_connection(stream: TcpStream, caller: Arc<Caller>, context: Arc<Context>) {
-    let _ = stream.set_nodelay(true);
-    let (of_service, stop) = (Arc::clone(&caller), context.stop.clone());
-    let service = service_fn(move |request| {
-        let (caller, context) = (Arc::clone(&of_service), Arc::clone(&context));
-        async move { Ok::<_, Infallible>(answer(request, &caller, &context).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN)
-        .max_buf_size(HEADERS_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let served = async {
-        tokio::select! {
-            ended = connection.as_mut() => return Some(ended),
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(CONNECTION_WITHIN) => {}
-        }
-        connection.as_mut().graceful_shutdown();
-        tokio::time::timeout(TAKEN_WITHIN, connection).await.ok()
-    };
-    let ended = tokio::select! {
-        ended = served => ended,
-        () = caller.guest.asked_to_leave() => None,
-        () = caller.stuck.cancelled() => None,
-    };
-    if let Some(Err(error)) = ended {
-        tracing::debug!(%error, "a connection to the page ended early");
+        server::serve(socket, BOUNDS, stop, answer).await;
     }
 }
 
@@ -249,14 +171,14 @@ fn busy() -> Reply {
     reply
 }
 
-async fn answer(request: Request<Incoming>, caller: &Arc<Caller>, context: &Arc<Context>) -> Reply {
+async fn answer(request: Request<Incoming>, caller: &Arc<Guest>, context: &Arc<Context>) -> Reply {
     let (method, uri) = (request.method(), request.uri());
     let asked = match judge(&context.token, method, uri, request.headers()) {
         Ok(asked) => asked,
         Err(refusal) => return refused(refusal),
     };
     // Somebody else needed the place: there are more viewers than places.
-    if !caller.guest.is(Doing::Resting) {
+    if !caller.is(Doing::Resting) {
         return busy();
     }
     let is_head = method == Method::HEAD;
@@ -339,14 +261,13 @@ impl Context {
         self.shared.get(key, from, read).await
     }
 
-    fn events(self: &Arc<Self>, key: Key, caller: &Arc<Caller>, is_head: bool) -> Reply {
+    fn events(self: &Arc<Self>, key: Key, caller: &Arc<Guest>, is_head: bool) -> Reply {
         let (sender, parts) = mpsc::channel(2);
         let body = match is_head {
             true => Body::Whole(Bytes::new()),
             false => {
                 let (context, caller) = (Arc::clone(self), Arc::clone(caller));
-                self.sending
-                    .spawn(async move { context.send_events(&key, &sender, &caller).await });
+                tokio::spawn(async move { context.send_events(&key, &sender, &caller).await });
                 Body::Parts(parts)
             }
         };
@@ -354,7 +275,7 @@ impl Context {
     }
 
     /// Sends a page whenever it has changed, and when it was read where it has not.
-    async fn send_events(&self, key: &Key, sender: &mpsc::Sender<Bytes>, caller: &Caller) {
+    async fn send_events(&self, key: &Key, sender: &mpsc::Sender<Bytes>, caller: &Guest) {
         let mut shown: Arc<str> = Arc::from("");
         let mut is_first = true;
         let mut ticks = tokio::time::interval(TICK);
@@ -395,15 +316,14 @@ impl Context {
         self: &Arc<Self>,
         batch: String,
         file: File,
-        caller: &Arc<Caller>,
+        caller: &Arc<Guest>,
     ) -> Result<Reply, Trouble> {
         let saved_as = format!("attachment; filename=\"{batch}-{}\"", file.name());
         let opened = self.read(move |source| source.report(&batch, file)).await?;
         let length = opened.metadata().map(|of| of.len()).ok();
         let (sender, parts) = mpsc::channel(2);
         let caller = Arc::clone(caller);
-        self.sending
-            .spawn(async move { send_file(opened, &sender, &caller).await });
+        tokio::spawn(async move { send_file(opened, &sender, &caller).await });
         let mut reply = reply(StatusCode::OK, file.media_type(), Body::Parts(parts));
         let headers = reply.headers_mut();
         // The name of a batch holds nothing that could end the quotes.
@@ -418,18 +338,18 @@ impl Context {
 }
 
 /// Sends a part; returns whether it was taken.
-async fn sent(sender: &mpsc::Sender<Bytes>, part: Bytes, caller: &Caller) -> bool {
+async fn sent(sender: &mpsc::Sender<Bytes>, part: Bytes, caller: &Guest) -> bool {
     match tokio::time::timeout(TAKEN_WITHIN, sender.send(part)).await {
         Ok(Ok(())) => true,
         Ok(Err(_)) => false,
         Err(_) => {
-            caller.stuck.cancel();
+            caller.cut_off();
             false
         }
     }
 }
 
-async fn send_file(mut file: std::fs::File, sender: &mpsc::Sender<Bytes>, caller: &Caller) {
+async fn send_file(mut file: std::fs::File, sender: &mpsc::Sender<Bytes>, caller: &Guest) {
     loop {
         let read = tokio::task::spawn_blocking(move || {
             let mut part = Vec::with_capacity(PART);
@@ -438,7 +358,7 @@ async fn send_file(mut file: std::fs::File, sender: &mpsc::Sender<Bytes>, caller
         });
         let Ok(Ok((rest, part))) = read.await else {
             // Fewer bytes than were announced: the browser sees that it is not whole.
-            caller.stuck.cancel();
+            caller.cut_off();
             return;
         };
         file = rest;

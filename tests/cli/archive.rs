@@ -14,7 +14,7 @@ use crate::approvals;
 use crate::desk::{Desk, Said};
 
 /// A desk whose batch `b`, 200 made-up refunds, is paid.
-fn paid() -> Desk {
+pub fn paid() -> Desk {
     let desk = Desk::new()
         .sample("refunds.csv")
         .variable("DISBURSE_QUERY_RATE", "2000/s")
@@ -33,7 +33,7 @@ fn withdrawn() -> Desk {
     desk
 }
 
-fn archived(desk: &Desk) -> PathBuf {
+pub fn archived(desk: &Desk) -> PathBuf {
     let said = desk
         .run(&["archive", "b", "--keep-people", "--out", "kept", "--json"])
         .finished(0);
@@ -55,7 +55,7 @@ fn kept(desk: &Desk) -> Vec<String> {
     names
 }
 
-fn members(path: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn members(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut zip = ZipArchive::new(File::open(path).unwrap()).unwrap();
     let mut members = BTreeMap::new();
     for at in 0..zip.len() {
@@ -79,7 +79,7 @@ fn pack<'m>(path: &Path, members: impl IntoIterator<Item = (&'m str, &'m [u8])>)
     zip.finish().unwrap();
 }
 
-fn pack_all(path: &Path, members: &BTreeMap<String, Vec<u8>>) {
+pub fn pack_all(path: &Path, members: &BTreeMap<String, Vec<u8>>) {
     pack(
         path,
         members.iter().map(|(name, bytes)| (&**name, &**bytes)),
@@ -102,7 +102,7 @@ fn with_digests(members: &mut BTreeMap<String, Vec<u8>>) {
     );
 }
 
-fn read(desk: &Desk, more: &[&str]) -> Said {
+pub fn read(desk: &Desk, more: &[&str]) -> Said {
     desk.run(&[&["archive", "read", "a.zip"], more].concat())
 }
 

@@ -274,3 +274,121 @@ fn nobody_is_forgotten_out_of_a_journal_that_was_edited() {
         assert!(file() == before, "{command:?}");
     }
 }
+
+/// Two people whose numbers are alike but for their countries, an account that has the digits of one, and rows that were refused.
+fn paid_in_two_countries() -> Desk {
+    let header = "reference,service_code,msisdn,account_number,amount,currency_code,country_code,customer_names\n";
+    let kenya = "EMP-ALPHA,B2C_MPESA,0712000001,,100.00,KES,KE,Wanjiku Alpha\n\
+        EMP-BRAVO,B2C_MPESA,254712000002,,200.00,KES,KE,Otieno Bravo\n\
+        EMP-DELTA,B2C_MPESA,254712000004,,200.00,KES,KE,Njeri Delta\n\
+        BAD-BRAVO,B2C_MPESA,0712 000 002,,wrong,KES,KE,Otieno Bravo\n\
+        BAD-OTHER,B2C_MTN_UG,0712000002,,wrong,UGX,UG,Mukasa Echo\n";
+    let bank = "reference,service_code,msisdn,bank_code,bank_name,bank_account_name,bank_account_number,amount,currency_code,country_code,customer_names\n\
+        EMP-BANK,BANK_TRANSFER,254712000009,68,Equity Bank,Account Holder,0712000004,300.00,KES,KE,Account Holder\n";
+    let uganda = "EMP-UGANDA,B2C_MTN_UG,256712000001,,5000,UGX,UG,Mukasa Uganda\n";
+    let desk = Desk::new()
+        .file("kenya.csv", format!("{header}{kenya}"))
+        .file("uganda.csv", format!("{header}{uganda}"))
+        .file("bank.csv", bank)
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms");
+    for (file, batch) in [("kenya.csv", "b"), ("uganda.csv", "u"), ("bank.csv", "k")] {
+        desk.shell(&format!(
+            "disburse load {file} --batch {batch} --sandbox --on-error skip && (disburse cancel {batch} --rejected --reason unknown --yes; \
+             disburse run {batch} --sandbox --faults none --yes)"
+        ))
+        .finished(0);
+    }
+    desk
+}
+
+#[test]
+fn a_number_as_it_is_written_within_its_country_finds_the_same_person() {
+    let desk = paid_in_two_countries();
+    let dry = |text: &str| {
+        let arguments = ["archive", "--forget", text, "--dry-run", "--json"];
+        let said = desk.run(&arguments);
+        let found = match said.code {
+            0 => said.json()["forgotten"].as_array().unwrap().clone(),
+            _ => Vec::new(),
+        };
+        let found: Vec<String> = found
+            .iter()
+            .map(|one| {
+                format!(
+                    "{} {}+{}",
+                    one["batch"].as_str().unwrap(),
+                    one["payments"],
+                    one["rejected"]
+                )
+            })
+            .collect();
+        (said.code, found, said.err)
+    };
+    for (text, expected) in [
+        // However it is written, and with the row that was refused in that country.
+        ("254712000002", &["b 1+1"][..]),
+        ("0712000009", &["k 1+0"]),
+        ("0712 000-009", &["k 1+0"]),
+        ("+254 712 000002", &["b 1+1"]),
+        ("254712000001", &["b 1+0"]),
+        ("256712000001", &["u 1+0"]),
+        // An account, as its rows have it.
+        ("712000004", &["k 1+0"]),
+        ("254712000004", &["b 1+0"]),
+    ] {
+        let (code, found, err) = dry(text);
+        assert_eq!(
+            (code, &found[..]),
+            (
+                0,
+                &expected
+                    .iter()
+                    .map(|one| (*one).to_owned())
+                    .collect::<Vec<_>>()[..]
+            ),
+            "{text}: {err}"
+        );
+    }
+    for (text, why) in [
+        (
+            "0712000001",
+            "what is written may be the number ********0001 or the number ********0001; nobody was forgotten",
+        ),
+        // The row that was refused in the other country may be meant.
+        (
+            "0712000002",
+            "what is written may be the number ********0002 or the number ********0002; nobody was forgotten",
+        ),
+        (
+            "0712000004",
+            "what is written may be the number ********0004 or an account of somebody else; nobody was forgotten",
+        ),
+        ("0799000000", "no row of this journal names this recipient"),
+    ] {
+        let (code, _, err) = dry(text);
+        assert_eq!(code, 2, "{text}: {err}");
+        assert!(err.contains(why), "{text}: {err}");
+        assert!(!err.contains(text), "{text}: {err}");
+    }
+    desk.run(&[
+        "archive",
+        "--forget",
+        "254712000002",
+        "--reason",
+        "request 1",
+        "--yes",
+    ])
+    .finished(0);
+    let after = journal(&desk);
+    for (text, stays) in [
+        ("254712000002", false),
+        ("0712 000 002", false),
+        ("Otieno Bravo", false),
+        ("Mukasa Echo", true),
+        ("254712000001", true),
+        ("0712000004", true),
+    ] {
+        assert_eq!(holds(&after, text), stays, "{text}");
+    }
+}

@@ -269,7 +269,7 @@ fn a_person_is_asked_and_the_password_is_not_shown() {
                 "hunter2 hunter2",
             ),
             (
-                "Write password, mobile_money.xlsx, disburse.toml into .? [y/N] ",
+                "Write password, mobile_money.xlsx, disburse.toml into .? [y/n] ",
                 "y",
             ),
         ],
@@ -304,19 +304,186 @@ fn a_person_who_names_signers_is_held_to_two_of_them() {
             ("a name and a public SSH key, as in", ""),
             ("need no approval): ", &ana),
             ("who else: ", ""),
-            ("somebody else: whoever loads", ""),
+            (
+                "2 people at least: whoever loads a batch cannot approve it",
+                "",
+            ),
             ("who else: ", &ben),
             ("who else (empty: nobody): ", ""),
             ("every batch needs it): ", "1.5"),
             ("an amount in UGX", ""),
             ("every batch needs it): ", "1000000"),
             ("filled in later): ", ""),
-            ("[y/N] ", "y"),
+            ("[y/n] ", "y"),
         ],
     );
     assert_eq!(code, 0, "{shown}");
     let text = desk.text("new/disburse.toml");
     assert!(text.contains("above = { UGX = \"1000000\" }"), "{text}");
+}
+
+fn keys(desk: &Desk, names: &[&str]) -> Vec<String> {
+    let all = names.join(" ");
+    desk.shell(&format!(
+        "for n in {all}; do ssh-keygen -q -t ed25519 -N '' -C $n -f $n; done"
+    ))
+    .finished(0);
+    let key = |name: &&str| desk.text(&format!("{name}.pub")).trim().to_owned();
+    names.iter().map(key).collect()
+}
+
+#[test]
+fn no_slip_at_any_question_costs_the_other_answers() {
+    let desk = Desk::new();
+    let keys = keys(&desk, &["ana", "again", "ben", "eve"]);
+    let line = |name: &str, key: usize| format!("{name}@example.org {}", keys[key]);
+    // Somebody else's files, which are found after the last question.
+    std::fs::create_dir(desk.path("taken")).unwrap();
+    std::fs::write(desk.path("taken/mobile_money.xlsx"), "mine").unwrap();
+    let (ana, again, ben, eve) = (
+        line("ana", 0),
+        line("ana", 1),
+        line("ben", 2),
+        line("eve", 3),
+    );
+    let (code, shown) = at_a_terminal(
+        &desk,
+        &[
+            "init",
+            "taken",
+            "--country",
+            "Uganda",
+            "--gateway",
+            "http://gateway.example",
+            "--username",
+            "acme",
+            "--originator",
+            "acme",
+            "--time-zone",
+            "Kampala",
+            "--currency",
+            "UGX",
+            "--pays",
+            "WALLET=gold",
+            "--signer",
+            &ana,
+            "--approvals",
+            "3",
+            "--approve-above",
+            "1.5",
+        ],
+        &[
+            ("--country: expected a two-letter country code", ""),
+            ("--pays: expected one of mobile_money", ""),
+            ("--approvals: expected 1 or 2, found \"3\"", ""),
+            ("such as KE: ", "UG"),
+            (
+                "such as https://gateway.example: ",
+                "https://gateway.example",
+            ),
+            // Where the system has a table of zones, one is suggested.
+            ("such as Africa/Nairobi", ""),
+            (": ", "Africa/Kampala"),
+            ("mobile_money: ", "WALLET WALLET"),
+            ("each service once, and WALLET is named twice", ""),
+            ("mobile_money: ", "WALLET"),
+            ("  bank: ", ""),
+            ("rtgs: ", ""),
+            ("airtime: ", ""),
+            ("bill_prepaid: ", ""),
+            ("bill_postpaid: ", ""),
+            ("1 or 2 [1]: ", "2"),
+            // A second key of hers is nobody else.
+            ("who else: ", &again),
+            ("who else: ", &ben),
+            ("who else: ", ""),
+            (
+                "3 people at least: whoever loads a batch cannot approve it",
+                "",
+            ),
+            ("who else: ", &eve),
+            ("who else (empty: nobody): ", ""),
+            ("--approve-above: expected an amount in UGX", ""),
+            ("every batch needs it): ", "1000"),
+            ("filled in later): ", &"x".repeat(1_025)),
+            ("expected at most 1024 bytes", ""),
+            ("filled in later): ", "made up"),
+            ("taken/mobile_money.xlsx is there already", ""),
+            ("look at taken once more): ", "not/there"),
+            ("into not/there? [y/n] ", "y"),
+            ("not/there: cannot be written", ""),
+            ("look at not/there once more): ", "new"),
+            ("into new? [y/n] ", "t"),
+            ("expected y to write them, or n to write nothing", ""),
+            ("into new? [y/n] ", "y"),
+        ],
+    );
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(desk.text("new/password"), "made up\n");
+    assert_eq!(
+        desk.text("new/allowed_signers"),
+        format!("{ana}\n{again}\n{ben}\n{eve}\n")
+    );
+    let text = desk.text("new/disburse.toml");
+    for set in [
+        "required = 2",
+        "above = { UGX = \"1000\" }",
+        "[services.WALLET]",
+    ] {
+        assert!(text.contains(set), "{set}: {text}");
+    }
+    assert_eq!(desk.text("taken/mobile_money.xlsx"), "mine");
+}
+
+#[test]
+fn what_an_init_that_was_killed_has_left_is_named_and_gives_way() {
+    let listed = |desk: &Desk| {
+        let entries = std::fs::read_dir(desk.path("pay")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let whole = ["disburse.toml", "mobile_money.csv", "password"];
+    // Killed before the first of the three names, the second, and the third.
+    for passage in 1..=3 {
+        let desk =
+            Desk::new().variable("TORTURE_KILL_AT", &format!("init-before-a-name:{passage}"));
+        let said = init(&desk, &["--csv", "--currency", "UGX"]);
+        assert_eq!(said.code, -1, "{said:?}");
+        let desk = desk.variable("TORTURE_KILL_AT", "");
+        let left = listed(&desk);
+        assert_eq!(left.len(), passage, "{left:?}");
+        let said = init(&desk, &["--csv"]).finished(0);
+        let is_told = said
+            .err
+            .contains("an earlier init was cut off, and has left");
+        assert_eq!(is_told, passage > 1, "{said:?}");
+        assert_eq!(is_told, said.err.contains("pay/password"), "{said:?}");
+        assert_eq!(listed(&desk), whole);
+    }
+    // What somebody has written to is theirs, and stays.
+    let desk = Desk::new().variable("TORTURE_KILL_AT", "init-before-a-name:3");
+    init(&desk, &["--csv"]);
+    let desk = desk
+        .variable("TORTURE_KILL_AT", "")
+        .file("pay/password", "theirs\n");
+    let said = init(&desk, &["--csv"]).finished(2);
+    assert!(
+        said.err.contains("pay/password is there already"),
+        "{said:?}"
+    );
+    assert_eq!(desk.text("pay/password"), "theirs\n");
+    assert!(listed(&desk).contains(&"mobile_money.csv".to_owned()));
+    // It is moved away: the rest gives way.
+    std::fs::rename(desk.path("pay/password"), desk.path("kept")).unwrap();
+    let said = init(&desk, &["--csv"]).finished(0);
+    assert!(
+        said.err
+            .contains("has left pay/mobile_money.csv without the rest"),
+        "{said:?}"
+    );
+    assert_eq!(listed(&desk), whole);
 }
 
 #[test]
@@ -331,7 +498,7 @@ fn a_person_who_says_no_has_nothing_written() {
         &[
             ("need no approval): ", ""),
             ("filled in later): ", ""),
-            ("[y/N] ", "n"),
+            ("[y/n] ", "n"),
         ],
     );
     assert_eq!(code, 2, "{shown}");

@@ -8,6 +8,7 @@
 mod approvals;
 mod approvals_later;
 mod archive;
+mod archive_held;
 mod bad_batches;
 mod bad_files;
 mod bad_journals;

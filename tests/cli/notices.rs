@@ -72,3 +72,44 @@ fn a_command_about_notices_that_are_not_configured_says_where_they_are() {
     );
     says(&said, "DISBURSE_NOTICES_SECRET");
 }
+
+#[test]
+fn neither_an_error_nor_a_row_nor_the_doctor_says_more_of_an_address_than_its_host() {
+    let desk = Desk::configured();
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    let secret = "whsec_c2VjcmV0IG9mIHRoZSB0ZXN0cywgbWFkZSB1cA==";
+    let desk = desk.variable("DISBURSE_NOTICES_SECRET", secret);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/T0K3N", closed.local_addr().unwrap());
+    drop(closed);
+    for (notices, is_used) in [
+        (format!("url = \"{address}\""), true),
+        // A command that prints what it was to call.
+        (
+            format!(
+                "command = [\"sh\", \"-c\", \"echo no answer of {address}?x=T0K3N >&2; exit 7\"]"
+            ),
+            true,
+        ),
+        ("url = \"http://hooks.example/T0K3N\"".to_owned(), false),
+        ("url = \"https://hooks.example/x?T0K3N\"".to_owned(), false),
+    ] {
+        let configuration = CONFIGURATION.replace("127.0.0.1:9", "127.0.0.1:9/T0K3N");
+        let text = format!("{configuration}\n[notices]\n{notices}\n");
+        fs::write(desk.path("disburse.toml"), text).unwrap();
+        let commands: [&[&str]; 4] = [
+            &["notices", "--test", "-vv"],
+            &["notices", "--deliver", "-vv"],
+            &["notices", "--json"],
+            &["doctor", "-vv"],
+        ];
+        for arguments in commands {
+            let said = desk.run(arguments);
+            let all = format!("{}{}", said.out, said.err);
+            assert!(!all.contains("T0K3N"), "{arguments:?} {notices}: {all}");
+            if arguments[1] == "--test" && is_used {
+                assert!(all.contains("the notice was not taken: "), "{all}");
+            }
+        }
+    }
+}

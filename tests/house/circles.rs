@@ -29,7 +29,7 @@ pub fn circles(files: &[File]) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn is_of_tests(file: &File) -> bool {
+pub fn is_of_tests(file: &File) -> bool {
     file.path.contains("/tests/") || file.path.ends_with("tests.rs")
 }
 
@@ -167,7 +167,7 @@ fn module_of(path: &str) -> Path {
 }
 
 /// Returns the code above the tests that stand in the same file, at its end.
-fn without_tests(code: &str) -> &str {
+pub fn without_tests(code: &str) -> &str {
     let tests = code.match_indices("\n#[cfg(test)]\n").find(|(at, mark)| {
         let mut behind = code[at + mark.len()..].lines();
         let item = behind

@@ -1,6 +1,7 @@
 //! What holds names and numbers is for its owner alone, and no link that somebody laid in the way is followed.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +10,7 @@ use rustix::process::Signal;
 
 use crate::files::rows;
 use crate::sandbox::Sandbox;
+use crate::viewer::Page;
 use crate::world::{Setup, World};
 
 /// The program with a umask that takes nothing away.
@@ -153,6 +155,57 @@ fn every_file_of_a_run_is_for_its_owner_alone_under_the_widest_umask() {
             "reports/r",
         ],
     );
+}
+
+/// A report that a page writes, and a batch that is checked: both under the widest umask, killed half way, and begun again.
+#[test]
+fn what_lies_where_temporary_files_are_is_for_its_owner_alone_and_goes_even_after_a_kill() {
+    let world = World::new(&Setup::default());
+    world.write_rows("batch.csv", &rows(60, 5));
+    world.expect(0, &["load", "batch.csv", "--batch", "b", "--sandbox"]);
+    fs::create_dir(world.path("tmp")).unwrap();
+    let here = |arguments: &[&str], killed_at: &str| {
+        let mut command = open_handed(&world, arguments);
+        command.env("TMPDIR", world.path("tmp"));
+        command.env("TORTURE_KILL_AT", killed_at);
+        world.start_as(command)
+    };
+    let for_the_owner = |least: usize| {
+        let left = made(&world.path("tmp"), &[]);
+        for path in &left {
+            let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
+            let right = if path.is_dir() { 0o700 } else { 0o600 };
+            assert_eq!(mode, right, "{mode:04o} of {}", path.display());
+        }
+        assert!(left.len() >= least, "{left:?}");
+    };
+    let mut serve = here(&["serve"], "in-publish:1");
+    let page = Page::of(&mut serve);
+    // The folder, its list, and files of the report.
+    let mut asked = std::net::TcpStream::connect(&page.host).unwrap();
+    write!(
+        asked,
+        "GET {}batch/b/report/payments.csv HTTP/1.1\r\nhost: {}\r\n\r\n",
+        page.root, page.host
+    )
+    .unwrap();
+    serve.wait();
+    for_the_owner(4);
+    // The next one begins without them, and leaves nothing of its own.
+    let mut serve = here(&["serve"], "");
+    let page = Page::of(&mut serve);
+    assert_eq!(made(&world.path("tmp"), &[]), [""; 0].map(PathBuf::from));
+    for file in ["payments.csv", "report.zip"] {
+        page.get(&format!("batch/b/report/{file}"));
+    }
+    serve.signal(Signal::TERM);
+    serve.wait();
+    assert_eq!(made(&world.path("tmp"), &[]), [""; 0].map(PathBuf::from));
+    let check = ["check", "batch.csv", "--sandbox"];
+    here(&check, "in-load:1").wait();
+    for_the_owner(2);
+    here(&check, "").wait();
+    assert_eq!(made(&world.path("tmp"), &[]), [""; 0].map(PathBuf::from));
 }
 
 /// A file of somebody else, which must stay as it is.

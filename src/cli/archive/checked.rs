@@ -3,15 +3,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use super::manifest::Manifest;
 use super::names::JOURNAL;
 use super::unpack::unpack;
 use crate::cli::Error;
+use crate::cli::files::scratch::{Scratch, Use};
 use crate::cli::session::Session;
-use crate::cli::signals;
-use crate::domain::BatchName;
+use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Proof, Reader, Standing};
 
 /// What to do about an archive that is not what it was.
@@ -20,7 +18,7 @@ const KEEP: &str = "keep it as it is, and take the archive from another copy; it
 /// An archive that is what it says.
 #[derive(Debug)]
 pub(in crate::cli) struct Checked {
-    folder: TempDir,
+    folder: Scratch,
     pub(in crate::cli) manifest: Manifest,
     pub(in crate::cli) batch: BatchName,
     pub(in crate::cli) standing: Standing,
@@ -44,16 +42,14 @@ impl Checked {
             ))
             .hint(KEEP)
         };
-        let mut folder = tempfile::Builder::new();
-        folder.prefix(".disburse-read-");
         let folder = match place {
-            Some(place) => folder.tempdir_in(place),
-            None => folder.tempdir(),
+            Some(place) => Scratch::beside(place, Use::Reading),
+            None => Scratch::temporary(Use::Reading),
         }
         .map_err(|error| {
             Error::refused(format!("{name}: there is no place to unpack it: {error}"))
-        })?;
-        signals::remove_when_ended(folder.path());
+        })?
+        .until_ended();
         let manifest = unpack(file, folder.path()).map_err(|what| refused(&what))?;
         // The place it is unpacked to is nobody's business.
         let of_journal = |error: crate::journal::Error| {
@@ -69,7 +65,8 @@ impl Checked {
                 snapshot.prove(None),
             )
         };
-        if let Some(what) = manifest.differs(&batch, &standing) {
+        let told = Manifest::of(&reader, &batch, Timestamp::now()).map_err(of_journal)?;
+        if let Some(what) = manifest.differs(&told) {
             return Err(refused(&format!("manifest.json: {what}")));
         }
         drop(reader);

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cli::commands::status;
-use crate::domain::{BatchName, Originator, Timestamp};
-use crate::journal::{CopiedBatch, Standing};
+use crate::cli::terminal::output;
+use crate::domain::{BatchName, Timestamp};
+use crate::journal::{self, Reader};
 use crate::ledger::Purpose;
 
 /// What the first member says.
@@ -14,6 +15,9 @@ const FORMAT: &str = "disburse archive";
 const VERSION: u64 = 1;
 /// A manifest is no longer: it is held in memory.
 pub(in crate::cli) const BYTES_MAX: u64 = 4 << 20;
+
+/// What no journal tells: the archive itself, and its files, whose digests are held against them.
+const NOT_OF_A_JOURNAL: [&str; 5] = ["format", "version", "made_at", "made_by", "members"];
 
 /// What an archive says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,40 +61,46 @@ pub(in crate::cli) struct Member {
 }
 
 impl Manifest {
-    /// Makes that of a batch; its members are added when they are packed.
+    /// Makes that of a batch out of the journal that goes into the archive; its members are added when they are packed.
+    ///
+    /// # Errors
+    /// Faults of the journal.
     pub(in crate::cli) fn of(
-        (batch, originator): (&BatchName, &Originator),
-        standing: &Standing,
-        copied: &CopiedBatch,
-        [first_load, newest, now]: [Timestamp; 3],
-    ) -> Self {
-        let told = status::to_json(batch, standing);
-        Self {
+        reader: &Reader,
+        batch: &BatchName,
+        now: Timestamp,
+    ) -> Result<Self, journal::Error> {
+        let snapshot = reader.snapshot(batch)?;
+        let (standing, record) = (snapshot.standing()?, snapshot.record()?);
+        drop(snapshot);
+        let figures = reader.archived_figures(batch)?;
+        let told = status::to_json(batch, &standing);
+        Ok(Self {
             format: FORMAT.to_owned(),
             version: VERSION,
             made_at: now.to_string(),
             made_by: format!("disburse {}", env!("CARGO_PKG_VERSION")),
             batch: batch.to_string(),
-            originator: originator.to_string(),
+            originator: record.originator.to_string(),
             purpose: match standing.purpose {
                 Purpose::Gateway => "gateway",
                 Purpose::Rehearsal => "rehearsal",
                 Purpose::Unknown => "unknown",
             }
             .to_owned(),
-            first_load: first_load.to_string(),
-            newest_evidence: newest.to_string(),
-            journal: data_encoding::HEXLOWER.encode(&copied.journal),
+            first_load: record.created_at.to_string(),
+            newest_evidence: figures.newest.to_string(),
+            journal: data_encoding::HEXLOWER.encode(&figures.journal),
             evidence: Reach {
-                rows: copied.head.length,
-                head: copied.head.hex(),
+                rows: standing.evidence.length,
+                head: standing.evidence.hex(),
             },
             count: told["count"].as_u64().unwrap_or_default(),
             amounts: told["amounts"].clone(),
             states: told["states"].clone(),
-            instructions: copied.instructions,
+            instructions: figures.instructions,
             members: Vec::new(),
-        }
+        })
     }
 
     /// Returns it as it stands in the archive.
@@ -122,33 +132,33 @@ impl Manifest {
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
 
-    /// Returns what of a batch is not what this says, in words.
-    pub(in crate::cli) fn differs(&self, batch: &BatchName, standing: &Standing) -> Option<String> {
-        let told = status::to_json(batch, standing);
-        let differs = |what: &str, said: &dyn std::fmt::Display, is: &dyn std::fmt::Display| {
-            Some(format!("it says {what} {said}, and its journal has {is}"))
-        };
-        let (rows, head) = (standing.evidence.length, standing.evidence.hex());
-        if self.batch != batch.as_str() {
-            return differs("batch", &self.batch, batch);
-        }
-        if self.evidence.rows != rows {
-            return differs("rows of evidence", &self.evidence.rows, &rows);
-        }
-        if self.evidence.head != head {
-            return differs("head", &self.evidence.head, &head);
-        }
-        for (what, said, is) in [
-            ("amounts", &self.amounts, &told["amounts"]),
-            ("states", &self.states, &told["states"]),
-            ("count", &Value::from(self.count), &told["count"]),
-        ] {
-            if said != is {
-                return differs(what, said, is);
+    /// Returns what of this is not what a journal tells, in words; `is`: made of that journal.
+    pub(in crate::cli) fn differs(&self, is: &Self) -> Option<String> {
+        let [said, is] = [self, is].map(|one| serde_json::to_value(one).unwrap_or_default());
+        let mut differences = Vec::new();
+        for (key, value) in is.as_object().into_iter().flatten() {
+            if NOT_OF_A_JOURNAL.contains(&key.as_str()) || said[key] == *value {
+                continue;
             }
+            let what = match key.as_str() {
+                "evidence" => "evidence that reaches".to_owned(),
+                other => other.replace('_', " "),
+            };
+            differences.push(format!(
+                "it says {what} {}, and its journal has {}",
+                shown(&said[key]),
+                shown(value)
+            ));
         }
-        None
+        (!differences.is_empty()).then(|| differences.join("; "))
     }
+}
+
+fn shown(value: &Value) -> String {
+    output::name(&match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -10,5 +10,4 @@ pub(super) mod pack;
 pub(super) mod people_signed;
 pub(super) mod readme;
 pub(super) mod receipt;
-pub(super) mod scratch;
 pub(super) mod unpack;

@@ -1,7 +1,8 @@
 //! `archive`: finished batches go to files of their own.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -9,7 +10,7 @@ use tempfile::NamedTempFile;
 use super::archive_people;
 use super::archive_read;
 use super::archive_told::{self, Chosen, Made, Stay};
-use super::report;
+use super::{report, status};
 use crate::cli::Error;
 use crate::cli::archive::checked::{Checked, over};
 use crate::cli::archive::encryption::Encryption;
@@ -19,11 +20,11 @@ use crate::cli::archive::names::{
 };
 use crate::cli::archive::pack::{Packer, digest_of};
 use crate::cli::archive::receipt::Receipt;
-use crate::cli::archive::scratch::Scratch;
 use crate::cli::archive::{people_signed, readme};
 use crate::cli::arguments::{ArchiveArguments, ArchiveCommand};
 use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
+use crate::cli::files::scratch::{Scratch, Use};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::signing::SigningKey;
 use crate::cli::terminal::output;
@@ -184,7 +185,6 @@ fn choose(
         match judge(&facts, wanted, now) {
             Ok(()) => chosen.push(Chosen {
                 batch,
-                originator: record.originator,
                 first_load: record.created_at,
                 newest,
                 standing,
@@ -235,16 +235,20 @@ async fn make(session: &Session, one: &Chosen, place: &Place<'_>) -> Result<Made
         return there_already(one, path, is_encrypted);
     }
     let failed = |error: io::Error| place.failed(&error);
-    let scratch = Scratch::beside(place.out).map_err(failed)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(place.out)
+        .map_err(failed)?;
+    let scratch = Scratch::beside(place.out, Use::Archive)
+        .map_err(failed)?
+        .until_ended();
     let plain = packed(session, one, (place, &scratch)).await?;
     let mut file = plain.reopen().map_err(failed)?;
     let shown = output::name(&name);
     let manifest = {
         let checked = Checked::open(&shown, &mut file, Some(scratch.path()))?;
-        let differs = checked.manifest.differs(&one.batch, &one.standing);
-        if let (Some(what), _) | (None, Some(what)) =
-            (differs, checked.proof.findings.first().cloned())
-        {
+        if let Some(what) = unlike(one, &checked) {
             return Err(Error::unexpected(format!(
                 "the archive of batch {} was read back, and is not what was written: {what}; it was removed",
                 one.batch
@@ -286,6 +290,20 @@ async fn make(session: &Session, one: &Chosen, place: &Place<'_>) -> Result<Made
     })
 }
 
+/// Returns what of an archive that was read back is not what was to be written.
+fn unlike(one: &Chosen, checked: &Checked) -> Option<String> {
+    let [is, was] =
+        [&checked.standing, &one.standing].map(|standing| status::to_json(&one.batch, standing));
+    let differs = ["batch", "count", "amounts", "states"]
+        .into_iter()
+        .find(|key| is[key] != was[key])
+        .map(|key| format!("its {key} are not those of the journal"));
+    let is_same_head = checked.standing.evidence == one.standing.evidence;
+    differs
+        .or_else(|| (!is_same_head).then(|| "its evidence has another head".to_owned()))
+        .or_else(|| checked.proof.findings.first().cloned())
+}
+
 /// Copies a batch, proves the copy, writes its report, and packs both.
 async fn packed(
     session: &Session,
@@ -323,8 +341,7 @@ async fn packed(
     }
     let plain = NamedTempFile::new_in(scratch.path()).map_err(failed)?;
     let mut packer = Packer::new(plain.reopen().map_err(failed)?);
-    let times = [one.first_load, one.newest, Timestamp::now()];
-    let mut manifest = Manifest::of((&batch, &one.originator), &one.standing, &copied, times);
+    let mut manifest = Manifest::of(&reader, &batch, Timestamp::now())?;
     let mut add = |name: &str, input: &mut dyn io::Read| packer.add(name, input).map_err(failed);
     add(README, &mut readme::text(&manifest).as_bytes())?;
     for (name, path) in files_of(&folder).map_err(failed)? {
@@ -418,10 +435,7 @@ fn there_already(one: &Chosen, path: PathBuf, is_encrypted: bool) -> Result<Made
     let of_receipt = receipt.batch == one.batch.as_str()
         && receipt.evidence.head == one.standing.evidence.hex()
         && (&receipt.sha256, receipt.bytes) == (&digest.0, digest.1);
-    let of_content = content.is_none_or(|content| {
-        let differs = content.manifest.differs(&one.batch, &one.standing);
-        content.proof.is_sound() && differs.is_none()
-    });
+    let of_content = content.is_none_or(|content| unlike(one, &content).is_none());
     match of_receipt && of_content {
         true => Ok(Made {
             path,

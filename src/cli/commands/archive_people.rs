@@ -12,11 +12,11 @@ use crate::cli::session::Session;
 use crate::cli::terminal::ask::{confirmed, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::repeats;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchName, Country, Msisdn, Timestamp};
 use crate::journal::{
     ArchivedAs, ForgetOrder, Forgotten, Journal, PaidIn, Reader, RunLock, compact,
 };
-use crate::ledger::forgetting::Kept;
+use crate::ledger::forgetting::{Kept, Recipient};
 
 /// For so long rows are compared with those of a batch.
 pub(super) fn window(session: &Session) -> Duration {
@@ -114,12 +114,11 @@ pub(super) async fn forget_one(
             "it is kept for ever: say who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
         ));
     }
+    let recipient = &meant(session, recipient)?;
     let (batches, stay) = sorted(session, recipient)?;
     if batches.is_empty() && stay.is_empty() {
-        return Err(Error::refused(format!(
-            "no row of this journal names the recipient {recipient:?}, as it is written there"
-        ))
-        .hint("that may be so because the number is written otherwise: with its country code, as 254712345678; an account as its rows have it. `disburse explain --phone NUMBER` shows what a number finds"));
+        // Whom it would name is in no message: errors are kept in logs of jobs.
+        return Err(Error::refused("no row of this journal names this recipient").hint("that may be so because the number is written otherwise: with its country code, as 254712345678; an account as its rows have it. `disburse explain --phone NUMBER` shows what a number finds"));
     }
     if arguments.dry_run {
         return Ok(told(session, (&batches, &stay), true));
@@ -153,11 +152,11 @@ async fn forget_in(
     session: &Session,
     journal: &Journal,
     one: &PaidIn,
-    (recipient, reason): (&str, &str),
+    (recipient, reason): (&Recipient, &str),
 ) -> Result<(), Error> {
     let order = ForgetOrder {
         batch: one.batch.clone(),
-        recipient: Some(recipient.to_owned()),
+        recipient: Some(recipient.clone()),
         archive: None,
         reason: reason.to_owned(),
         window: window(session),
@@ -166,8 +165,62 @@ async fn forget_in(
     Ok(())
 }
 
+/// Finds out who is meant by a number or an account as a person writes it: a number within its country is one of a country of the
+/// rows, or of the configuration. What may mean two is refused, as nothing that was forgotten comes back.
+fn meant(session: &Session, text: &str) -> Result<Recipient, Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let settings = session.settings(false, Vec::new()).ok();
+    let of_none = settings.and_then(|settings| settings.profile.country_code);
+    let rows = |recipient: &Recipient| -> Result<u64, Error> {
+        Ok(reader.paid_in(recipient)?.iter().map(rows_of).sum())
+    };
+    let mut countries: Vec<Country> = reader.countries()?;
+    countries.extend(of_none);
+    let mut numbers: Vec<(Msisdn, Recipient)> = Vec::new();
+    for country in countries {
+        let Ok(number) = Msisdn::parse(text, country) else {
+            continue;
+        };
+        let recipient = Recipient {
+            of_none,
+            ..Recipient::number(&number, country)
+        };
+        if numbers.iter().all(|(known, _)| *known != number) && rows(&recipient)? > 0 {
+            numbers.push((number, recipient));
+        }
+    }
+    let written = Recipient::written(text);
+    let Some((number, recipient)) = numbers.pop() else {
+        return Ok(written);
+    };
+    let several = |what: String| {
+        Error::refused(format!("what is written may be {what}; nobody was forgotten")).hint(
+            "write the number with its country code, digits only, as 254712345678; an account without the zeros in front of it",
+        )
+    };
+    if let Some((other, _)) = numbers.first() {
+        return Err(several(format!(
+            "the number {} or the number {}",
+            other.masked(),
+            number.masked()
+        )));
+    }
+    let payments = |recipient: &Recipient| -> Result<u64, Error> {
+        let found = reader.paid_in(recipient)?;
+        Ok(found.iter().map(|one| one.rows.payments).sum())
+    };
+    let either = recipient.clone().or(written);
+    match payments(&either)? > payments(&recipient)? {
+        true => Err(several(format!(
+            "the number {} or an account of somebody else",
+            number.masked()
+        ))),
+        false => Ok(recipient),
+    }
+}
+
 /// Finds the batches that name a recipient. What does not verify is not touched: leaves would be made of what somebody has edited.
-fn sorted(session: &Session, recipient: &str) -> Result<Sorted, Error> {
+fn sorted(session: &Session, recipient: &Recipient) -> Result<Sorted, Error> {
     let reader = Reader::open(session.journal_path())?;
     let (window, now) = (window(session), Timestamp::now());
     let (mut batches, mut stay) = (Vec::new(), Vec::new());

@@ -10,7 +10,7 @@ use crate::cli::archive::names;
 use crate::cli::archive::receipt::{self, Receipt};
 use crate::cli::session::{Session, sandbox_flag};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, Originator, Timestamp};
+use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Forgotten, Reader, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::archive::Stays;
@@ -18,7 +18,6 @@ use crate::ledger::archive::Stays;
 /// A batch that is archived.
 pub(super) struct Chosen {
     pub(super) batch: BatchName,
-    pub(super) originator: Originator,
     pub(super) first_load: Timestamp,
     pub(super) newest: Timestamp,
     pub(super) standing: Standing,

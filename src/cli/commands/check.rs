@@ -13,6 +13,7 @@ use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::Input;
+use crate::cli::files::scratch::Scratch;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
@@ -64,8 +65,7 @@ async fn examine(
         None => None,
     };
     // The very code that loads, on a journal that is thrown away: what passes here loads there.
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
+    let scratch = Scratch::for_a_journal()?;
     let journal = Journal::aside(&scratch.path().join("check.db"))?;
     let plan = plan(session, &arguments, &settings, expect_total)?;
     let (batch, dates) = (plan.batch.clone(), plan.dates);

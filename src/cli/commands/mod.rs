@@ -33,6 +33,7 @@ mod report_accounting;
 mod report_pain002;
 pub(super) mod resolve;
 pub(super) mod resolve_many;
+pub(super) mod retry;
 pub(super) mod sandbox;
 pub(super) mod schedule;
 pub(super) mod serve;

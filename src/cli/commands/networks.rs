@@ -10,6 +10,7 @@ use super::operation;
 use crate::cli::Error;
 use crate::cli::config::{Mismatch, Settings};
 use crate::cli::files::input::Input;
+use crate::cli::files::scratch::Scratch;
 use crate::cli::gateway;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
@@ -60,8 +61,7 @@ async fn look_up(
     keep: bool,
 ) -> Result<(), Error> {
     let service = gateway::lookups(settings)?;
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Error::unexpected(format!("no room for a scratch journal: {error}")))?;
+    let scratch = Scratch::for_a_journal()?;
     let batch = batch_name("lookup")?;
     let rows = Journal::aside(&scratch.path().join("lookup.db"))?;
     // Rows with errors are told where the file is checked or loaded.

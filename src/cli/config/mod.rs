@@ -44,6 +44,7 @@ pub use settings::{GatewaySettings, Settings, Sources};
 pub use show::{show, show_json};
 pub use shown::ShownValue;
 pub use value::kind::Kind;
+pub(super) use value::kind::only_hosts;
 pub use value::rate::Rate;
 pub(super) use value::secret::read_key;
 pub(super) use value::suggest::one_of;

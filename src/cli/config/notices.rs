@@ -1,6 +1,7 @@
 //! What `[notices]` says: who is told how a batch goes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,12 +10,13 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::Error;
 use super::keys::NOTICES_SECRET;
+use super::value::kind::only_hosts;
 use super::value::secret::read_key;
 use crate::gateway::SigningSecret;
 use crate::ledger::notices::{NoticeKind, NoticeRules};
 
-/// What `[notices]` says. Debug output shows no secret.
-#[derive(Clone, Debug, Default)]
+/// What `[notices]` says. Debug output shows no secret, of an address the host alone, and no argument of the command.
+#[derive(Clone, Default)]
 pub struct NoticeSettings {
     /// A program and its arguments, which has each notice as its input.
     pub command: Vec<String>,
@@ -32,6 +34,21 @@ pub struct NoticeSettings {
     pub quiet_for: Option<Duration>,
     /// Rehearsals are told, too.
     pub rehearsals: bool,
+}
+
+impl fmt::Debug for NoticeSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = self.url.as_ref().map(|url| only_hosts(url.as_str()));
+        f.debug_struct("NoticeSettings")
+            .field("command", &self.command.first())
+            .field("url", &address)
+            .field("secret_file", &self.secret_file)
+            .field("events", &self.events)
+            .field("failures_above", &self.failures_above)
+            .field("quiet_for", &self.quiet_for)
+            .field("rehearsals", &self.rehearsals)
+            .finish_non_exhaustive()
+    }
 }
 
 impl NoticeSettings {

@@ -19,7 +19,7 @@ use self::finding::{Finding, Level};
 use self::journal::JournalFacts;
 use crate::cli::Error;
 use crate::cli::arguments::DoctorArguments;
-use crate::cli::config::Settings;
+use crate::cli::config::{Settings, only_hosts};
 use crate::cli::exit::ExitStatus;
 use crate::cli::gateway;
 use crate::cli::notices::NoticeSender;
@@ -185,7 +185,10 @@ fn offline(settings: &Settings) -> Vec<Finding> {
     url.map(|url| {
         Finding::ok(
             "base_url",
-            format!("{url}; nobody was asked (--online looks whether it is reached)"),
+            format!(
+                "{}; nobody was asked (--online looks whether it is reached)",
+                only_hosts(url.as_str())
+            ),
         )
     })
     .collect()

@@ -14,7 +14,7 @@ use super::certificate::not_after;
 use super::finding::{Finding, Level};
 use super::machine::small_file;
 use crate::cli::commands::dialect::key_files;
-use crate::cli::config::{self, Settings, read_key};
+use crate::cli::config::{self, Settings, only_hosts, read_key};
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
 
@@ -297,7 +297,7 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
         found.push(
             Finding::warning(
                 "callback.public_url",
-                format!("{}: no other machine reaches it", output::name(url)),
+                format!("{}: no other machine reaches it", only_hosts(url)),
             )
             .advised("an https:// address that the gateway reaches; without any, leave it out"),
         );

@@ -16,5 +16,6 @@ pub(super) mod own_file;
 pub(super) mod plain;
 pub(super) mod rejected;
 pub(super) mod rules;
+pub(super) mod scratch;
 pub(super) mod sheets;
 pub(super) mod statement;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::cli::Error;
-use crate::cli::config::NoticeSettings;
+use crate::cli::config::{NoticeSettings, only_hosts};
 use crate::cli::files::hand_over::hand_over;
 use crate::domain::Timestamp;
 use crate::gateway::Webhook;
@@ -41,9 +41,11 @@ impl Sender {
                 let (words, text) = (words.clone(), format!("{}\n", with_id(id, body)));
                 let handed =
                     tokio::task::spawn_blocking(move || hand_over(&words, text, COMMAND_WITHIN));
-                handed
+                let handed = handed
                     .await
-                    .unwrap_or_else(|_| Err("the command could not be waited for".to_owned()))
+                    .unwrap_or_else(|_| Err("the command could not be waited for".to_owned()));
+                // What such a command prints may be the address that it was to call, and with it what lets a message in.
+                handed.map_err(|told| only_hosts(&told))
             }
             Self::Address(webhook) => {
                 let at = Timestamp::now().as_millis() / 1000;

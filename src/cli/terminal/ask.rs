@@ -80,9 +80,10 @@ pub(in crate::cli) async fn heard(question: &str) -> Result<String, Error> {
     // A thread of its own: the runtime would wait for one of its own until somebody presses Enter.
     let (told, heard) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
-        let _ = told.send(read.map(|_| answer));
+        let mut answer = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut answer);
+        // What is no text is an answer all the same, and none that anybody expects.
+        let _ = told.send(read.map(|_| String::from_utf8_lossy(&answer).into_owned()));
     });
     let answer = tokio::select! {
         answer = heard => answer.map_err(Error::unexpected)?.map_err(Error::unexpected)?,

@@ -1,7 +1,8 @@
 //! The report, written when a browser asks for it.
 //!
 //! The writers of the report make their files in a folder of their own, in bounded memory. What is asked for is opened there, and
-//! the folder is removed before its first byte is sent: nothing is left behind, however the sending ends.
+//! the folder is removed before its first byte is sent: nothing is left behind, however the sending ends. What a program that was
+//! killed has left there is removed when the next one begins to serve.
 
 use std::fs::{self, File as OpenFile};
 use std::io::{self, Seek, SeekFrom};
@@ -14,6 +15,7 @@ use super::batch::failed_rows;
 use super::reading::{Pages, trouble};
 use crate::cli::Error;
 use crate::cli::commands::report;
+use crate::cli::files::scratch::{Scratch, Use};
 use crate::domain::BatchName;
 use crate::watch::{File, Trouble};
 
@@ -33,14 +35,13 @@ fn written(pages: &Pages, batch: &BatchName, file: File) -> Result<Option<OpenFi
         Error::unexpected(format!("the report cannot be written: {error}"))
             .hint("free some room where temporary files are (TMPDIR), and load the page again")
     };
-    let folder = tempfile::tempdir().map_err(unwritten)?;
+    let folder = Scratch::temporary(Use::Page).map_err(unwritten)?;
     let named = Some(failed_rows(batch));
-    let (written, _) = report::write_now(
-        &pages.session,
-        (batch, folder.path(), Path::new("")),
-        false,
-        named,
-    )?;
+    let files = folder.folder("report").map_err(unwritten)?;
+    #[cfg(debug_assertions)]
+    crate::failpoints::pass("page-report");
+    let (written, _) =
+        report::write_now(&pages.session, (batch, &files, Path::new("")), false, named)?;
     if !written.reconciliation.adds_up() {
         let differences: Vec<String> = written
             .reconciliation
@@ -54,8 +55,8 @@ fn written(pages: &Pages, batch: &BatchName, file: File) -> Result<Option<OpenFi
         )));
     }
     match file {
-        File::All => zipped(folder.path()).map(Some).map_err(unwritten),
-        _ => match OpenFile::open(folder.path().join(file.name())) {
+        File::All => zipped(&files).map(Some).map_err(unwritten),
+        _ => match OpenFile::open(files.join(file.name())) {
             Ok(opened) => Ok(Some(opened)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unwritten(error)),

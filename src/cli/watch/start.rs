@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::reading::Pages;
 use crate::cli::Error;
+use crate::cli::files::scratch;
 use crate::cli::session::Session;
 use crate::domain::BatchName;
 use crate::engine::Progress;
@@ -46,6 +47,7 @@ pub(in crate::cli) fn start(session: &Session, address: SocketAddr) -> Result<Wa
              that is printed, with localhost:8470 in the place of its host and port",
         ));
     }
+    scratch::remove_temporary_leftovers(scratch::Use::Page);
     let pages = Arc::new(Pages::new(session));
     let source: Arc<dyn crate::watch::Source> = Arc::clone(&pages) as _;
     let serving = Serving::start(address, source).map_err(|error| {

@@ -380,3 +380,55 @@ fn no_text_makes_it_fail() {
         }
     }
 }
+
+#[test]
+fn whom_a_forgotten_payment_is_of_is_known_by_its_pseudonym_or_not_at_all() {
+    use Member::{Account, Amount, Msisdn};
+    // As good as a pseudonym: it is compared, and never read.
+    let is_ours = |text: &str| text == "254712345678";
+    type Case<'c> = (&'c [(Member, &'c str)], (bool, bool, bool));
+    let table: [Case<'_>; 11] = [
+        // What is named, and whether it is ours, agrees, and cannot be compared.
+        (&[], (false, false, false)),
+        (&[(Amount, "1500")], (false, true, false)),
+        (&[(Msisdn, "254712345678")], (false, true, false)),
+        (
+            &[(Amount, "1500"), (Msisdn, "0712 345 678")],
+            (true, true, false),
+        ),
+        (
+            &[(Amount, "1500"), (Account, "+254712345678")],
+            (true, true, false),
+        ),
+        // One that is hidden in part says nothing beside one that is whole.
+        (
+            &[(Msisdn, "254712345678"), (Account, "****5678")],
+            (false, true, false),
+        ),
+        (
+            &[(Amount, "1500"), (Msisdn, "254700000001")],
+            (false, false, true),
+        ),
+        (
+            &[(Amount, "1500"), (Msisdn, "2547****5678")],
+            (false, false, true),
+        ),
+        (&[(Account, "ACC-1")], (false, false, true)),
+        // What stands for nothing.
+        (&[(Amount, "1500"), (Msisdn, "000")], (false, true, false)),
+        (&[(Amount, "1500"), (Msisdn, " ")], (false, true, false)),
+    ];
+    for (values, expected) in table {
+        let values: Vec<_> = values.iter().map(|(m, text)| named(*m, text)).collect();
+        let found = judge_forgotten(&values, (money("KES", "1500"), kenya()), is_ours);
+        let told = (found.is_ours, found.agrees, found.uncompared);
+        assert_eq!(told, expected, "{values:?}");
+        assert_eq!(found.disbelieved(false), None, "{values:?}");
+        let held = found.disbelieved(true).is_some();
+        assert_eq!(held, found.uncompared, "{values:?}");
+    }
+    // Another amount is another payment, whoever it is of.
+    let values = [named(Amount, "1"), named(Msisdn, "254712345678")];
+    let found = judge_forgotten(&values, (money("KES", "1500"), kenya()), is_ours);
+    assert!(found.disbelieved(false).is_some());
+}

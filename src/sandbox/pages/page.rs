@@ -3,7 +3,7 @@
 //! Numbers show their last four digits, and prepaid tokens too: whoever reads one can use it.
 
 use crate::domain::PaymentKind;
-use crate::page::{SCRIPT, STYLE};
+use crate::page::{SCRIPT, TO_THE_CONTENT, head};
 use crate::sandbox::books::event::Post;
 use crate::sandbox::books::ledger::Status;
 use crate::sandbox::books::verdict::{FloatAccount, Standing, Verdict};
@@ -21,19 +21,9 @@ const EVERY_MS: u32 = 2_000;
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>Sandbox gateway</title>
-<style>{{ style|safe }}</style>
-</head>
+    source = r##"{{ head|safe }}
 <body data-every="{{ every }}">
-<a class="unseen" href="#main">To the content</a>
+{{ TO_THE_CONTENT|safe }}
 <main id="main" tabindex="-1">
 <h1>Sandbox gateway</h1>
 <p id="lost" class="said bad" hidden>The sandbox does not answer, or has ended: what is shown below stands still.</p>
@@ -108,7 +98,7 @@ const EVERY_MS: u32 = 2_000;
 "##
 )]
 struct Page {
-    style: &'static str,
+    head: String,
     script: &'static str,
     every: u32,
     now: String,
@@ -169,7 +159,7 @@ pub(in crate::sandbox) fn render(gateway: &Gateway) -> String {
         let ledger = &gateway.book().ledger;
         let verdict = ledger.verdict();
         Page {
-            style: STYLE,
+            head: head("Sandbox gateway"),
             script: SCRIPT,
             every: EVERY_MS,
             now: gateway.date(gateway.now()),

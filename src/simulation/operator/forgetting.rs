@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Error, ForgetOrder};
+use crate::ledger::forgetting::Recipient;
 use crate::simulation::scene::Scene;
 
 impl Scene {
@@ -31,7 +32,7 @@ impl Scene {
             let mut rng = rng.borrow_mut();
             let one = lines.get(rng.usize(0..2 * lines.len().max(1)));
             (
-                one.map(|row| row.account_number.clone()),
+                one.map(|row| Recipient::written(&row.account_number)),
                 batches[rng.usize(0..batches.len())].clone(),
             )
         };

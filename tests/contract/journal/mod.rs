@@ -14,6 +14,7 @@ mod documents;
 mod faults;
 mod figures;
 mod forgetting;
+mod forgotten_words;
 mod generations;
 mod groups;
 mod identity;

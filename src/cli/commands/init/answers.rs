@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::cli::config::{self, Approval, Written};
+use crate::cli::terminal::output;
 use crate::domain::{Amount, Country, Currency, PaymentKind, ServiceCode};
 use crate::ledger::approval::signers::Signers;
 
+/// What is so after every refusal.
+pub(super) const NOTHING: &str = "nothing was written";
 /// The file of those who may sign.
 pub(super) const SIGNERS: &str = "allowed_signers";
 /// The file of the password.
@@ -61,6 +64,13 @@ pub(super) const QUESTIONS: [Question; 6] = [
 /// Where the services are said.
 pub(super) const PAYS: &str = "--pays";
 
+/// Where the people are said.
+const SIGNER: &str = "--signer";
+/// How many approve.
+pub(super) const APPROVALS: &str = "--approvals";
+/// The longest password that is read from its file.
+const PASSWORD_MAX: usize = 1_024;
+
 /// Something that is missing, or that is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
@@ -72,6 +82,21 @@ pub(super) enum Wrong {
         found: String,
         expected: String,
     },
+}
+
+/// Says what is wrong with what an option says.
+pub(super) fn told(wrong: &Wrong) -> String {
+    match wrong {
+        Wrong::Missing { flag } => format!("{flag} is missing"),
+        Wrong::Bad {
+            flag,
+            found,
+            expected,
+        } => format!(
+            "{flag}: expected {expected}, found {:?}",
+            output::name(found)
+        ),
+    }
 }
 
 /// What has been said so far.
@@ -157,6 +182,11 @@ pub(super) fn service(text: &str) -> Result<(ServiceCode, PaymentKind), String> 
 
 /// Says what is wrong with services that are named together.
 pub(super) fn services_differ(texts: &[String]) -> Result<(), String> {
+    if texts.len() > LISTED_MAX {
+        return Err(format!(
+            "at most {LISTED_MAX} services; more go into the file"
+        ));
+    }
     let mut seen = Vec::new();
     for text in texts {
         let (code, _) = service(text)?;
@@ -186,6 +216,87 @@ pub(super) fn signer(text: &str) -> Result<(), String> {
             mistake.what
         )
     })
+}
+
+/// Returns how many people lines name that may sign.
+pub(super) fn people(lines: &[String]) -> Result<usize, String> {
+    if lines.is_empty() {
+        return Ok(0);
+    }
+    let signers = Signers::parse(&signers_text(lines));
+    signers
+        .map(|signers| signers.people())
+        .map_err(|mistake| format!("lines that go together ({})", mistake.what))
+}
+
+fn signers_text(lines: &[String]) -> String {
+    lines
+        .iter()
+        .map(|line| format!("{}\n", line.trim()))
+        .collect()
+}
+
+/// Reads how many people approve.
+pub(super) fn approvals(text: Option<&str>) -> Result<u8, String> {
+    match text {
+        None | Some("1") => Ok(1),
+        Some("2") => Ok(2),
+        Some(_) => Err("1 or 2".to_owned()),
+    }
+}
+
+/// Returns how many people it takes: whoever loads, and those who approve.
+pub(super) fn people_wanted(approvals_text: Option<&str>) -> usize {
+    usize::from(approvals(approvals_text).unwrap_or(1)) + 1
+}
+
+/// Says what is wrong with a password: what the reader of its file would not take.
+pub(super) fn password(text: &str) -> Result<(), String> {
+    match text.len() > PASSWORD_MAX {
+        true => Err(format!("at most {PASSWORD_MAX} bytes")),
+        false => Ok(()),
+    }
+}
+
+/// Takes out what options say that does not do, so that it is asked for, and returns what was wrong with it.
+pub(super) fn take_out_wrong(said: &mut Said) -> Vec<Wrong> {
+    let mut wrong = Vec::new();
+    let mut bad = |flag, found: &str, expected| {
+        wrong.push(Wrong::Bad {
+            flag,
+            found: found.to_owned(),
+            expected,
+        });
+    };
+    for question in &QUESTIONS {
+        let found = said.values.get(question.key).cloned();
+        if let Some(found) = found
+            && let Err(expected) = check(question, &found)
+        {
+            bad(question.flag, &found, expected);
+            said.values.remove(question.key);
+        }
+    }
+    if let Err(expected) = services_differ(&said.services) {
+        bad(PAYS, &said.services.join(" "), expected);
+        said.services.clear();
+    }
+    said.signers.retain(|line| match signer(line) {
+        Ok(()) => true,
+        Err(expected) => {
+            bad(SIGNER, line, expected);
+            false
+        }
+    });
+    if let Err(expected) = people(&said.signers) {
+        bad(SIGNER, "", expected);
+        said.signers.clear();
+    }
+    if let Err(expected) = approvals(said.approvals.as_deref()) {
+        let found = said.approvals.take().unwrap_or_default();
+        bad(APPROVALS, &found, expected);
+    }
+    wrong
 }
 
 /// Puts everything together, or names all that is missing or wrong.
@@ -291,34 +402,26 @@ fn approval(
     };
     for text in &said.signers {
         if let Err(expected) = signer(text) {
-            wrong.push(bad("--signer", text, expected));
+            wrong.push(bad(SIGNER, text, expected));
         }
     }
-    let text: String = said
-        .signers
-        .iter()
-        .map(|line| format!("{}\n", line.trim()))
-        .collect();
-    let people = match Signers::parse(&text) {
-        Ok(signers) => signers.people(),
-        Err(mistake) if wrong.is_empty() => {
-            wrong.push(bad("--signer", "", mistake.what));
+    let people = match people(&said.signers) {
+        Ok(people) => people,
+        Err(expected) if wrong.is_empty() => {
+            wrong.push(bad(SIGNER, "", expected));
             0
         }
         Err(_) => 0,
     };
-    let required = match said.approvals.as_deref().unwrap_or("1") {
-        "1" => 1,
-        "2" => 2,
-        other => {
-            wrong.push(bad("--approvals", other, "1 or 2".to_owned()));
-            1
-        }
-    };
-    let wanted = usize::from(required) + 1;
+    let required = approvals(said.approvals.as_deref()).unwrap_or_else(|expected| {
+        let found = said.approvals.as_deref().unwrap_or_default();
+        wrong.push(bad(APPROVALS, found, expected));
+        1
+    });
+    let wanted = people_wanted(said.approvals.as_deref());
     if people > 0 && people < wanted {
         let expected = format!("{wanted} people at least: whoever loads, and those who approve");
-        wrong.push(bad("--signer", &said.signers.join("; "), expected));
+        wrong.push(bad(SIGNER, &said.signers.join("; "), expected));
     }
     let above = said.approve_above.as_deref().zip(currency);
     let above = above.and_then(|(text, currency)| match amount(text, currency) {
@@ -333,7 +436,7 @@ fn approval(
         above,
         signers: SIGNERS,
     };
-    (Some(approval), Some(text))
+    (Some(approval), Some(signers_text(&said.signers)))
 }
 
 #[cfg(test)]

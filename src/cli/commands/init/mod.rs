@@ -1,36 +1,31 @@
 //! `init`: a few answers become the first files of a deployment.
 //!
-//! `answers.rs` has the questions and what a good answer is, this file asks them and writes what came of it.
+//! `answers.rs` has the questions and what a good answer is, `asking.rs` asks them, this file writes what came of it.
 
 mod answers;
+mod asking;
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 
-use self::answers::{Answers, PASSWORD, QUESTIONS, Question, SIGNERS, Said, Wrong, ZoneTable};
+use self::answers::{Answers, NOTHING, PASSWORD, SIGNERS, Said, Wrong, told};
 use crate::cli::Error;
 use crate::cli::arguments::InitArguments;
 use crate::cli::config::{Settings, Sources};
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::all_or_none::{self, New};
 use crate::cli::session::Session;
-use crate::cli::terminal::ask::{self, Typed};
+use crate::cli::terminal::ask;
 use crate::cli::terminal::output;
-use crate::domain::{Currency, PaymentKind};
+use crate::domain::PaymentKind;
 use crate::intake::template::{EXAMPLE, Template};
 
 /// The configuration.
 const CONFIGURATION: &str = "disburse.toml";
 /// The batch name of the rehearsal that is proposed.
 const REHEARSAL: &str = "rehearsal-1";
-/// How often a question is asked.
-const TRIES: usize = 5;
-/// How many people are asked for at a terminal.
-const PEOPLE_MAX: usize = 20;
-/// What is so after every refusal.
-const NOTHING: &str = "nothing was written";
 /// The system's tables of zones by country.
 const ZONE_TABLES: [&str; 1] = ["/usr/share/zoneinfo/zone.tab"];
 
@@ -61,30 +56,80 @@ pub(in crate::cli) async fn init(
     let mut password = None;
     // Nobody answers a dozen questions to be told then that a file is in the way.
     refuse_what_is_there(&arguments.folder, &[CONFIGURATION, PASSWORD, SIGNERS])?;
+    tell_unfinished(&arguments.folder);
     if attended {
-        ask_all(&mut said, zones).await?;
-        password = ask_password().await?;
+        asking::ask_all(&mut said, zones).await?;
+        password = asking::password().await?;
     }
-    let answers =
-        answers::complete(said, profile, zones).map_err(|wrong| refused(&wrong, attended))?;
+    let answers = answers::complete(said, profile, zones).map_err(|wrong| refused(&wrong))?;
     let files = files(&answers, password.as_ref(), arguments.csv)?;
-    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-    refuse_what_is_there(&arguments.folder, &names)?;
-    if attended {
-        let folder = output::name(&arguments.folder.display().to_string());
-        let question = format!("Write {} into {folder}?", names.join(", "));
-        ask::ask(&question, Typed::Yes, NOTHING).await?;
-    }
-    let written = write(&arguments.folder, profile, &files)?;
+    let (folder, written) = match attended {
+        false => {
+            let written = write(&arguments.folder, profile, &files)?;
+            (arguments.folder, written)
+        }
+        true => asked_and_written(arguments.folder, profile, &files).await?,
+    };
     tell(
         session,
-        &arguments.folder,
+        &folder,
         &answers,
         &files,
         &written,
         password.is_some(),
     );
     Ok(ExitStatus::Done)
+}
+
+/// Asks whether to write the files, and where else when they cannot be there: all that was answered stays.
+async fn asked_and_written(
+    mut folder: PathBuf,
+    profile: &str,
+    files: &[New],
+) -> Result<(PathBuf, Vec<PathBuf>), Error> {
+    let mut tries = 1;
+    loop {
+        let written = match refuse_what_is_there(&folder, &names(files)) {
+            Ok(()) => {
+                asking::confirmed(&names(files).join(", "), &folder).await?;
+                write(&folder, profile, files)
+            }
+            refused => refused.map(|()| Vec::new()),
+        };
+        match written {
+            Ok(written) => return Ok((folder, written)),
+            // What is refused, a person can mend.
+            Err(error) if error.code() == 2 && tries < asking::TRIES => {
+                output::note(&format!("  {}", output::shown(error.message())));
+                folder = asking::another_folder(folder).await?;
+            }
+            Err(error) => return Err(error),
+        }
+        tries += 1;
+    }
+}
+
+fn names(files: &[New]) -> Vec<&str> {
+    files.iter().map(|file| file.name.as_str()).collect()
+}
+
+/// Says which files an earlier one that was killed has left.
+fn tell_unfinished(folder: &Path) {
+    let left = all_or_none::unfinished(folder);
+    if !left.is_empty() {
+        output::note(&format!(
+            "an earlier init was cut off, and has left {} without the rest; nobody has touched that since, and it gives way to what is written now",
+            listed(&left)
+        ));
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> = paths
+        .iter()
+        .map(|path| output::name(&path.display().to_string()))
+        .collect();
+    shown.join(", ")
 }
 
 /// What the flags say.
@@ -109,25 +154,8 @@ fn given(arguments: &InitArguments) -> Said {
     }
 }
 
-fn refused(wrong: &[Wrong], attended: bool) -> Error {
-    let told = |flag: &str| match attended {
-        true => flag.to_owned(),
-        false => format!("{flag} is missing"),
-    };
-    let texts: Vec<String> = wrong
-        .iter()
-        .map(|wrong| match wrong {
-            Wrong::Missing { flag } => told(flag),
-            Wrong::Bad {
-                flag,
-                found,
-                expected,
-            } => format!(
-                "{flag}: expected {expected}, found {:?}",
-                output::name(found)
-            ),
-        })
-        .collect();
+fn refused(wrong: &[Wrong]) -> Error {
+    let texts: Vec<String> = wrong.iter().map(told).collect();
     let error = Error::refused(format!("{}; {NOTHING}", texts.join("\n")));
     match wrong
         .iter()
@@ -138,133 +166,6 @@ fn refused(wrong: &[Wrong], attended: bool) -> Error {
         ),
         false => error,
     }
-}
-
-async fn ask_all(said: &mut Said, zones: ZoneTable<'_>) -> Result<(), Error> {
-    for question in &QUESTIONS {
-        if !said.values.contains_key(question.key) {
-            let suggestion = answers::suggested(question, said, zones);
-            let text = ask_one(question, suggestion).await?;
-            said.values.insert(question.key, text);
-        }
-    }
-    if said.services.is_empty() {
-        ask_services(said).await?;
-    }
-    if said.signers.is_empty() {
-        ask_signers(said).await?;
-    }
-    Ok(())
-}
-
-/// Asks until the answer does, a few times.
-async fn insist<T>(question: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, Error> {
-    for _ in 0..TRIES {
-        let answer = ask::heard(question).await?;
-        if !answer.ends_with('\n') {
-            return Err(Error::refused(format!("not answered; {NOTHING}")));
-        }
-        match read(answer.trim()) {
-            Ok(read) => return Ok(read),
-            Err(expected) => output::note(&format!("  expected {expected}")),
-        }
-    }
-    Err(
-        Error::refused(format!("{TRIES} answers did not do; {NOTHING}")).hint(
-            "disburse init --help says what each option is; docs/configuration.md what each key is",
-        ),
-    )
-}
-
-async fn ask_one(question: &Question, suggestion: Option<String>) -> Result<String, Error> {
-    let shown = match &suggestion {
-        Some(text) => format!("{} [{text}]: ", question.asked),
-        None => format!("{}: ", question.asked),
-    };
-    insist(&shown, |answer| {
-        let text = match (answer, &suggestion) {
-            ("", Some(suggestion)) => suggestion.clone(),
-            _ => answer.to_owned(),
-        };
-        answers::check(question, &text).map(|()| text)
-    })
-    .await
-}
-
-async fn ask_services(said: &mut Said) -> Result<(), Error> {
-    output::note(
-        "What do you pay? Of each kind name the codes of its services as the gateway gave them to you, blanks between; empty: nothing of the kind.",
-    );
-    while said.services.is_empty() {
-        for (_, name) in PaymentKind::ALL {
-            let codes = insist(&format!("  {name}: "), |answer| {
-                let texts = answer.split_whitespace();
-                let texts: Vec<String> = texts.map(|code| format!("{code}={name}")).collect();
-                let all: Vec<String> = said.services.iter().chain(&texts).cloned().collect();
-                answers::services_differ(&all).map(|()| texts)
-            })
-            .await?;
-            said.services.extend(codes);
-        }
-        if said.services.is_empty() {
-            output::note("  at least one service is needed");
-        }
-    }
-    Ok(())
-}
-
-async fn ask_signers(said: &mut Said) -> Result<(), Error> {
-    output::note(
-        "Who signs? With two pairs of eyes a batch is paid once somebody else than its loader has signed for it. Name whoever loads and whoever approves: a name and a public SSH key on one line, such as: alice@example.org ssh-ed25519 AAAA...",
-    );
-    while said.signers.len() < PEOPLE_MAX {
-        let count = said.signers.len();
-        let question = match count {
-            0 => "  who signs (empty: batches need no approval): ",
-            1 => "  who else: ",
-            _ => "  who else (empty: nobody): ",
-        };
-        let line = insist(question, |answer| match answer {
-            "" if count == 1 => {
-                Err("somebody else: whoever loads a batch cannot approve it".to_owned())
-            }
-            "" => Ok(None),
-            line => answers::signer(line).map(|()| Some(line.to_owned())),
-        })
-        .await?;
-        match line {
-            Some(line) => said.signers.push(line),
-            None => break,
-        }
-    }
-    let currency = said.values.get("currency_code").cloned();
-    let currency = currency.and_then(|code| Currency::from_code(&code));
-    if let Some(currency) =
-        currency.filter(|_| !said.signers.is_empty() && said.approve_above.is_none())
-    {
-        said.approve_above = insist(
-            "  up to which amount does a batch need no approval (empty: every batch needs it): ",
-            |answer| match answer {
-                "" => Ok(None),
-                amount => answers::amount(amount, currency).map(|()| Some(amount.to_owned())),
-            },
-        )
-        .await?;
-    }
-    Ok(())
-}
-
-async fn ask_password() -> Result<Option<SecretString>, Error> {
-    let answer = ask::unseen(
-        "Password of the account at the gateway (it is not shown; empty: it is filled in later): ",
-    )
-    .await?;
-    let text = answer.expose_secret();
-    if !text.ends_with('\n') {
-        return Err(Error::refused(format!("not answered; {NOTHING}")));
-    }
-    let text = text.trim_end_matches(['\n', '\r']);
-    Ok((!text.is_empty()).then(|| SecretString::from(text)))
 }
 
 /// Returns the files in the order in which they appear: the configuration last, as nothing is in force without it.
@@ -316,18 +217,13 @@ fn refuse_what_is_there(folder: &Path, names: &[&str]) -> Result<(), Error> {
     if there.is_empty() {
         return Ok(());
     }
-    let shown: Vec<String> = there
-        .iter()
-        .map(|path| output::name(&path.display().to_string()))
-        .collect();
-    let (are, stay) = match shown.len() {
+    let (are, stay) = match there.len() {
         1 => ("is there already, and stays", "as it is"),
         _ => ("are there already, and stay", "as they are"),
     };
-    Err(
-        Error::refused(format!("{} {are} {stay}; {NOTHING}", shown.join(", ")))
-            .hint("name another folder, as in: disburse init FOLDER"),
-    )
+    let shown = listed(&there);
+    Err(Error::refused(format!("{shown} {are} {stay}; {NOTHING}"))
+        .hint("name another folder, as in: disburse init FOLDER"))
 }
 
 /// Writes everything aside, reads it back as a run would, and then lets it appear.
@@ -340,6 +236,7 @@ fn write(folder: &Path, profile: &str, files: &[New]) -> Result<Vec<PathBuf>, Er
         ))
         .hint("name a folder that this user may write to; the one above it must be there")
     };
+    refuse_what_is_there(folder, &names(files))?;
     let aside = all_or_none::write_aside(folder, files).map_err(|error| failed(folder, &error))?;
     read_back(aside.folder(), profile)?;
     aside.appear().map_err(|(path, error)| match error.kind() {

@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::cli::config::Error;
 use crate::cli::config::Origin;
-use crate::cli::config::value::kind::{Kind, quoted};
+use crate::cli::config::value::kind::{Kind, any_shown, quoted};
 use crate::domain::{Amount, Currency};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -101,7 +101,7 @@ pub(in crate::cli::config) fn mismatch(
 ) -> Error {
     let found = match value.get_ref() {
         // Texts may be addresses with credentials in them.
-        DeValue::String(text) => format!("the text {}", Kind::Url.shown(text)),
+        DeValue::String(text) => format!("the text {}", any_shown(text)),
         DeValue::Integer(number) => format!("the number {}", shortened(number.as_str())),
         DeValue::Float(number) => format!("the number {}", shortened(number.as_str())),
         DeValue::Boolean(flag) => flag.to_string(),

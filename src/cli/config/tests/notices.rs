@@ -103,3 +103,60 @@ fn the_secret_comes_from_the_environment_or_from_its_file_and_is_never_shown() {
     let refusal = told(&none).unwrap_err();
     assert!(refusal.contains("no secret to sign with"), "{refusal}");
 }
+
+#[test]
+fn of_an_address_of_notices_no_error_and_no_debug_text_says_more_than_the_host() {
+    for (text, expected) in [
+        (
+            "url = \"http://hooks.example/services/T0K3N\"",
+            "found \"http://hooks.example/…\"",
+        ),
+        (
+            "url = \"https://hooks.example/services/T0K3N?sig=T0K3N\"",
+            "found \"https://hooks.example/…\"",
+        ),
+        (
+            "url = \"hooks.example/services/T0K3N\"",
+            "found \"hooks.example/…\"",
+        ),
+        (
+            "command = \"curl https://hooks.example/T0K3N\"",
+            "found the text \"curl https://hooks.example/…\"",
+        ),
+        (
+            "quiet_for = \"https://hooks.example/T0K3N\"",
+            "notices.quiet_for",
+        ),
+    ] {
+        let refusal = Folder::with(format!("[notices]\n{text}\n")).refusal();
+        assert!(refusal.contains(expected), "{text}: {refusal}");
+        if !text.contains("quiet_for") {
+            assert!(!refusal.contains("T0K3N"), "{text}: {refusal}");
+        }
+    }
+    let settings = Folder::with("[notices]\nurl = \"https://hooks.example/T0K3N\"\n").load();
+    let debug = format!("{settings:?}");
+    assert!(debug.contains("https://hooks.example/…"), "{debug}");
+    assert!(!debug.contains("T0K3N"), "{debug}");
+}
+
+#[test]
+fn addresses_in_a_text_are_cut_after_their_hosts() {
+    use crate::cli::config::only_hosts;
+    for (text, expected) in [
+        ("no route to host", "no route to host"),
+        (
+            "curl: (22) https://h.example/T0K?x=1 says 404",
+            "curl: (22) https://h.example/… says 404",
+        ),
+        (
+            "POST 'https://a:b@h.example:1/T' and <http://i.example/U>",
+            "POST 'https://***@h.example:1/…' and <http://i.example/…>",
+        ),
+        ("https://h.example/", "https://h.example"),
+        ("https://h.example", "https://h.example"),
+        ("://", "://"),
+    ] {
+        assert_eq!(only_hosts(text), expected);
+    }
+}

@@ -151,17 +151,29 @@ fn no_error_repeats_what_an_address_hides() {
     for (text, visible) in [
         (
             "https://acme:hunter2@gateway.example/x",
-            "\"https://***@gateway.example/x\"",
+            "\"https://***@gateway.example/…\"",
         ),
         (
             "https://gateway.example/x?key=hunter2",
-            "\"https://gateway.example/x\"",
+            "\"https://gateway.example/…\"",
         ),
         (
             "https://gateway.example/x#hunter2",
-            "\"https://gateway.example/x\"",
+            "\"https://gateway.example/…\"",
         ),
         ("acme:hunter2@gateway.example", "\"***@gateway.example\""),
+        (
+            "ftp://gateway.example/services/hunter2",
+            "\"ftp://gateway.example/…\"",
+        ),
+        (
+            "https://gateway.example:8443\\\\hunter2?x",
+            "\"https://gateway.example:8443/…\"",
+        ),
+        (
+            "https://a b:hunter2 x@gateway.example",
+            "\"https://***@gateway.example\"",
+        ),
         (
             "https://a:hunter2@b@gateway.example",
             "\"https://***@gateway.example\"",

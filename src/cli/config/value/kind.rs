@@ -106,10 +106,9 @@ impl Kind {
 
     /// Returns the text as it may be shown in an error.
     pub(in crate::cli::config) fn shown(self, text: &str) -> String {
-        let visible = if self == Self::Url {
-            without_secrets(text)
-        } else {
-            text.to_owned()
+        let visible = match self {
+            Self::Url => address_shown(text),
+            _ => text.to_owned(),
         };
         quoted(&visible)
     }
@@ -135,15 +134,49 @@ pub(in crate::cli::config) fn named(name: &str) -> String {
     }
 }
 
-/// Hides what an address may hold besides host and path: credentials, query, fragment.
-fn without_secrets(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let separator = if scheme.is_empty() { "" } else { "://" };
-    let (hidden, rest) = rest
+/// Returns a text with each address in it cut after its host: its path, query and credentials may be what lets a message in.
+#[must_use]
+pub(in crate::cli) fn only_hosts(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, behind) = rest.split_at(at + 3);
+        shown.push_str(before);
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`');
+        let (address, behind) = behind.split_at(behind.find(ends).unwrap_or(behind.len()));
+        shown.push_str(&host_of(address));
+        rest = behind;
+    }
+    shown + rest
+}
+
+/// Returns the host of an address without its scheme, with `…` for all that follows it.
+fn host_of(address: &str) -> String {
+    // Credentials may hold any sign: they end at the last @.
+    let (hidden, rest) = address
         .rsplit_once('@')
-        .map_or(("", rest), |(_, host)| ("***@", host));
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
-    format!("{scheme}{separator}{hidden}{}", &rest[..end])
+        .map_or(("", address), |(_, host)| ("***@", host));
+    let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
+    let more = if rest[end..].len() > 1 { "/…" } else { "" };
+    format!("{hidden}{}{more}", &rest[..end])
+}
+
+/// Returns what was given as an address as it may be shown.
+fn address_shown(text: &str) -> String {
+    match text.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", host_of(rest)),
+        None => host_of(text),
+    }
+}
+
+/// Returns a text of any kind as it may be shown: it may be an address.
+pub(in crate::cli::config) fn any_shown(text: &str) -> String {
+    let is_address = text.contains("://") || text.contains('@');
+    let end = text.find(['?', '#']).unwrap_or(text.len());
+    match is_address {
+        true => quoted(&address_shown(text)),
+        false => quoted(&text[..end]),
+    }
 }
 
 impl Value for String {

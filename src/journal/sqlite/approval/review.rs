@@ -1,7 +1,7 @@
 //! What somebody looks at before they sign: the largest payments, and recipients that nobody has paid before.
 
-use crate::domain::{Amount, Currency, Money};
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::domain::{Currency, Money};
+use crate::journal::sqlite::codec::values::{amount_of, corrupt};
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, LargePayment, Review};
 
@@ -39,7 +39,7 @@ impl Snapshot<'_> {
                     recipient: row.get(2)?,
                     service: row.get(3)?,
                     money: Money {
-                        amount: Amount::from_minor(minor).ok_or_else(|| corrupt("an amount"))?,
+                        amount: amount_of(minor)?,
                         currency,
                     },
                 });

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{BatchId, BatchName, Timestamp};
-use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::name;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::{Reader, Snapshot};
+use crate::journal::{ArchivedFigures, Error};
 
 impl Reader {
     /// Returns when the newest evidence of each batch was recorded.
@@ -37,6 +38,25 @@ impl Reader {
                 Ok((name, Timestamp::from_millis(at.max(created))))
             })
             .collect()
+    }
+
+    /// Returns what the journal tells of a batch beside its record and its standing.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; faults of the journal.
+    pub fn archived_figures(&self, batch: &BatchName) -> Result<ArchivedFigures, Error> {
+        let record = self.snapshot(batch)?.record()?;
+        let newest = self.newest_evidence()?.get(batch).copied();
+        let instructions: i64 = self.connection.query_row(
+            "select count(*) from instruction where batch_id = (select batch_id from batch where name = ?1)",
+            [batch.as_str()],
+            |row| row.get(0),
+        )?;
+        Ok(ArchivedFigures {
+            newest: newest.unwrap_or(record.created_at),
+            instructions: instructions.unsigned_abs(),
+            journal: name(&self.connection)?,
+        })
     }
 
     /// Returns about how many bytes of the journal the rows of a batch take, by their share of all rows.

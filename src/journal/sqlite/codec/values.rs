@@ -275,11 +275,10 @@ pub(in crate::journal::sqlite) fn row_of(
             .unwrap_or(""))
     };
     let currency = currency_of(text(9)?)?;
-    let msisdn =
-        Msisdn::from_digits(text(6)?).ok_or_else(|| corrupt("a phone number that is not one"))?;
+    let msisdn = msisdn_of(text(6)?)?;
     let extra = optional(16)?;
     let amount = match row.get::<_, Option<i64>>(at + AMOUNT)? {
-        Some(minor) => Some(Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?),
+        Some(minor) => Some(amount_of(minor)?),
         None => None,
     };
     Ok(StoredRow {
@@ -328,6 +327,15 @@ pub(in crate::journal::sqlite) fn row_of(
 
 pub(in crate::journal::sqlite) fn identifier_of(text: &str) -> Result<PayerTransactionId, Error> {
     PayerTransactionId::parse(text).ok_or_else(|| corrupt("an identifier that is not one"))
+}
+
+pub(in crate::journal::sqlite) fn msisdn_of(digits: &str) -> Result<Msisdn, Error> {
+    Msisdn::from_digits(digits).ok_or_else(|| corrupt("a phone number that is not one"))
+}
+
+/// Reads an amount; one that is null waits for its bill.
+pub(in crate::journal::sqlite) fn amount_of(minor: i64) -> Result<Amount, Error> {
+    Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))
 }
 
 pub(in crate::journal::sqlite) fn currency_of(text: &str) -> Result<Currency, Error> {

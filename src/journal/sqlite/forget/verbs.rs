@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::facts::facts;
 use super::rows::{RejectedPlace, forget_payment, forget_rejected};
-use crate::domain::{BatchId, BatchName, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, Country, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::FORGOTTEN;
 use crate::journal::sqlite::codec::recipient::know_recipients;
@@ -20,7 +20,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, ForgetOrder, Forgotten, PaidIn};
-use crate::ledger::forgetting::{Kept, may_forget};
+use crate::ledger::forgetting::{Kept, Recipient, may_forget};
 
 /// Under this name `meta` says that the file is to be written anew.
 pub(in crate::journal::sqlite) const TO_REWRITE: &str = "rewrite";
@@ -32,12 +32,21 @@ const PAGE: usize = 2_000;
 const PERSONAL: &str = "(length(i.salt) = 16 or exists (
     select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and length(e.salt) = 16))";
 
-/// Payments `i` of recipient ?1, as it is compared; of anybody where that is null.
-const OF_RECIPIENT: &str = "(?1 is null or recipient(i.msisdn) = ?1 or recipient(coalesce(i.account_number, i.msisdn)) = ?1)";
+/// Payments `i` of the recipient ?1 ([`compared`]); of anybody where that is null.
+const OF_RECIPIENT: &str = "(?1 is null or recipient(i.msisdn) in (select value from json_each(?1, '$.texts'))
+    or recipient(coalesce(i.account_number, i.msisdn)) in (select value from json_each(?1, '$.texts')))";
 
-/// The same of rejected rows `r`.
-const REJECTED_OF_RECIPIENT: &str = "(?1 is null or recipient(coalesce(r.msisdn, '')) = ?1
-    or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) = ?1)";
+/// The same of rejected rows `r`, whose number may be written as it is within its country: that of the row, of all rows of its
+/// batch, or of rows that name none.
+const REJECTED_OF_RECIPIENT: &str = "(?1 is null
+    or recipient(coalesce(r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
+    or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
+    or exists (select 1 from json_each(?1, '$.national') n
+        where n.value ->> '$[1]' in (recipient(coalesce(r.msisdn, '')), recipient(coalesce(r.account_number, '')))
+        and n.value ->> '$[0]' = coalesce(
+            nullif(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''),
+            (select case when min(j.country) = max(j.country) then min(j.country) end from instruction j where j.batch_id = r.batch_id),
+            ?1 ->> '$.of_none')))";
 
 impl Journal {
     /// Forgets persons of a finished batch, all of them in one transaction: who is stopped half way has forgotten nobody.
@@ -67,7 +76,7 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
     // What gives way is written over with zeros, and not only given free.
     c.execute_batch("pragma secure_delete = on")?;
-    let recipient = compared(order.recipient.as_deref());
+    let recipient = order.recipient.as_ref().map(compared);
     c.mark(batch_id);
     let mut found = Forgotten::default();
     let mut after = PaymentId::NONE;
@@ -98,8 +107,18 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     Ok(found)
 }
 
-fn compared(recipient: Option<&str>) -> Option<String> {
-    recipient.map(|text| crate::ledger::likeness::of_account(text).into_owned())
+/// Returns a recipient as statements compare it.
+fn compared(recipient: &Recipient) -> String {
+    let national = recipient.national.iter();
+    let national: Vec<_> = national
+        .map(|(country, text)| json!([country.code(), text]))
+        .collect();
+    json!({
+        "texts": recipient.texts,
+        "national": national,
+        "of_none": recipient.of_none.map(|country| country.code().to_owned()),
+    })
+    .to_string()
 }
 
 fn next_payments(
@@ -187,14 +206,27 @@ impl Reader {
         )?)
     }
 
-    /// Returns the batches that have rows of a recipient, written as a number or an account, whose persons are not forgotten.
+    /// Returns the countries of all rows.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn paid_in(&self, recipient: &str) -> Result<Vec<PaidIn>, Error> {
+    pub fn countries(&self) -> Result<Vec<Country>, Error> {
+        let mut statement = self
+            .connection
+            .prepare("select distinct country from instruction order by country")?;
+        let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+        rows.map(|code| Country::from_code(&code?).ok_or_else(|| corrupt("the country of a row")))
+            .collect()
+    }
+
+    /// Returns the batches that have rows of a recipient, whose persons are not forgotten.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn paid_in(&self, recipient: &Recipient) -> Result<Vec<PaidIn>, Error> {
         let c = &self.connection;
         know_recipients(c)?;
-        let recipient = compared(Some(recipient));
+        let recipient = compared(recipient);
         let mut statement = c.prepare(&format!(
             "with found (batch_id, payments, rejected) as (
                  select i.batch_id, count(*), 0 from instruction i where length(i.salt) is not 32 and {OF_RECIPIENT} group by i.batch_id

@@ -15,7 +15,7 @@ use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use crate::journal::sqlite::evidence::salt;
-use crate::journal::sqlite::operator::orders::succeed;
+use crate::journal::sqlite::operator::retry::succeed;
 use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::recovery::payers::assert_none_lost;
 use crate::journal::sqlite::repeats::anew::{Anew, Elsewhere};

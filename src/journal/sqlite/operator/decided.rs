@@ -4,7 +4,9 @@ use rusqlite::params;
 use serde_json::{Value, json};
 
 use super::names::rows_named;
-use super::orders::{acted_on, cancel_all, order, refuse_without_amount, retry, stood};
+use super::orders::{cancel_all, order, refuse_without_amount};
+use super::recorded::{acted_on, stood};
+use super::retry::retry;
 use super::to_retry::to_retry;
 use super::withdrawal::WITHDRAWABLE;
 use crate::domain::{Amount, BatchName, Money, PaymentId, Tally, Timestamp};

@@ -3,49 +3,33 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
-use super::chosen::chosen;
 use super::names::rows_named;
+use super::recorded::{acted_on, assert_as_recorded, stood, worth};
 use super::retriable::not_allowed;
 use super::retriable::why_not;
-use super::unretried;
+use super::retry::replace;
 use super::withdrawal::{self, WITHDRAWABLE};
-use crate::domain::{BatchId, BatchName, Currency, IdentifierScheme, LaneId, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
-use crate::journal::sqlite::codec::events::{
-    PRESUMED_POSTED, REPLACED, WITHDRAWAL_ORDERED, event_numbers,
-};
-use crate::journal::sqlite::codec::insert::{Insert, Placed};
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, add_to_tally, batch_id, corrupt, payment_of, save_life,
-    service_of, state_number,
-};
+use crate::journal::sqlite::codec::events::{WITHDRAWAL_ORDERED, event_numbers};
+use crate::journal::sqlite::codec::values::{batch_id, save_life, service_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
-use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
-use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::limits::failures::opened;
-use crate::journal::sqlite::load::link::Link;
 use crate::journal::sqlite::payments::generations;
 use crate::journal::sqlite::payments::inquiries::is_open_to_decision;
 use crate::journal::sqlite::payments::unstarted::begin_all;
-use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::preflight::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::journal::sqlite::recovery::lost_orders::Touched;
-use crate::journal::sqlite::recovery::noticed::{open_recovery, was_there_when_noticed};
-use crate::journal::sqlite::recovery::on_chain;
-use crate::journal::sqlite::repeats::anew::Anew;
 use crate::journal::sqlite::session::members::{of_row, states};
-use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use crate::journal::sqlite::verify::checks::check_generations;
 use crate::journal::sqlite::writer::queue::CommitMode;
-use crate::journal::{Cancelled, Decision, Error, Failures, Lane, RepeatPlan, Transition};
+use crate::journal::{Cancelled, Decision, Error, Lane, Transition};
 use crate::ledger::HeldFor;
 use crate::ledger::generations::may_be_retried;
 use crate::ledger::names::PaymentName;
-use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::{Event, Policy, State, StepContext, step};
 
 impl Journal {
@@ -112,24 +96,6 @@ impl Journal {
         })
         .await
     }
-
-    /// Makes a new generation of every proven failure that is meant; returns how many. Those that may have none
-    /// are told by [`Journal::unretried`].
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`].
-    pub async fn retry(
-        &self,
-        batch: BatchName,
-        which: impl Into<Failures>,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
-        let which = which.into();
-        self.ask(CommitMode::Alone, move |c| {
-            retry(c, &batch, &which, None, now)
-        })
-        .await
-    }
 }
 
 /// Finds the payment that a person names; of several generations the newest.
@@ -159,48 +125,6 @@ pub(in crate::journal::sqlite) fn decide(
     let stood = stood(&moved);
     acted_on(c, seq, ("resolve", what), (None, stood), moment)?;
     Ok(moved)
-}
-
-/// Takes in what a payment comes to that is ordered about.
-fn worth(c: &Connection, seq: PaymentId, signed: &mut SignedContent) -> Result<(), Error> {
-    let (minor, code): (Option<i64>, String) = c
-        .prepare_cached("select amount, currency from instruction where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let currency = Currency::from_code(&code).ok_or_else(|| corrupt("a currency"))?;
-    if let Some(minor) = minor {
-        signed.worth(currency, minor);
-    }
-    Ok(())
-}
-
-/// Says as what a payment stood that is decided: once the gateway has accepted it, or it was posted again, it is another decision.
-pub(in crate::journal::sqlite) fn stood(moved: &Transition) -> String {
-    let stood = match moved.from {
-        // Asking moves it to and fro.
-        State::Ready | State::Posting | State::InDoubt => "outcome unknown",
-        other => other.in_words(),
-    };
-    match moved.life.attempts {
-        1 => format!("{stood}, posted once"),
-        posts => format!("{stood}, posted {posts} times"),
-    }
-}
-
-/// Records who gave an order about one payment, and why, where the order says it.
-pub(in crate::journal::sqlite) fn acted_on(
-    c: &WriteSession,
-    seq: PaymentId,
-    (act, what): (&'static str, &str),
-    (reason, told): (Option<&str>, String),
-    moment: StepContext,
-) -> Result<(), Error> {
-    let (batch_id, id): (BatchId, String) = c
-        .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut touched = Touched::one(&id, what);
-    worth(c, seq, touched.signed())?;
-    touched.signed().tell(told);
-    c.act_upon((batch_id, moment.now), act, id.into(), &touched, reason)
 }
 
 /// Refuses a decision about a row without an amount.
@@ -264,24 +188,6 @@ pub(in crate::journal::sqlite) fn hold(
     )?;
     generations::settle(c, &mut subject, moment, None)?;
     Ok(true)
-}
-
-/// Refuses a row whose generations are not as the evidence has them: an order would put its seal on an edit.
-fn assert_as_recorded(
-    c: &WriteSession,
-    of_lane: (BatchId, LaneId),
-    seq: PaymentId,
-) -> Result<(), Error> {
-    match check_generations(c, of_lane, seq)? {
-        None => Ok(()),
-        Some(what) => {
-            let name: String = c
-                .prepare_cached("select name from batch where batch_id = ?1")?
-                .query_row([of_lane.0], |row| row.get(0))?;
-            let batch = BatchName::parse(&name).map_err(|_| corrupt("the name of a batch"))?;
-            Err(Error::AlteredRow { batch, what })
-        }
-    }
 }
 
 /// Moves a payment by one order; `open`: what it failed of is open to a decision.
@@ -444,199 +350,6 @@ pub(in crate::journal::sqlite) fn cancel_all(
         c.act_upon(place, "cancel", Value::Null, &touched, reason)?;
     }
     Ok(done)
-}
-
-/// Makes a new generation of proven failures.
-pub(in crate::journal::sqlite) fn retry(
-    c: &WriteSession,
-    batch: &BatchName,
-    which: &Failures,
-    repeats: Option<&(RepeatPlan, Timestamp)>,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    let batch_number = known_batch(c, batch)?;
-    let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
-    c.mark(batch_number);
-    let scheme = scheme_in_use(c, batch_number, batch)?;
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RetryDoubtful.is_active() {
-        c.execute(
-            "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
-            params![batch_number, crate::journal::sqlite::codec::values::NEVER],
-        )?;
-    }
-    let (mut retried, mut touched) = (0, Touched::default());
-    for seq in chosen(c, batch, which)? {
-        let judged = unretried::judged(c, anew.as_ref(), which, seq)?;
-        if judged.why.is_none() {
-            let lane = c
-                .prepare_cached("select service_id from life where seq = ?1")?
-                .query_row([seq], |row| row.get(0))?;
-            assert_as_recorded(c, (batch_number, lane), seq)?;
-            let new = replace(c, &scheme, batch_number, seq, now)?;
-            watch(c, new, &judged.failed, now)?;
-            touched.add(id_of(c, new)?.as_str());
-            worth(c, new, touched.signed())?;
-            retried += 1;
-        }
-    }
-    if retried > 0 {
-        let which = match (which.named.len(), which.code) {
-            (0, None) => Value::Null,
-            (0, Some(code)) => format!("code {code}").into(),
-            _ => format!("{retried} named").into(),
-        };
-        c.act_upon((batch_number, now), "retry", which, &touched, None)?;
-    }
-    Ok(retried)
-}
-
-fn replace(
-    c: &WriteSession,
-    scheme: &IdentifierScheme,
-    batch_number: BatchId,
-    seq: PaymentId,
-    now: Timestamp,
-) -> Result<PaymentId, Error> {
-    let (old, lane, load_id) = {
-        let mut statement = c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
-        ))?;
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a payment without its instruction"))?;
-        (
-            payment_of(row, 0)?,
-            row.get::<_, LaneId>(PAYMENT_WIDTH)?,
-            row.get::<_, i64>(PAYMENT_WIDTH + 1)?,
-        )
-    };
-    let generation = old.generation + 1;
-    let row = &old.instruction;
-    let id = scheme.of_retry(old.id, row.reference.as_ref(), old.generation);
-    let placed = Placed {
-        batch_id: batch_number,
-        load_id,
-        service_id: lane,
-        salt: salt::fresh()?,
-    };
-    let minor = row.money.amount.minor();
-    let mut insert = Insert::new(c)?;
-    insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
-    insert.flush()?;
-    let new = PaymentId::new(c.last_insert_rowid());
-    c.execute(
-        "insert into identifier (identifier, seq) values (?1, ?2)",
-        params![id.as_str(), new],
-    )?;
-    let minors = (minor, minor);
-    let link = Link {
-        batch_number,
-        lane,
-        seq,
-        new,
-        id,
-        minors,
-        currency: row.money.currency,
-    };
-    succeed(c, &link, now)?;
-    Ok(new)
-}
-
-/// Makes a payment whose instruction is there the next generation of one that failed.
-pub(in crate::journal::sqlite) fn succeed(
-    c: &WriteSession,
-    link: &Link,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let Link {
-        batch_number,
-        lane,
-        seq,
-        new,
-        id,
-        minors,
-        currency,
-    } = *link;
-    on_chain::assert_as_recorded(c)?;
-    let state = begin_retry(c, link, now)?;
-    c.forget_recent();
-    c.execute(
-        "update life set replaced_by = ?2 where seq = ?1",
-        params![seq, new],
-    )?;
-    let detail = json!({"replaced_by": id.as_str()}).to_string();
-    c.append(&Evidence {
-        batch_id: batch_number,
-        seq,
-        at: now,
-        kind: (REPLACED, None, None),
-        digest: instruction_digest(c, new)?.as_ref(),
-        detail: Some(&detail),
-        ..Evidence::default()
-    })?;
-    let currency = currency.code();
-    add_to_tally(
-        c,
-        batch_number,
-        lane,
-        currency,
-        State::Failed,
-        -1,
-        -minors.0,
-    )?;
-    add_to_tally(c, batch_number, lane, currency, state, 1, minors.1)
-}
-
-/// Begins the life of a retry. A lost journal may have retried and posted its predecessor too: then it is asked about first, as
-/// that one was.
-fn begin_retry(c: &WriteSession, link: &Link, now: Timestamp) -> Result<State, Error> {
-    let Link {
-        batch_number,
-        lane,
-        seq,
-        new,
-        ..
-    } = *link;
-    c.flush()?;
-    let was_presumed: bool = c
-        .prepare_cached("select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)")?
-        .query_row(params![seq, PRESUMED_POSTED], |row| row.get(0))?;
-    let presumed = retry_is_presumed(
-        open_recovery(c)?.is_some(),
-        was_there_when_noticed(c, seq)?,
-        was_presumed,
-    );
-    #[cfg(test)]
-    let presumed = presumed && !crate::seeded_bugs::SeededBug::PresumptionForgotten.is_active();
-    let state = if presumed {
-        State::InDoubt
-    } else {
-        State::Ready
-    };
-    c.execute(
-        "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
-         values (?1, ?2, ?3, ?4, 0, ?5, iif(?5 > 0, ?6, null))",
-        params![
-            new,
-            batch_number,
-            lane,
-            state_number(state),
-            i64::from(presumed),
-            now.as_millis()
-        ],
-    )?;
-    if presumed {
-        c.append(&Evidence {
-            batch_id: batch_number,
-            seq: new,
-            at: now,
-            kind: (PRESUMED_POSTED, None, None),
-            ..Evidence::default()
-        })?;
-    }
-    Ok(state)
 }
 
 /// Opens a held lane by the name of its service.

@@ -1,18 +1,23 @@
 //! What the gateway names of a payment, held against its instruction.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchId, Country, Msisdn, PaymentId, ResponseDetails};
+use crate::domain::{BatchId, PaymentId, ResponseDetails};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
-use crate::journal::sqlite::codec::values::{corrupt, save_life};
+use crate::journal::sqlite::codec::values::{corrupt, country_of, msisdn_of, save_life};
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
+use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Heard};
-use crate::ledger::{Judgement, Ours, Recipient, judge, names_recipient};
+use crate::ledger::forgetting::hidden_recipient;
+use crate::ledger::{
+    Judgement, Ours, Recipient, UNCOMPARED, judge, judge_forgotten, names_recipient,
+};
 use crate::lifecycle::{Anomaly, Event, PaymentState, Policy, Step, StepContext, step};
 
 /// Compares what was named with what was ordered.
@@ -52,21 +57,41 @@ pub(in crate::journal::sqlite) fn judged(
     let odd = |_| corrupt("a text that is not one");
     let msisdn = row.get_ref(0)?.as_str().map_err(odd)?;
     let country = row.get_ref(2)?.as_str().map_err(odd)?;
-    let msisdn =
-        Msisdn::from_digits(msisdn).ok_or_else(|| corrupt("a phone number that is not one"))?;
-    // Who it was is forgotten: amount and currency are compared, and the number is believed. What contradicts the end of the payment
-    // becomes a conflict, which a person looks at.
+    let msisdn = msisdn_of(msisdn)?;
+    let country = country_of(country)?;
+    // Who it was is forgotten: what is named is compared by its pseudonym.
     if msisdn.is_forgotten() {
-        let recipient = None;
-        return Ok(judge(&said.named, &Ours { money, recipient }));
+        let pseudonym = row.get_ref(1)?.as_str().map_err(odd)?;
+        let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
+        let is_ours = |text: &str| {
+            // The bank's code was forgotten with the account: an account of a bank is never recognised.
+            hidden_recipient("", text, |parts| key.pseudonym(parts)) == pseudonym
+        };
+        return Ok(judge_forgotten(&said.named, (money, country), is_ours));
     }
     let recipient = Recipient {
         msisdn,
         account: row.get_ref(1)?.as_str().map_err(odd)?,
-        country: Country::from_code(country).ok_or_else(|| corrupt("a country"))?,
+        country,
     };
     let recipient = Some(recipient);
     Ok(judge(&said.named, &Ours { money, recipient }))
+}
+
+/// Returns words with what their evidence has to say of them: that nobody could see whom they are about.
+pub(in crate::journal::sqlite) fn noted<'s>(
+    said: &'s ResponseDetails,
+    judgement: &Judgement,
+) -> Cow<'s, ResponseDetails> {
+    if !judgement.uncompared {
+        return Cow::Borrowed(said);
+    }
+    let before = said.anomaly.iter().cloned();
+    let notes: Vec<String> = before.chain([format!("it names {UNCOMPARED}")]).collect();
+    Cow::Owned(ResponseDetails {
+        anomaly: Some(notes.join("; ")),
+        ..said.clone()
+    })
 }
 
 /// Makes the next question about a payment due now, if there is one.

@@ -1,8 +1,10 @@
 //! Evidence in, states out: the only place where a payment's life changes.
 
+use std::borrow::Cow;
+
 use rusqlite::params;
 
-use super::agreed::{apply_other, judged};
+use super::agreed::{apply_other, judged, noted};
 use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::{PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::detail::detail_of;
@@ -37,6 +39,7 @@ pub(in crate::journal::sqlite) fn apply(
         Event::Reply(_) | Event::Answer(_) | Event::Callback(_)
     );
     let mut heard = Heard::Unnamed;
+    let mut told = Cow::Borrowed(said);
     // A callback was held against its instruction before.
     if matches!(event, Event::Reply(_) | Event::Answer(_)) {
         let judgement = judged(c, subject, said)?;
@@ -56,7 +59,9 @@ pub(in crate::journal::sqlite) fn apply(
             open_all(c, subject.batch_id, why)?;
         }
         recognise(c, subject, judgement.is_ours, moment, policy)?;
+        told = noted(said, &judgement);
     }
+    let said = told.as_ref();
     let before = subject.moved.life;
     let Step { life, anomaly } = step(&before, event, moment, policy);
     let meaning = Meaning {
@@ -112,9 +117,9 @@ fn append(
     at: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let note = anomaly
-        .map(|anomaly| anomaly.to_string())
-        .or_else(|| said.anomaly.clone());
+    let notes = anomaly.map(|anomaly| anomaly.to_string()).into_iter();
+    let notes: Vec<String> = notes.chain(said.anomaly.clone()).collect();
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
     c.append(&Evidence {
         batch_id: subject.batch_id,
         seq: subject.moved.seq,

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::agreed::{hastened, judged, note_other};
+use super::agreed::{hastened, judged, note_other, noted};
 use super::apply::apply;
 use super::generations;
 use super::inquiries::is_taken_back;
@@ -99,11 +99,12 @@ pub(in crate::journal::sqlite) fn callback(
         return note_early(c, seq, note, kept, moment);
     };
     let judgement = judged(c, &subject, &note.said)?;
-    let is_doubt = casts_doubt(c, &subject, note, judgement.differs.is_some())?;
+    let differs = judgement.disbelieved(has_ended_unpaid(subject.moved.life.state));
+    let is_doubt = casts_doubt(c, &subject, note, differs.is_some())?;
     if is_repeat && !is_doubt {
         return Ok(Received::Repeat);
     }
-    let brings = match (note.event, &judgement.differs) {
+    let brings = match (note.event, &differs) {
         _ if is_doubt => Brings::Doubt,
         (Some(event), None) => words(&subject, event, moment, policy),
         _ => Brings::Junk,
@@ -114,11 +115,12 @@ pub(in crate::journal::sqlite) fn callback(
     subject.callbacks = Some(i64::from(kept.words + kept.junk) + 1);
     // It is acknowledged, so that it is never said again: an older journal must be known as older by it.
     c.mark(subject.batch_id);
-    match (note.event, judgement.differs) {
+    match (note.event, differs) {
         (Some(event), None) => {
             recognise(c, &mut subject, judgement.is_ours, moment, policy)?;
             let (from, digest) = (subject.moved.from, Some(&note.digest));
-            apply(c, &mut subject, event, &note.said, digest, moment, policy)?;
+            let said = noted(&note.said, &judgement);
+            apply(c, &mut subject, event, &said, digest, moment, policy)?;
             if judgement.agrees && subject.moved.heard == Heard::Unnamed {
                 subject.moved.heard = Heard::Ours;
             }

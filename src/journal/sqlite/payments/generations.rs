@@ -292,7 +292,12 @@ impl Facts for AtDeparture<'_> {
             jitter: 0,
         };
         match self.is_retry {
-            true => judge(self.c, &of_row(self.c, self.seq)?, moment, Some(self.policy)),
+            true => judge(
+                self.c,
+                &of_row(self.c, self.seq)?,
+                moment,
+                Some(self.policy),
+            ),
             false if until_done::waits(self.c, self.seq)? => Ok(Order::UntilDone),
             false => Ok(Order::Leave),
         }

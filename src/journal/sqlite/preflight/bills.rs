@@ -5,13 +5,12 @@ use serde_json::json;
 
 use super::rivals::name_rivals;
 use super::unpriced::add_unpriced;
-use crate::domain::{
-    Amount, BatchId, BatchName, LaneId, Money, Msisdn, PaymentId, ServiceCode, Timestamp,
-};
+use crate::domain::{BatchId, BatchName, LaneId, Money, PaymentId, ServiceCode, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
 use crate::journal::sqlite::codec::values::{
-    add_to_tally, corrupt, country_of, currency_of, identifier_of, service_of, state_number,
+    add_to_tally, amount_of, corrupt, country_of, currency_of, identifier_of, msisdn_of,
+    service_of, state_number,
 };
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::bill_digest;
@@ -146,7 +145,7 @@ fn take(into: &mut Vec<BillRow>, mut rows: rusqlite::Rows<'_>) -> Result<(), Err
 fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
     let digits: String = row.get(7)?;
     let amount = match row.get::<_, Option<i64>>(9)? {
-        Some(minor) => Some(Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?),
+        Some(minor) => Some(amount_of(minor)?),
         None => None,
     };
     Ok(BillRow {
@@ -157,8 +156,7 @@ fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
         reference: row.get(4)?,
         service: service_of(&row.get::<_, String>(5)?)?,
         account_number: row.get::<_, Option<String>>(6)?.unwrap_or(digits.clone()),
-        msisdn: Msisdn::from_digits(&digits)
-            .ok_or_else(|| corrupt("a phone number that is not one"))?,
+        msisdn: msisdn_of(&digits)?,
         currency: currency_of(&row.get::<_, String>(8)?)?,
         country: country_of(&row.get::<_, String>(10)?)?,
         amount,
@@ -431,7 +429,7 @@ fn bill_of(row: &Row<'_>) -> Result<BillRecord, Error> {
         row.get::<_, Option<String>>(4)?,
     ) {
         (Some(minor), Some(code)) => Some(Money {
-            amount: Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?,
+            amount: amount_of(minor)?,
             currency: currency_of(&code)?,
         }),
         _ => None,

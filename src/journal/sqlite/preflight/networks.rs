@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::domain::{BatchId, BatchName, Msisdn, PaymentId, ServiceCode, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{corrupt, country_of, service_of};
+use crate::journal::sqlite::codec::values::{country_of, msisdn_of, service_of};
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Network, Number, RowNetwork};
 
@@ -225,8 +225,4 @@ fn record(c: &Connection, network: &Network) -> Result<(), Error> {
         network.time_zone,
     ])?;
     Ok(())
-}
-
-fn msisdn_of(text: &str) -> Result<Msisdn, Error> {
-    Msisdn::from_digits(text).ok_or_else(|| corrupt("a phone number that is not one"))
 }

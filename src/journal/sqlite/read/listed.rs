@@ -7,11 +7,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::reader::Snapshot;
 use crate::domain::{
-    Amount, BankAccount, Currency, LaneId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
-    PaymentId,
+    BankAccount, Currency, LaneId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId, PaymentId,
 };
-use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{corrupt, currency_of, stamp, state_of};
+use crate::journal::sqlite::codec::values::{
+    NEVER, amount_of, corrupt, currency_of, stamp, state_of,
+};
 use crate::journal::sqlite::payments::agreed::all_named_otherwise;
 use crate::journal::sqlite::payments::inquiries::all_doubted;
 use crate::journal::{Error, ListedPayment, ListedRow};
@@ -138,7 +138,7 @@ impl Known {
             "" => msisdn,
             own => own,
         };
-        let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
+        let amount = amount_of(minor)?;
         self.find_service(LaneId::new(integer(row, 5)?))?;
         let phrase = number(row, 20)?;
         if let Some(phrase) = phrase {

@@ -3,10 +3,10 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::reader::Snapshot;
-use crate::domain::{Amount, Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp};
+use crate::domain::{Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{
-    NEVER, corrupt, currency_of, identifier_of, state_number, state_of,
+    NEVER, amount_of, currency_of, identifier_of, msisdn_of, state_number, state_of,
 };
 use crate::ledger::correction::RejectedName;
 use crate::lifecycle::State;
@@ -165,7 +165,7 @@ impl Snapshot<'_> {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let msisdn: String = row.get(6)?;
-            let amount = row.get::<_, Option<i64>>(7)?.and_then(Amount::from_minor);
+            let amount = row.get::<_, Option<i64>>(7)?.map(amount_of).transpose()?;
             let currency = currency_of(&row.get::<_, String>(8)?)?;
             found.push(StandingPayment {
                 seq: row.get(0)?,
@@ -174,7 +174,7 @@ impl Snapshot<'_> {
                 file: row.get(3)?,
                 reference: row.get(4)?,
                 names: row.get(5)?,
-                msisdn: Msisdn::from_digits(&msisdn).ok_or_else(|| corrupt("a phone number"))?,
+                msisdn: msisdn_of(&msisdn)?,
                 money: amount.map(|amount| Money { amount, currency }),
                 code: row.get(9)?,
                 description: row.get(10)?,

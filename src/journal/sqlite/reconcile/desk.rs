@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::{Amount, Day, Money};
-use crate::journal::sqlite::codec::values::{corrupt, currency_of};
+use crate::domain::{Day, Money};
+use crate::journal::sqlite::codec::values::{amount_of, corrupt, currency_of};
 use crate::journal::{Error, StatedEntry};
 use crate::ledger::reconciliation::{Flow, Standing, StatementEntry, recipient_key};
 
@@ -104,7 +104,7 @@ impl StatementDesk {
 
 pub(super) fn money_of(minor: i64, currency: &str) -> Result<Money, Error> {
     Ok(Money {
-        amount: Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?,
+        amount: amount_of(minor)?,
         currency: currency_of(currency)?,
     })
 }

@@ -3,9 +3,9 @@
 use rusqlite::{Row, params};
 
 use super::desk::{StatementDesk, money_of, standing_of};
-use crate::domain::{BankAccount, Day, Msisdn, PaymentId, Tally, Timestamp, WireZone};
+use crate::domain::{BankAccount, Day, PaymentId, Tally, Timestamp, WireZone};
 use crate::journal::sqlite::codec::values::{
-    LIFE_COLUMNS, corrupt, country_of, identifier_of, life_of, state_number, state_of,
+    LIFE_COLUMNS, corrupt, country_of, identifier_of, life_of, msisdn_of, state_number, state_of,
 };
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, Reconciled, StatedPayment, StatementFinding};
@@ -184,8 +184,7 @@ impl Facts {
                 state: state_of(row.get(1)?)?,
                 was_posted: row.get(2)?,
                 money: money_of(row.get(3)?, &row.get::<_, String>(4)?)?,
-                msisdn: Msisdn::from_digits(&row.get::<_, String>(5)?)
-                    .ok_or_else(|| corrupt("a phone number that is not one"))?,
+                msisdn: msisdn_of(&row.get::<_, String>(5)?)?,
                 account: "",
                 country: country_of(&row.get::<_, String>(7)?)?,
                 from: day(8)?,

@@ -2,8 +2,10 @@
 
 use super::subject::Subject;
 use super::transaction::WriteSession;
-use crate::domain::{Amount, Money, PaymentId};
-use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, corrupt, currency_of, life_of};
+use crate::domain::{Money, PaymentId};
+use crate::journal::sqlite::codec::values::{
+    LIFE_COLUMNS, amount_of, corrupt, currency_of, life_of,
+};
 use crate::journal::sqlite::payments::unstarted::begin_life;
 use crate::journal::{Error, Heard, Transition};
 
@@ -41,7 +43,7 @@ pub(in crate::journal::sqlite) fn payment(
     let Some(minor) = row.get(12)? else {
         return Ok(None);
     };
-    let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("an amount of zero"))?;
+    let amount = amount_of(minor)?;
     let (batch_id, lane) = (row.get(10)?, row.get(11)?);
     if row.get(15)? {
         begin_life(c, batch_id, lane, seq)?;
