@@ -109,33 +109,33 @@ pub(super) enum Command {
     Check(CheckArguments),
     /// Load a file into the journal, all or nothing
     Load(LoadArguments),
-    /// Sign that a batch is to be paid, or that you have loaded it: where [approval] asks for it
+    /// Sign that a batch is to be paid, or that you loaded it, if [approval] asks for it
     Approve(ApproveArguments),
     /// Post, resolve and wait; run again to resume
     Run(RunArguments),
-    /// Counts and amounts per state, of one batch or of all
+    /// Show counts and amounts per state, of one batch or of all
     Status(StatusArguments),
-    /// Write report.json, payments.csv and report.html
+    /// Write the report: report.html, report.xlsx, payments.csv, report.json, and failed.csv if rows failed or were rejected
     Report(ReportArguments),
-    /// Prove that the journal of a batch is what was recorded: hashes, states, totals
+    /// Check that nobody changed the recorded evidence of a batch: hashes, states, totals
     Verify(VerifyArguments),
     /// Load (when new), run and report; the same command again resumes
     Pay(Box<PayArguments>),
-    /// One payment's whole trail of evidence
+    /// Show the whole history of a payment
     Explain(ExplainArguments),
     /// Pay failed payments again
     Retry(RetryArguments),
     /// Record an operator's decision about one payment, or about those that a file lists
     Resolve(ResolveArguments),
-    /// Hold a gateway's or a bank's statement against what is paid here
+    /// Compare a statement of the gateway or a bank with a batch
     Reconcile(Box<ReconcileArguments>),
-    /// Withdraw one payment that was never posted; without its name, all of them
+    /// Cancel a payment that was never posted, or that failed; without a name, all that were never posted; with --rejected, rejected rows
     Cancel(CancelArguments),
-    /// Open a service again that is paused because its float did not suffice
+    /// Post again through a service that is paused: for lack of float, too many failures, or replies about other payments
     ResumeLane(ResumeLaneArguments),
-    /// When a batch may be posted: show it, or change it
+    /// Show or change the dates of a batch
     Schedule(ScheduleArguments),
-    /// What an older or copied journal may have missed: show it, ask about it, declare it made up for
+    /// Recover an older, copied or new journal: show what it may have missed, and end the recovery
     Recover(RecoverArguments),
     /// Copy the journal to a file, also while a run writes; the copy is proven
     Backup(BackupArguments),
@@ -147,7 +147,7 @@ pub(super) enum Command {
     Listen(ListenArguments),
     /// Show the batches to a browser on this machine, read only
     Serve(ServeArguments),
-    /// Ask for a token, to prove that one can be had; it is not shown
+    /// Check that the gateway gives a token; it is not shown
     Token(TokenArguments),
     /// Look up the network of one number
     Lookup(LookupArguments),
@@ -155,34 +155,34 @@ pub(super) enum Command {
     Bill(BillArguments),
     /// Ask whether one account exists
     Account(AccountArguments),
-    /// Ask what is left in the float of services
+    /// Ask for the balance of the float of services
     Float(FloatArguments),
     /// Upload the supporting document of one payment
     Upload(UploadArguments),
-    /// A first contact with the gateway: it moves no money, unless --pay names a file to pay
+    /// Make a first contact with the gateway: it moves no money, unless --pay names a file to pay
     Probe(ProbeArguments),
     /// Serve the sandbox gateway
     Sandbox(SandboxArguments),
-    /// The configuration
+    /// Show the configuration
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// How the gateway's wire differs from the interface document
+    /// List, show or check dialects: how a gateway differs from the interface document
     Dialect {
         #[command(subcommand)]
         command: DialectCommand,
     },
-    /// How the columns of other programs' files are read
+    /// List, show or propose layouts: how the columns of other programs' files are read
     Layout {
         #[command(subcommand)]
         command: LayoutCommand,
     },
-    /// An empty batch file of one kind of payment, to be filled in
+    /// Write an empty batch file of one kind of payment, to be filled in
     Template(TemplateArguments),
     /// Write the first files: a commented configuration, a file for the password, and templates
     Init(Box<InitArguments>),
-    /// What is wrong here: configuration, files, journal, disk, clock, and what a job would lack
+    /// Check this machine: configuration, files, journal, disk, clock, and the needs of a nightly job
     Doctor(DoctorArguments),
     /// Print a completion script for a shell
     Completions {
@@ -195,20 +195,20 @@ pub(super) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Every value and where it comes from
+    /// Show every value and where it comes from
     Show(ShowArguments),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
-    /// As a run against the sandbox would see it
+    /// Show it as for a run against the sandbox
     #[arg(long)]
     pub sandbox: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ProbeArguments {
-    /// Look this number up, too
+    /// Look up this number, too
     #[arg(long, value_name = "MSISDN")]
     pub number: Option<String>,
     /// Then pay the one row of this file, and post it a second time, to see whether the gateway refuses an identifier that it has
@@ -217,13 +217,13 @@ pub(super) struct ProbeArguments {
     /// How its columns are read, as with `load`
     #[arg(long, value_name = "NAME", requires = "pay")]
     pub layout: Option<String>,
-    /// The recipient's number or account in that file, where nobody is there to type it
+    /// The recipient's number or account in that file, if nobody is there to type it
     #[arg(long, value_name = "NUMBER", requires = "pay")]
     pub recipient: Option<String>,
-    /// The amount in that file, where nobody is there to type it
+    /// The amount in that file, if nobody is there to type it
     #[arg(long, value_name = "AMOUNT", requires = "pay")]
     pub amount: Option<String>,
-    /// Pay the row although it repeats one of another load: this very list, as the refusal named it
+    /// Pay the row although it repeats one of another load: exactly the list with this digest, which the refusal named
     #[arg(long, value_name = "DIGEST", requires = "pay")]
     pub allow_repeats: Option<String>,
     /// How long to wait for the payment's end
@@ -242,11 +242,11 @@ pub(super) struct ProbeArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DialectCommand {
-    /// The dialects that come along
+    /// List the built-in dialects
     List,
-    /// What differs from the interface document, and where it is set
+    /// Show the differences from the interface document, and where each is set
     Show(DialectArguments),
-    /// Say what is wrong with a dialect file
+    /// Check a dialect file
     Check {
         /// The file
         file: PathBuf,
@@ -257,10 +257,10 @@ pub(super) enum DialectCommand {
 pub(super) struct DialectArguments {
     /// A name, or a file [default: the one of the profile]
     pub dialect: Option<String>,
-    /// What does not differ, too
+    /// Also what does not differ
     #[arg(long)]
     pub all: bool,
-    /// As a run against the sandbox would see it
+    /// Show it as for a run against the sandbox
     #[arg(long)]
     pub sandbox: bool,
 }
@@ -319,7 +319,7 @@ pub(super) struct ExplainArguments {
     /// A part of the name of the customer whom the row pays
     #[arg(long, value_name = "NAME", conflicts_with_all = ["phone", "payment", "reference", "id"])]
     pub customer: Option<String>,
-    /// Show prepaid tokens: whoever has one can use it
+    /// Show prepaid tokens: anybody who has one can use it
     #[arg(long)]
     pub reveal: bool,
 }
@@ -339,7 +339,7 @@ fn copies_kept(text: &str) -> Result<NonZeroU16, String> {
 
 #[derive(Debug, Args)]
 pub(super) struct BackupArguments {
-    /// The copy; a file that is there is not written over. A folder gets one that is named after the journal and the time
+    /// The copy; an existing file is not written over. A folder gets one that is named after the journal and the time
     pub file: PathBuf,
     /// In a folder: keep so many copies of this journal, the new one among them, and remove those before them
     #[arg(long, value_name = "N", value_parser = copies_kept)]
@@ -348,7 +348,7 @@ pub(super) struct BackupArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {
-    /// Write a page for each command into this folder instead, for `man` to find; a file that is there is not written over
+    /// Write a page for each command into this folder instead, for `man` to find; an existing file is not written over
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
@@ -358,7 +358,7 @@ pub(super) struct ListenArguments {
     /// Address to listen on [default: callback.listen of the profile]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    /// Serve metrics to a monitoring system, at http://ADDR/metrics; without a password, and with amounts
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, WireZone};
 use crate::ledger::forgetting::Kept;
 
 /// A span of days is no longer: ten thousand years hold no payroll.
@@ -134,7 +134,20 @@ pub fn days(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected whole days, such as 400d, at most {DAYS_MAX}d"))
 }
 
+fn people(why: &str) -> String {
+    format!("its people stay in the journal: {why}")
+}
+
 impl Stays {
+    /// Says why, with times as a clock in this zone shows them.
+    #[must_use]
+    pub fn in_words(&self, zone: &WireZone) -> String {
+        match self {
+            Self::People(why) => people(&why.in_words(zone)),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns the next step for a batch, as a person can type it.
     #[must_use]
     pub fn hint(&self, batch: &str, sandbox: &str) -> String {
@@ -181,7 +194,7 @@ impl fmt::Display for Stays {
         let text = match *self {
             Self::Recovering => "the journal may have missed something".to_owned(),
             Self::Forgotten => "its people are no longer in the journal".to_owned(),
-            Self::People(why) => format!("its people are to stay in the journal: {why}"),
+            Self::People(why) => people(&why.to_string()),
             Self::Open(count) => counted(
                 count,
                 "payment has not reached its end",

@@ -4,7 +4,7 @@
 //! A pseudonym is a keyed digest: of a reference as it is compared, and of a recipient as it is compared
 //! ([`crate::ledger::likeness`]). Amount, currency, service, identifier and times are not personal, and stay.
 
-use crate::domain::{Country, Instruction, Msisdn, Reference, Timestamp};
+use crate::domain::{Country, Instruction, Msisdn, Reference, Timestamp, WireZone};
 use crate::ledger::likeness::{of_account, of_name, of_reference};
 use crate::ledger::repeats::{HOLDER, recipient};
 use crate::lifecycle::State;
@@ -180,11 +180,28 @@ pub enum Kept {
     #[error("something was recorded of it since its archive was written")]
     Moved,
     /// Too new.
-    #[error("rows that repeat its rows are looked for until {0}")]
+    #[error("{}", until(&WireZone::utc().format_named(*.0)))]
     Compared(Timestamp),
 }
 
+/// Says until when names and numbers stay that rows of other batches are compared with.
+fn until(time: &str) -> String {
+    format!(
+        "names and numbers stay until {time}: until then repeats of these rows are looked for (repeats.window), and monthly ceilings count \
+         these payments (32 days)"
+    )
+}
+
 impl Kept {
+    /// Says why, with times as a clock in this zone shows them.
+    #[must_use]
+    pub fn in_words(&self, zone: &WireZone) -> String {
+        match self {
+            Self::Compared(time) => until(&zone.format_named(*time)),
+            other => other.to_string(),
+        }
+    }
+
     /// What a person can do about it.
     #[must_use]
     pub fn hint(&self, batch: &str) -> String {
@@ -207,7 +224,7 @@ impl Kept {
             Self::Moved => format!(
                 "archive it once more, into another folder: disburse archive {batch} --out FOLDER"
             ),
-            Self::Compared(_) => "wait until then; repeats.window says how long that is".to_owned(),
+            Self::Compared(_) => "wait until then".to_owned(),
         }
     }
 }

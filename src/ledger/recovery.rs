@@ -266,15 +266,15 @@ impl Cause {
         match self {
             Self::Backup => "it is a copy that `disburse backup` made",
             Self::NoMark => {
-                "it has been in use, and its mark is not beside it: it was copied or moved without it"
+                "the journal was in use, and its mark file is missing: the journal was copied or moved without it"
             }
-            Self::UnreadableMark => "the mark beside it cannot be read",
+            Self::UnreadableMark => "its mark file cannot be read",
             Self::OtherJournal => "another journal was in use in this place before",
             Self::OtherFile => {
                 "its file is not the one that was in use here: it was copied or restored"
             }
             Self::LaterRun => {
-                "a later run has been here, of which it knows nothing: it is an older copy"
+                "a later run was here, which is not in this journal: it is an older copy"
             }
             Self::MissingEvidence => {
                 "evidence is missing that was recorded here: it is an older copy, or its log (-wal) was lost"

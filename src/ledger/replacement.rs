@@ -125,7 +125,7 @@ impl fmt::Display for Refusal {
                 "names a payment of batch {batch}; add the file to that batch: --batch {batch} --amend"
             ),
             Self::NotAdded => f.write_str(
-                "names a failed payment, and the file is not added to its batch; say --amend with the name of that batch",
+                "names a failed payment, and the file is not added to its batch; add --amend, with the name of that batch",
             ),
             Self::Twice => {
                 f.write_str("names a payment that another row of the file replaces; keep one of the two rows")
@@ -144,8 +144,8 @@ impl fmt::Display for Refusal {
             ),
             Self::LoadedAnew(batch) => write!(
                 f,
-                "names a payment whose row, as it was or as it is now, was loaded anew into batch {batch}, and is paid there, or may be: remove this row. Where it is a \
-                 debt of its own all the same, load it as a row of a new batch: that load asks for the word that it may be paid again"
+                "names a payment whose row, as it was or as it is now, was loaded again into batch {batch}, and is paid there, or may be: remove this row. If it is a \
+                 separate debt, load it into a new batch; that load asks you to confirm"
             ),
             Self::OtherReference => f.write_str(
                 "names a payment with another reference; write the reference as it was",
@@ -171,7 +171,7 @@ impl fmt::Display for Refusal {
             Self::EqualRow(line, file) => write!(
                 f,
                 "pays the same recipient, amount and service as line {line} of {file}, and nothing tells the two apart, as one of them has no \
-                 reference. Remove this row if it is the same debt; if both are to be paid, say --allow-equal-rows"
+                 reference. Remove this row if it is the same debt; if both are to be paid, add --allow-equal-rows"
             ),
             Self::Unchanged => f.write_str(
                 "names a failed payment, and nothing of the row was mended; remove this row, or pay it as it is with `disburse retry`",
@@ -188,7 +188,7 @@ fn write_replaced(
 ) -> fmt::Result {
     write!(
         f,
-        "names a payment of which {id} took the place already, and that one "
+        "names a payment that was already replaced by {id}, which "
     )?;
     match state {
         State::Failed => write!(f, "has failed too: write {id} here"),
@@ -198,7 +198,7 @@ fn write_replaced(
         ),
         State::Ready => write!(
             f,
-            "waits to be sent: remove this row. Where that one is wrong, withdraw it (`disburse cancel` of its batch, with --id {id}), and load this row, with \
+            "waits to be sent: remove this row. If that payment is wrong, withdraw it (`disburse cancel` of its batch, with --id {id}), and load this row, with \
              its reference and without `replaces`, under a new batch name"
         ),
         State::Posting | State::InDoubt | State::Acknowledged | State::Delivered | State::Conflict => {
@@ -381,7 +381,7 @@ mod tests {
         let id = PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR1").unwrap();
         for state in State::ALL {
             let said = Refusal::Replaced(id, state).to_string();
-            assert!(said.contains("took the place already"), "{said}");
+            assert!(said.contains("already replaced by"), "{said}");
             assert_eq!(
                 said.contains("write 0123456789ABCDEFGHJKMNPQR1 here"),
                 state == State::Failed,

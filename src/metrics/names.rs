@@ -69,7 +69,7 @@ pub(super) static DOUBT: Name = seconds(
 );
 pub(super) static HELD: Name = gauge(
     "disburse_held_lanes",
-    "Batches in which the service is held, and nothing of it is posted",
+    "Batches in which the service is paused, and nothing of it is posted",
 );
 pub(super) static EVIDENCE: Name = counter(
     "disburse_evidence_rows",

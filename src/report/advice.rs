@@ -311,14 +311,14 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
             first,
             correct: Some(what),
         } => format!(
-            "{first}. Where the row is wrong: {} Where the gateway was, once it is put right: {retry}.",
+            "{first}. If the row is wrong: {} If the gateway was wrong, when that is solved: {retry}.",
             correct(what)
         ),
         Help::Ask {
             first,
             correct: None,
         } => format!(
-            "{first}. Where the file is wrong, load the corrected rows as a new batch; where the gateway was, once it is put right: {retry}."
+            "{first}. If the file is wrong, load the corrected rows as a new batch; if the gateway was wrong, when that is solved: {retry}."
         ),
     }
 }

@@ -45,7 +45,7 @@ pub fn help(code: i64, kind: Option<PaymentKind>) -> Help {
             first: "Ask the gateway's people which account it expects",
             correct: Some("the account_number (at a bank, the bank_account_number)"),
         },
-        (143, _) => Help::PayAnew("Nothing is to be put right first"),
+        (143, _) => Help::PayAnew("Nothing else needs a correction"),
         (146, Some(BillPrepaid | BillPostpaid)) => {
             Help::Correct("the account_number or the invoice_number")
         }

@@ -214,7 +214,7 @@ struct BatchesPage<'a> {
 <section aria-labelledby="h-awaited"><h2 id="h-awaited">What is awaited</h2><ul class="told">{% for text in view.awaited %}<li>{{ text }}</li>{% endfor %}</ul></section>
 {%- endif %}
 {%- if !view.lanes.is_empty() %}
-<section aria-labelledby="h-lanes"><h2 id="h-lanes">Services that are held</h2><ul class="told">{% for text in view.lanes %}<li>{{ text }}</li>{% endfor %}</ul></section>
+<section aria-labelledby="h-lanes"><h2 id="h-lanes">Paused services</h2><ul class="told">{% for text in view.lanes %}<li>{{ text }}</li>{% endfor %}</ul></section>
 {%- endif %}
 {%- if !view.approvals.is_empty() %}
 <section aria-labelledby="h-approvals"><h2 id="h-approvals">Signatures</h2><ul class="told">{% for text in view.approvals %}<li>{{ text }}</li>{% endfor %}</ul></section>

@@ -138,7 +138,7 @@ pub struct Batch {
     pub awaited: Vec<String>,
     /// What a person may do next.
     pub next: Vec<String>,
-    /// Services that are held, why, and what to do.
+    /// Paused services, why, and what to do.
     pub lanes: Vec<String>,
     /// Signatures that are missing, and orders that wait for some.
     pub approvals: Vec<String>,

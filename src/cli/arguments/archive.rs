@@ -15,10 +15,10 @@ pub(in crate::cli) struct ArchiveArguments {
     /// Only batches whose newest evidence is so many days old, such as 400d
     #[arg(long, value_name = "DAYS")]
     pub older_than: Option<String>,
-    /// The folder of the archives: one file for each batch; a file that is there is not written over
+    /// The folder of the archives: one file for each batch; an existing file is not written over
     #[arg(long, value_name = "FOLDER", required_unless_present_any = ["dry_run", "forget", "rewrite"])]
     pub out: Option<PathBuf>,
-    /// Encrypt with age to this public key (age1...); may be said again [default: archive.encrypt of disburse.toml]
+    /// Encrypt with age to this public key (age1...); may be repeated [default: archive.encrypt of disburse.toml]
     #[arg(long, value_name = "AGE_RECIPIENT")]
     pub to: Vec<String>,
     /// Leave names, numbers and references in the journal: the archive is written, and nothing is removed
@@ -30,20 +30,20 @@ pub(in crate::cli) struct ArchiveArguments {
     /// Why, kept for ever; required with --forget
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Write the journal's file anew, so that nothing of what was removed is left in it: only where an archive or --forget could not
+    /// Write the journal's file again, so that nothing that was removed is left in it; needed only if an archive or --forget could not do it
     #[arg(long, conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people", "forget", "reason", "dry_run"])]
     pub rewrite: bool,
-    /// Do not ask before names and numbers give way to digests
+    /// Do not ask before names and numbers are replaced by digests
     #[arg(short, long)]
     pub yes: bool,
-    /// Say which batches would be archived, or who would be forgotten, and write nothing
+    /// Show which batches would be archived, or who would be forgotten, and write nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ArchiveCommand {
-    /// Check an archive, and tell what is in it
+    /// Check an archive, and show what is in it
     Read(ArchiveReadArguments),
 }
 
@@ -54,10 +54,10 @@ pub(in crate::cli) struct ArchiveReadArguments {
     /// Write the report into this folder, out of the evidence
     #[arg(long, value_name = "FOLDER")]
     pub report: Option<PathBuf>,
-    /// Tell what was computed again to verify the evidence, as `disburse verify` does
+    /// Show what was computed again to verify the evidence, as `disburse verify` does
     #[arg(long)]
     pub verify: bool,
-    /// Tell all that is known of one payment: its reference, or its payerTransactionID
+    /// Show everything that is known of one payment: its reference, or its payerTransactionID
     #[arg(long, value_name = "REFERENCE|ID")]
     pub payment: Option<String>,
 }

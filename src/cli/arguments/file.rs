@@ -6,9 +6,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum LayoutCommand {
-    /// The layouts of the configuration, and those that come along
+    /// List the layouts of the configuration and the built-in ones
     List,
-    /// What a layout says, as the configuration has it
+    /// Show a layout, as the configuration has it
     Show {
         /// The layout
         name: String,
@@ -21,39 +21,40 @@ pub(in crate::cli) enum LayoutCommand {
 pub(in crate::cli) struct GuessArguments {
     /// The file
     pub file: PathBuf,
-    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: found out]
+    /// utf-8, utf-16, windows-1252 or iso-8859-1 [default: detected]
     #[arg(long, value_name = "NAME")]
     pub encoding: Option<String>,
     /// The sheet of a workbook [default: the one that has data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
-    /// include or skip: what becomes of hidden rows and columns of a sheet [default: they are refused]
+    /// include or skip: what to do with hidden rows and columns of a sheet [default: they are refused]
     #[arg(long, value_name = "WHAT")]
     pub hidden: Option<String>,
     /// stored: take the results that were stored with formulas, for recipients and amounts too
     #[arg(long, value_name = "WHAT")]
     pub formulas: Option<String>,
-    /// Service of rows that name none
+    /// Service of rows that do not name one
     #[arg(long, value_name = "CODE")]
     pub service: Option<String>,
     /// Name of the layout [default: that of the file]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// By the rules of the sandbox's services
+    /// Use the rules of the sandbox's services
     #[arg(long)]
     pub sandbox: bool,
 }
 
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("form").required(true)))]
 pub(in crate::cli) struct TemplateArguments {
     /// The kind of payment: mobile_money, bank, rtgs, airtime, bill_prepaid (tokens) or bill_postpaid
     #[arg(value_name = "KIND")]
     pub kind: String,
     /// As a workbook: cells are texts, so that no digit is lost, and lists show what may be chosen
-    #[arg(long, conflicts_with = "csv", required_unless_present = "csv")]
+    #[arg(long, group = "form")]
     pub xlsx: bool,
     /// As CSV
-    #[arg(long)]
+    #[arg(long, group = "form")]
     pub csv: bool,
     /// The new file [default: KIND.xlsx or KIND.csv here]
     #[arg(long, value_name = "FILE")]
@@ -77,22 +78,22 @@ pub(in crate::cli) struct FileArguments {
     /// How the columns of another program's file are read: a name of `disburse layout list`
     #[arg(long, value_name = "NAME")]
     pub layout: Option<String>,
-    /// The period that the file pays, as 2026-12, behind each reference: where the layout says period = "required"
+    /// The period that the file pays, as 2026-12, behind each reference; needed if the layout has period = "required"
     #[arg(long, value_name = "PERIOD")]
     pub period: Option<String>,
     /// The sheet of a workbook [default: the one that has data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
-    /// include or skip: what becomes of hidden rows and columns of a sheet [default: they are refused]
+    /// include or skip: what to do with hidden rows and columns of a sheet [default: they are refused]
     #[arg(long, value_name = "WHAT")]
     pub hidden: Option<String>,
     /// stored: take the results that were stored with formulas, for recipients and amounts too
     #[arg(long, value_name = "WHAT")]
     pub formulas: Option<String>,
-    /// Service of rows that name none
+    /// Service of rows that do not name one
     #[arg(long, value_name = "CODE")]
     pub service: Option<String>,
-    /// Equal rows without a reference are payments of their own
+    /// Equal rows without a reference are separate payments
     #[arg(long)]
     pub allow_equal_rows: bool,
     /// Declared number of rows; another number is refused
@@ -101,7 +102,7 @@ pub(in crate::cli) struct FileArguments {
     /// Declared total, as 1500.00 or "KES 1500.00"; another total is refused
     #[arg(long, value_name = "AMOUNT")]
     pub expect_total: Option<String>,
-    /// Where bad rows go, as they were, with their errors [default: NAME.corrections.csv here]
+    /// File for bad rows, as they were, with their errors [default: NAME.corrections.csv here]
     #[arg(long, value_name = "FILE")]
     pub corrections: Option<PathBuf>,
 }
@@ -110,7 +111,7 @@ pub(in crate::cli) struct FileArguments {
 pub(in crate::cli) struct CheckArguments {
     #[command(flatten)]
     pub file: FileArguments,
-    /// Look every number up, and compare its network with the carriers of its service
+    /// Look up every number, and compare its network with the carriers of its service
     #[arg(long)]
     pub lookup: bool,
     /// Ask for the bills of postpaid services; a row without an amount takes what is due
@@ -135,24 +136,24 @@ pub(in crate::cli) struct LoadOptions {
     /// Add rows that are new to a batch that exists
     #[arg(long)]
     pub amend: bool,
-    /// Pay rows once more that repeat rows of other loads: this very list, as the refusal named it
+    /// Pay rows that repeat rows of other loads: exactly the list with this digest, which the refusal named
     #[arg(long, value_name = "DIGEST")]
     pub allow_repeats: Option<String>,
-    /// Said by jobs of earlier releases; it allows nothing any more
+    /// Accepted for jobs of earlier releases; it has no effect
     #[arg(long, hide = true)]
     pub allow_same_content: bool,
     /// An earlier journal may have posted these rows: ask the gateway before posting
     #[arg(long)]
     pub presume_posted: bool,
-    /// First look every number up, and compare its network with the carriers of its service
+    /// First look up every number, and compare its network with the carriers of its service
     #[arg(long)]
     pub lookup: bool,
     #[command(flatten)]
     pub dates: DatesArguments,
-    /// SSH key that signs the load, where [approval] asks for it: a file, or the public half of a key in the agent
+    /// SSH key that signs the load, if [approval] asks for it: a file, or the public half of a key in the agent
     #[arg(long, value_name = "FILE")]
     pub sign_key: Option<PathBuf>,
-    /// Who signs, where the key is that of several names
+    /// Who signs, if the key belongs to several names
     #[arg(long = "as", value_name = "NAME")]
     pub sign_as: Option<String>,
 }
@@ -186,7 +187,7 @@ pub(in crate::cli) struct LoadArguments {
     /// Ask for the bills of postpaid services; a row without an amount takes what is due, once and for ever
     #[arg(long)]
     pub bills: bool,
-    /// The batch is there already: its documents have been exchanged, and what lies there now is to be sent
+    /// The batch exists already: its documents were exchanged, and the new ones are to be sent
     #[arg(long, conflicts_with_all = ["bills", "amend", "presume_posted"])]
     pub new_documents: bool,
     /// Load for the sandbox: its services and originator

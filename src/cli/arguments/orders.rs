@@ -12,10 +12,10 @@ pub(in crate::cli) struct NameArguments {
     /// Reference of the row, or payerTransactionID
     #[arg(value_name = "REFERENCE|ID")]
     pub payment: Option<String>,
-    /// The text is the reference of a row, whatever else it may be
+    /// Read the text as the reference of a row, even if it is also a payerTransactionID
     #[arg(long, value_name = "TEXT", num_args = 0..=1, conflicts_with = "id")]
     pub reference: Option<Option<String>>,
-    /// The text is a payerTransactionID, whatever else it may be
+    /// Read the text as a payerTransactionID, even if it is also the reference of a row
     #[arg(long, value_name = "TEXT", num_args = 0..=1)]
     pub id: Option<Option<String>>,
 }
@@ -27,16 +27,16 @@ pub(in crate::cli) struct RetryArguments {
     /// Only these failures: references of their rows, or payerTransactionIDs
     #[arg(value_name = "REFERENCE|ID")]
     pub payments: Vec<String>,
-    /// Only the failure of the row with this reference, whatever else the text may be; may be said again
+    /// Only the failure of the row with this reference, even if the text is also a payerTransactionID; may be repeated
     #[arg(long = "reference", value_name = "TEXT")]
     pub references: Vec<String>,
-    /// Only the failure with this payerTransactionID, whatever else the text may be; may be said again
+    /// Only the failure with this payerTransactionID, even if the text is also the reference of a row; may be repeated
     #[arg(long = "id", value_name = "TEXT")]
     pub ids: Vec<String>,
     /// Only failures with this status code
     #[arg(long, value_name = "N")]
     pub code: Option<i32>,
-    /// The batch is a rehearsal; one that is none is refused
+    /// The batch is a rehearsal; any other batch is refused
     #[arg(long)]
     pub sandbox: bool,
     /// Do not ask before anything is ordered
@@ -53,13 +53,13 @@ pub(in crate::cli) struct ResolveArguments {
     pub batch: String,
     #[command(flatten)]
     pub name: NameArguments,
-    /// It was paid: on your word its row counts as paid, and is never paid again
+    /// Record it as paid: on your word its row counts as paid, and is never paid again
     #[arg(long, group = "outcome")]
     pub paid: bool,
-    /// It was not paid, and will not be: the gateway is asked first
+    /// Record it as failed: it is not paid, and will not be; the gateway is asked first
     #[arg(long, group = "outcome")]
     pub failed: bool,
-    /// It failed although the gateway accepted it, or cannot be asked, and its time is up
+    /// Record it as failed although the gateway accepted it, or cannot be asked; possible only after resolution.give_up_after
     #[arg(long, conflicts_with = "paid")]
     pub although_accepted: bool,
     /// Decisions of a CSV: identifier or reference, decision (paid or failed), reason, evidence; all are checked before the first is recorded
@@ -104,7 +104,7 @@ pub(in crate::cli) struct CancelArguments {
     pub batch: String,
     #[command(flatten)]
     pub name: NameArguments,
-    /// Withdraw rows that were rejected, and shall not be paid: by their line, reference or name; without any, all of the batch
+    /// Withdraw rejected rows that must not be paid, by line, reference or name; without any, all of the batch
     #[arg(
         long,
         value_name = "LINE|REFERENCE",
@@ -113,7 +113,7 @@ pub(in crate::cli) struct CancelArguments {
         conflicts_with_all = ["payment", "reference", "id"]
     )]
     pub rejected: Option<Vec<String>>,
-    /// Why it is not paid, which rejected rows need; it is kept as evidence
+    /// Why it must not be paid; required for rejected rows, and kept as evidence
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Do not ask before anything is cancelled
@@ -154,22 +154,22 @@ pub(in crate::cli) struct RecoverArguments {
     /// Ask the gateway about everything that is ready in the batch before any of it is posted
     #[arg(long, group = "order")]
     pub presume_posted: bool,
-    /// Every file of the time that was missed is loaded again: from now on new files are paid without asking first
+    /// End the recovery: every file that was loaded since the copy is loaded again. New files are then paid without asking first
     #[arg(long, group = "order", conflicts_with = "batch")]
     pub done: bool,
-    /// It is certain that nothing was posted since the copy was made: post without asking
+    /// Confirm that nothing was posted since the copy was made, and post without asking
     #[arg(long, group = "order", requires = "reason")]
     pub nothing_ran_since: bool,
-    /// Orders (cancel, retry, resolve) that this copy did not know of were given again, or there were none: runs post again
+    /// Confirm that the orders that this copy lacks (cancel, retry, resolve) were given again, or that there were none. Runs then post again
     #[arg(long, group = "order", requires = "reason", conflicts_with = "batch")]
     pub orders_given_again: bool,
-    /// With --orders-given-again: so many orders that `disburse recover` lists were not given again, and need not be
+    /// With --orders-given-again: the number of listed orders that were not given again, because they are not needed
     #[arg(long, value_name = "N", requires = "orders_given_again")]
     pub without: Option<u64>,
-    /// How that is known
+    /// How you know it
     #[arg(long, value_name = "TEXT", requires = "order")]
     pub reason: Option<String>,
-    /// Do not ask whether this is meant
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
     #[command(flatten)]

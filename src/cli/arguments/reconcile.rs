@@ -15,7 +15,7 @@ pub(in crate::cli) struct ReconcileArguments {
     pub settle: bool,
     #[command(flatten)]
     pub terms: StatementArguments,
-    /// Write every finding to this CSV; a file that is there is not written over
+    /// Write every finding to this CSV; an existing file is not written over
     #[arg(long, value_name = "FILE")]
     pub findings: Option<PathBuf>,
 }
@@ -29,10 +29,10 @@ pub(in crate::cli) struct StatementArguments {
     /// The account that the statement must be of
     #[arg(long, value_name = "ACCOUNT")]
     pub account: Option<String>,
-    /// Its format, where the file does not show it: csv, xlsx, mt940 or camt
+    /// Its format, if the file does not show it: csv, xlsx, mt940 or camt
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Of a CSV or a sheet: what stands under which header, such as 'date=Completion Time'; may be said again
+    /// Of a CSV or a sheet: what stands under which header, such as 'date=Completion Time'; may be repeated
     #[arg(long = "column", value_name = "NAME=HEADER")]
     pub columns: Vec<String>,
     /// Of a CSV or a sheet: the row with the headers, from 1 [default: the first that has them]
@@ -56,25 +56,25 @@ pub(in crate::cli) struct StatementArguments {
     /// Of a CSV or a sheet: amounts above zero were paid out, as in a gateway's list of payments; else those below zero were
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub paid_out: Option<bool>,
-    /// Of a CSV or a sheet: a status that means paid; may be said again
+    /// Of a CSV or a sheet: a status that means paid; may be repeated
     #[arg(long, value_name = "WORD")]
     pub booked: Vec<String>,
-    /// Of a CSV or a sheet: a status that means pending; may be said again
+    /// Of a CSV or a sheet: a status that means pending; may be repeated
     #[arg(long, value_name = "WORD")]
     pub pending: Vec<String>,
-    /// Of a CSV or a sheet: a status that means tried, and not moved; may be said again
+    /// Of a CSV or a sheet: a status that means tried, and not moved; may be repeated
     #[arg(long, value_name = "WORD")]
     pub not_executed: Vec<String>,
-    /// Of a CSV or a sheet: a status that means moved, and come back; may be said again
+    /// Of a CSV or a sheet: a status that means moved, and come back; may be repeated
     #[arg(long, value_name = "WORD")]
     pub reversed: Vec<String>,
-    /// Of a CSV or a sheet: how the kind of a row begins (else its description) that is a charge, and no payment; may be said again
+    /// Of a CSV or a sheet: how the kind of a row begins (else its description) that is a charge, and no payment; may be repeated
     #[arg(long = "charge", value_name = "WORD")]
     pub charges: Vec<String>,
     /// The sheet of a workbook [default: the one that has data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
-    /// include or skip: what becomes of hidden rows and columns of a sheet [default: they are refused]
+    /// include or skip: what to do with hidden rows and columns of a sheet [default: they are refused]
     #[arg(long, value_name = "WHAT")]
     pub hidden: Option<String>,
     /// stored: take the results that were stored with formulas

@@ -31,7 +31,7 @@ pub(in crate::cli) struct RunOptions {
     /// Begin although the forecast says that a float will not last
     #[arg(long)]
     pub allow_short: bool,
-    /// The account that posted the batch, if an earlier journal did so: said once, where nobody knows it
+    /// The account that posted the batch, if an earlier journal did; needed once, if nothing else tells it
     #[arg(long, value_name = "USER")]
     pub asked_as: Option<String>,
     /// Read replies by the dialect in force from now on, although the batch was read by another one so far: its digest
@@ -46,7 +46,7 @@ pub(in crate::cli) struct RunOptions {
     /// Callbacks are taken by a `disburse listen` beside this run
     #[arg(long, conflicts_with = "poll_only")]
     pub external_listener: bool,
-    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    /// Serve metrics to a monitoring system, at http://ADDR/metrics; without a password, and with amounts
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
     /// Show the run to a browser on this machine, read only: its address is printed

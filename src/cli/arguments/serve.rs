@@ -10,7 +10,7 @@ pub(in crate::cli) struct ServeArguments {
     /// Address to listen on; loopback only [default: page.listen of the profile]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// Tell metrics to a monitoring system, at http://ADDR/metrics; there is no password: they hold amounts
+    /// Serve metrics to a monitoring system, at http://ADDR/metrics; without a password, and with amounts
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
 }

@@ -6,10 +6,10 @@ use clap::Args;
 
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct SigningArguments {
-    /// SSH key that signs for the order, where approval.orders asks for it [default: approval.signing_key]
+    /// SSH key that signs for the order, if approval.orders asks for it [default: approval.signing_key]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["print", "signature"])]
     pub sign_key: Option<PathBuf>,
-    /// Who signs, as the allowed signers have it, where the key does not say so
+    /// The name of the signer in the list of allowed signers, if the key does not tell
     #[arg(long = "as", value_name = "NAME")]
     pub sign_as: Option<String>,
     /// Print the text that is signed for the order elsewhere, and order nothing

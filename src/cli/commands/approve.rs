@@ -368,7 +368,7 @@ impl Desk<'_> {
                 "this would sign for {}; {NOTHING}",
                 output::amounts(totals)
             ))
-            .hint("name the total with --yes-total AMOUNT, once for each currency, to do it without being asked"));
+            .hint("name the total with --yes-total AMOUNT, once for each currency, to do it without a question"));
         }
         match named == *totals {
             true => Ok(()),

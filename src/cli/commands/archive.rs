@@ -63,7 +63,7 @@ pub(in crate::cli) async fn archive(
     let keeps = arguments.keep_people;
     let (chosen, stays) = choose(session, &reader, (&arguments.batches, wanted), keeps)?;
     if wanted.is_named && !stays.is_empty() {
-        return Err(archive_told::refusal(&stays));
+        return Err(archive_told::refusal(session, &stays));
     }
     let out = match (&arguments.out, arguments.dry_run) {
         (Some(out), false) => out,
@@ -128,7 +128,7 @@ async fn make_all(
                 Some(archive_people::let_go(session, (&one.batch, &archive), reason).await?)
             }
         };
-        archive_told::people(session, &one.batch, forgotten);
+        archive_told::people(session, &archive.receipt, forgotten);
         made.push((archive, forgotten));
     }
     Ok(made)
@@ -137,7 +137,7 @@ async fn make_all(
 fn question(chosen: &[Chosen], out: &Path) -> String {
     let rows = chosen.iter().map(|one| one.standing.total().count).sum();
     format!(
-        "archive {} ({}) into {}; in this journal their names, numbers, accounts, narrations and references give way to digests, for good",
+        "archive {} ({}) into {}; this journal then keeps digests instead of the names, numbers, accounts, narrations and references; this cannot be undone",
         archive_told::batches(chosen.len(), ""),
         output::counted(rows, "row"),
         output::name(&out.display().to_string())

@@ -28,8 +28,8 @@ pub(super) async fn confirm(arguments: &ArchiveArguments, what: &str) -> Result<
     if !arguments.yes && !is_attended() {
         return Err(Error::refused(format!("not confirmed: {what}; nothing was written")).hint(
             match arguments.forget.is_some() {
-                true => "say it with --yes",
-                false => "say it with --yes, or keep them in the journal with --keep-people: then the archive is written, and nothing is removed",
+                true => "add --yes",
+                false => "add --yes, or keep the names in the journal with --keep-people: then the archive is written, and nothing is removed",
             },
         ));
     }
@@ -84,7 +84,7 @@ pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
         );
         output::complain(
             "hint",
-            "end what uses the journal (a listener, a run, a page), see that the disk has room for the journal once more, and say: disburse archive --rewrite",
+            "end what uses the journal (a listener, a run, a page), see that the disk has room for a second copy of the journal, then: disburse archive --rewrite",
         );
     }
     Ok(written.is_ok())
@@ -111,14 +111,14 @@ pub(super) async fn forget_one(
     let reason = arguments.reason.as_deref().unwrap_or_default().trim();
     if reason.is_empty() && !arguments.dry_run {
         return Err(Error::refused("--reason is missing; nothing was changed").hint(
-            "it is kept for ever: say who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
+            "it is kept for ever: write who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
         ));
     }
     let recipient = &meant(session, recipient)?;
     let (batches, stay) = sorted(session, recipient)?;
     if batches.is_empty() && stay.is_empty() {
         // Whom it would name is in no message: errors are kept in logs of jobs.
-        return Err(Error::refused("no row of this journal names this recipient").hint("that may be so because the number is written otherwise: with its country code, as 254712345678; an account as its rows have it. `disburse explain --phone NUMBER` shows what a number finds"));
+        return Err(Error::refused("no row of this journal names this recipient").hint("write the number with its country code, as 254712345678, and an account as its rows have it. `disburse explain --phone NUMBER` shows what it finds"));
     }
     if arguments.dry_run {
         return Ok(told(session, (&batches, &stay), true));
@@ -126,7 +126,7 @@ pub(super) async fn forget_one(
     let rows: u64 = batches.iter().map(rows_of).sum();
     if !batches.is_empty() {
         let what = format!(
-            "forget this recipient in {} ({}): reference, number, account, names and narration give way to digests, for good",
+            "forget this recipient in {} ({}): this journal then keeps digests instead of reference, number, account, names and narration; this cannot be undone",
             archive_told::batches(batches.len(), "finished "),
             output::counted(rows, "row")
         );
@@ -273,7 +273,8 @@ fn told(
         let rows = rows_of(one);
         let stay = if rows == 1 { "stays" } else { "stay" };
         let rows = output::counted(rows, "row");
-        output::line(&format!("batch {}: {rows} {stay}: {why}", one.batch));
+        let told = why.in_words(&session.zone(false));
+        output::line(&format!("batch {}: {rows} {stay}: {told}", one.batch));
         session.note(&format!("  {}", why.hint(one.batch.as_str())));
     }
     if !dry_run && !batches.is_empty() {

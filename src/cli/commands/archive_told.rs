@@ -40,10 +40,11 @@ fn is_young(stay: &&Stay) -> bool {
 }
 
 /// Refuses batches that were named and may not be archived.
-pub(super) fn refusal(stays: &[Stay]) -> Error {
+pub(super) fn refusal(session: &Session, stays: &[Stay]) -> Error {
+    let zone = session.zone(false);
     let said: Vec<String> = stays
         .iter()
-        .map(|(batch, _, why)| format!("batch {batch} is not archived: {why}"))
+        .map(|(batch, _, why)| format!("batch {batch} is not archived: {}", why.in_words(&zone)))
         .collect();
     stays.iter().fold(
         Error::refused(format!("{}; nothing was written", said.join("; "))),
@@ -128,14 +129,24 @@ pub(super) fn made(made: &Made) {
 }
 
 /// Says what became of the people of a batch in the journal.
-pub(super) fn people(session: &Session, batch: &BatchName, forgotten: Option<Forgotten>) {
+pub(super) fn people(session: &Session, receipt: &Receipt, forgotten: Option<Forgotten>) {
+    let batch = &receipt.batch;
     session.note(&match forgotten {
         None => format!("the journal still has the names and numbers of batch {batch}"),
-        Some(rows) => format!(
-            "the people of {} of batch {batch} have given way to digests in the journal; `disburse verify {batch}` holds as before",
-            output::counted(rows.payments + rows.rejected, "row")
-        ),
+        Some(forgotten) => removed(batch, receipt.count, forgotten),
     });
+}
+
+/// Says what was removed by rows, as everywhere; a payment that was retried has several, and each has lost its person.
+fn removed(batch: &str, rows: u64, forgotten: Forgotten) -> String {
+    let retries = match forgotten.payments + forgotten.rejected > rows {
+        true => ", retries included",
+        false => "",
+    };
+    format!(
+        "names, numbers and references of batch {batch} ({}{retries}) are removed from the journal; `disburse verify {batch}` still proves the batch",
+        output::counted(rows, "row")
+    )
 }
 
 /// Says what else there is to say at the end.
@@ -159,7 +170,8 @@ pub(super) fn end(session: &Session, made: &[(Made, Option<Forgotten>)], stays: 
 
 fn tell_stays(session: &Session, chosen: usize, stays: &[Stay]) {
     for (batch, purpose, why) in stays.iter().filter(|stay| !is_young(stay)) {
-        session.note(&format!("batch {batch} stays: {why}"));
+        let why_told = why.in_words(&session.zone(false));
+        session.note(&format!("batch {batch} stays: {why_told}"));
         session.note(&format!(
             "  {}",
             why.hint(batch.as_str(), sandbox_flag(*purpose))
@@ -196,4 +208,22 @@ fn stays_json(stays: &[Stay]) -> Value {
 pub(super) fn batches(count: usize, how: &str) -> String {
     let noun = if count == 1 { "batch" } else { "batches" };
     format!("{} {how}{noun}", output::grouped(&count.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_figure_stands_for_a_batch_however_often_its_payments_were_retried() {
+        for (payments, rejected, expected) in
+            [(35, 4, "(39 rows)"), (37, 4, "(39 rows, retries included)")]
+        {
+            let told = removed("p", 39, Forgotten { payments, rejected });
+            assert!(
+                told.contains(&format!("of batch p {expected} are removed")),
+                "{told}"
+            );
+        }
+    }
 }

@@ -82,19 +82,19 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
     }
     if let Some(first) = copied.others.first() {
         let (named, are) = match copied.others.len() {
-            1 => ("1 file that is named like a copy".to_owned(), "is none"),
+            1 => ("1 file that is named like a copy".to_owned(), "is not"),
             count => (
                 format!(
                     "{} files that are named like copies",
                     output::grouped(&count.to_string())
                 ),
-                "are none",
+                "are not",
             ),
         };
         output::complain(
             "warning",
             &format!(
-                "{named} {are} of this journal, {} first: of the journal that was here before this one, or not whole; --keep never removes them",
+                "{named} {are} a copy of this journal, {} first: of the journal that was here before this one, or not whole; --keep never removes them",
                 output::name(&first.display().to_string())
             ),
         );
@@ -127,6 +127,6 @@ fn tell(session: &Session, file: &Path, copy: &Backup) {
         output::counted(copy.payments, "payment")
     ));
     session.note(
-        "put back in place of the journal it is noticed as a copy: what is unfinished is asked about before it is posted",
+        "if you put this copy in the place of the journal, disburse notices it, and asks the gateway about unfinished payments before it posts them",
     );
 }

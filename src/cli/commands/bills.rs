@@ -273,7 +273,7 @@ pub(in crate::cli) async fn load(place: Place<'_>, sandbox: bool) -> Result<Told
     }
     let stays = |error: Error| {
         error.hint(format!(
-            "batch {} is loaded, and is not posted before this is put right",
+            "batch {} is loaded, and is not posted before this is solved",
             place.batch
         ))
     };

@@ -212,7 +212,7 @@ fn tell_corrections(session: &Session, summary: &LoadSummary) {
         more => format!("and {more} more; "),
     };
     session.note(&format!(
-        "{and_more}each is counted once, in the place of what it corrects; whether it may be, `disburse load --batch NAME --amend` says"
+        "{and_more}each row replaces the one that it names, and is counted once. `disburse load --batch NAME --amend` checks whether it may; this command does not"
     ));
 }
 

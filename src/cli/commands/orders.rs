@@ -57,14 +57,14 @@ pub(in crate::cli) async fn cancel(
     let who = format!("{}, {}", meant.text(), meant.pays());
     if meant.has_failed() {
         let what = format!(
-            "cancel {who}, of batch {batch}, which was posted and is not paid: it is never retried, nor mended with failed.csv; to pay it after \
-             all, it is loaded with its reference under a new batch name"
+            "close the failed payment {who} of batch {batch}: nobody can retry or correct it then. To pay it after all, load it with its reference \
+             under a new batch name"
         );
         confirmed(yes, &what).await?;
     } else if meant.is_waiting_retry() {
         let what = format!(
-            "cancel {who}, of batch {batch}, a retry: its row has failed and is never retried again; to pay it after all, it is \
-             loaded with its reference under a new batch name"
+            "cancel {who} of batch {batch}, a retry: nobody can retry its row again. To pay it after all, load it with its reference under a new \
+             batch name"
         );
         confirmed(yes, &what).await?;
     } else if !yes && is_attended() {
@@ -112,13 +112,6 @@ async fn cancel_all(
 ) -> Result<ExitStatus, Error> {
     let shown = journal.to_cancel(batch.clone()).await?;
     let standing = journal.standing(batch.clone()).await?;
-    if shown.tally.count == 0 {
-        session.note(&format!(
-            "nothing of batch {batch} waits to be posted for the first time, and nothing else can be cancelled; its payments \
-             are: {}",
-            states(&standing)
-        ));
-    }
     // Whoever withdraws a batch takes all of it for stopped: what the next run posts is named before the question.
     if let Some(example) = shown.posted_once_example {
         let rows = output::counted(shown.posted_once, "payment");
@@ -154,7 +147,10 @@ async fn cancel_all(
     if done.ordered == 0 {
         // What had left before may be paid yet: who reads "cancelled" takes the whole batch for stopped.
         let text = match done.withdrawn {
-            0 => cancelled,
+            0 => format!(
+                "batch {batch} has no payment to cancel: {}",
+                states(&standing)
+            ),
             _ => {
                 let standing = journal.standing(batch.clone()).await?;
                 format!(

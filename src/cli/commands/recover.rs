@@ -9,8 +9,9 @@ use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, run_command};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
-use crate::cli::words::behind::{listed, missed_text, missing_text, orders_lost_text};
-use crate::cli::words::hints::ORDERS_LOST_HINT;
+use crate::cli::words::behind::{
+    listed, missed_and_lost_text, missed_text, missing_text, orders_lost_text,
+};
 use crate::cli::words::next::next_text;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::journal::{Journal, Missed, OrderedPayment, Presumed, Reader, RunLock};
@@ -54,7 +55,7 @@ pub(in crate::cli) async fn recover(
         let reason = arguments.reason.unwrap_or_default();
         if reason.trim().is_empty() {
             return Err(Error::refused("--reason is empty")
-                .hint("the word is kept for ever: say how it is known which orders there were"));
+                .hint("the reason is kept for ever: write how you know which orders there were"));
         }
         let (without, yes) = (arguments.without, arguments.yes);
         return orders_again(session, &arguments.signing, reason, without, yes).await;
@@ -63,7 +64,7 @@ pub(in crate::cli) async fn recover(
         let reason = arguments.reason.unwrap_or_default();
         if reason.trim().is_empty() {
             return Err(Error::refused("--reason is empty").hint(
-                "the decision is kept for ever: say how it is known that nothing has run since",
+                "the reason is kept for ever: write how you know that nothing has run since",
             ));
         }
         return nothing_ran(session, &arguments.signing, batch, reason).await;
@@ -118,18 +119,18 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
     output::complain(
         "warning",
         &format!(
-            "a recovery begins with it: what is unfinished in this journal{others}, and what is loaded until the recovery is declared done, is asked \
-             about before it is posted. Nothing tells which orders (cancel, retry, resolve, a corrected file) people gave that this journal does \
-             not know: only a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+            "this begins a recovery: the gateway is asked about everything unfinished in this journal{others}, and about everything that is loaded before \
+             the recovery ends, before any of it is posted. Nobody knows which orders (such as cancel, retry, resolve, a corrected file) this journal \
+             lacks. Only rehearsals (--sandbox) are posted until somebody confirms that these orders were given again, or that there were none"
         ),
     );
     output::complain(
         "hint",
         &format!(
-            "in this order: load every other file that this journal may lack, each under its batch name; disburse run {batch} --asked-as USER (and so \
-             each of them), with the user name that may have posted it, asks the gateway and posts nothing; give every such order again; say so: \
-             disburse recover --orders-given-again --reason TEXT; disburse run {batch} posts what nobody has posted; disburse recover --done ends \
-             it, and then what takes the place of a failure is paid, too"
+            "in this order: load every other file that this journal may lack, each under its batch name; run each batch with the user name that may have \
+             posted it, which asks the gateway, and posts nothing: disburse run {batch} --asked-as USER; give every such order again; confirm that: \
+             disburse recover --orders-given-again --reason TEXT; run each batch again, which posts what nobody has posted: disburse run {batch}; \
+             end the recovery: disburse recover --done. Payments that replace a failed one are paid after that"
         ),
     );
 }
@@ -152,8 +153,8 @@ async fn done(
                 listed(&lost)
             ),
             WITHOUT_THEM,
-            "load the files of these batches again, each under its batch name, and run them; --yes is not enough while they are missing. Where a \
-             file is gone for good, say this at a terminal",
+            "load the files of these batches again, each under its batch name, and run them; --yes is not enough while they are missing. If a \
+             file is gone for good, confirm this at a terminal",
         )
         .await?;
     }
@@ -161,7 +162,7 @@ async fn done(
         yes || arguments.print,
         "Has every file been loaded again that was loaded since the copy was made? From now on new files are paid without asking the gateway first.",
         "yes",
-        "say --yes to do it without being asked",
+        "add --yes to do it without a question",
     )
     .await?;
     let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
@@ -200,7 +201,7 @@ async fn nothing_ran(
         arguments.print,
         "All payments that are presumed posted are sent without asking the gateway. Anyone who was paid since the copy was made, or from a journal that is gone, is paid twice; anyone who was cancelled since is paid.",
         WORD,
-        &format!("where that is not certain, leave it: {run}. Where it is, say this at a terminal; --yes is not enough"),
+        &format!("if that is not certain, do not confirm it: {run}. If it is certain, confirm it at a terminal; --yes is not enough"),
     )
     .await?;
     let ends = batch.is_none();
@@ -251,8 +252,8 @@ async fn orders_again(
             orders_lost_text(lost)
         ),
         ORDERS,
-        "where that is not certain, leave it: a run of each batch, which `disburse recover` lists, asks the gateway, and posts nothing. Where it \
-         is, say this at a terminal, or with --yes",
+        "if that is not certain, do not confirm it: a run of each batch, which `disburse recover` lists, asks the gateway, and posts nothing. If it is \
+         certain, confirm it at a terminal, or add --yes",
     )
     .await?;
     let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
@@ -281,14 +282,14 @@ async fn orders_again(
 fn again_text(lost: OrdersLost, not_given: u64) -> String {
     let known = output::counted(lost.count, "lost order");
     let what = match (lost.count, not_given) {
-        (0, _) => "every order that was given, if there were any, is".to_owned(),
+        (0, _) => "all lost orders, if any, were given again".to_owned(),
         (_, 0) => format!("{known} given again"),
         (_, 1) => format!("{known}, of which 1 was not given again as it was, by your word"),
         (_, not_given) => {
             format!("{known}, of which {not_given} were not given again as they were, by your word")
         }
     };
-    format!("on record: {what}; runs post again")
+    format!("recorded: {what}; runs post again")
 }
 
 /// Asks a person to type a word; without a person, `--yes` is the answer.
@@ -501,23 +502,30 @@ fn next(
         next.push(format!("load {which}, each under its batch name"));
     }
     let open = batches.iter().filter(|presumed| presumed.unasked > 0);
-    next.extend(open.map(|presumed| {
-        let command = run_command(&presumed.batch, presumed.purpose);
-        format!("to ask: {command}")
-    }));
+    let open: Vec<String> = open
+        .map(|presumed| run_command(&presumed.batch, presumed.purpose))
+        .collect();
+    // Files that are loaded now are asked about as well: the step stands here even if nothing is left to ask of what is here.
+    match (open.as_slice(), orders_lost.is_none()) {
+        ([], true) => {}
+        ([], false) => next.push(
+            "run each batch that you load, which asks the gateway, and posts nothing: disburse run BATCH".to_owned(),
+        ),
+        (open, _) => next.extend(open.iter().map(|command| format!("to ask: {command}"))),
+    }
     if !orders_lost.is_none() {
         next.push(
-            "give the orders again that were given since (disburse cancel, resolve, retry, schedule, load --amend of a corrected file; earlier reports, and \
-             the people who gave them, know which): anyone they kept from being paid would be paid"
+            "give the lost orders again (disburse cancel, resolve, retry, schedule, load --amend of a corrected file; earlier reports, and the people who \
+             gave them, know which): otherwise a payment is posted that such an order had stopped"
                 .to_owned(),
         );
         next.push(
-            "say that they were given again, or that there were none: disburse recover --orders-given-again --reason TEXT"
+            "confirm that they were given again, or that there were none: disburse recover --orders-given-again --reason TEXT"
                 .to_owned(),
         );
     }
     if missed.is_some() {
-        let posts = "disburse run BATCH, for each of them, posts what nobody has posted";
+        let posts = "run each batch, which then posts what nobody has posted: disburse run BATCH";
         next.push(posts.to_owned());
         next.push(
             "when every file is here, and its run has ended: disburse recover --done".to_owned(),
@@ -529,8 +537,8 @@ fn next(
     }
     if may_release && batches.iter().any(|presumed| presumed.unasked > 0) {
         next.push(
-            "instead, where the asking takes too long, and it is certain that nothing ran since: disburse recover --nothing-ran-since \
-             --reason TEXT. Where that is wrong, people are paid twice"
+            "instead, if asking takes too long, and it is certain that nothing ran since: disburse recover --nothing-ran-since \
+             --reason TEXT. If that is wrong, people are paid twice"
                 .to_owned(),
         );
     }
@@ -539,21 +547,18 @@ fn next(
 
 /// Says so before a command goes on with a journal that may have missed something.
 pub(in crate::cli) async fn warn(journal: &Journal, zone: &WireZone) -> Result<(), Error> {
-    if let Some(recovery) = journal.recovery().await? {
-        let missed = Missed {
-            cause: recovery.cause,
-            since: Some(recovery.since),
-        };
-        output::complain("warning", &missed_text(&missed, zone));
-        output::complain(
-            "hint",
-            "`disburse recover` shows what is known, and what to do",
-        );
-    }
+    let missed = journal.recovery().await?.map(|recovery| Missed {
+        cause: recovery.cause,
+        since: Some(recovery.since),
+    });
     let lost = journal.orders_lost().await?;
-    if !lost.is_none() {
-        output::complain("warning", &orders_lost_text(lost));
-        output::complain("hint", ORDERS_LOST_HINT);
-    }
+    let text = match (&missed, lost.is_none()) {
+        (None, true) => return Ok(()),
+        (None, false) => orders_lost_text(lost),
+        (Some(missed), true) => missed_text(missed, zone),
+        (Some(missed), false) => missed_and_lost_text(missed, lost, zone),
+    };
+    output::complain("warning", &text);
+    output::complain("hint", "`disburse recover` lists each step");
     Ok(())
 }

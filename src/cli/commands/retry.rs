@@ -33,7 +33,7 @@ pub(in crate::cli) async fn retry(
     let journal = session.journal()?;
     if arguments.sandbox && journal.standing(batch.clone()).await?.purpose == Purpose::Gateway {
         return Err(Error::refused(format!(
-            "batch {batch} is no rehearsal; nothing was ordered"
+            "batch {batch} is not a rehearsal; nothing was ordered"
         ))
         .hint("leave --sandbox out"));
     }
@@ -46,9 +46,10 @@ pub(in crate::cli) async fn retry(
     let shown = journal
         .to_retry(batch.clone(), which.clone(), judged())
         .await?;
-    if shown.by_code.is_empty() && which.named.is_empty() {
-        tell_nothing_to_retry(session, &journal, &batch, arguments.code).await?;
-    }
+    let nothing = match shown.by_code.is_empty() && which.named.is_empty() {
+        true => nothing_to_retry(&journal, &batch, arguments.code).await?,
+        false => "nothing is to be paid again".to_owned(),
+    };
     refuse_read_otherwise(session, &batch, &shown.by_code)?;
     if !shown.by_code.is_empty() {
         confirm_retry(
@@ -86,7 +87,7 @@ pub(in crate::cli) async fn retry(
         session,
         json!({"retried": count, "not_retried": unretried.iter().map(unretried_json).collect::<Vec<_>>()}),
         &match count {
-            0 => "nothing is to be paid again".to_owned(),
+            0 => nothing,
             1 => "1 failed payment is to be paid again, under a new identifier".to_owned(),
             _ => format!(
                 "{} are to be paid again, each under a new identifier",
@@ -125,8 +126,8 @@ fn refuse_read_otherwise(
         output::counted(tally.count, "payment"),
     ))
     .hint(format!(
-        "ask the gateway's people about them: `disburse report {batch} --out reports/{batch}` lists them. Where {code} is a failure after all, \
-         say so in [status_codes]"
+        "ask the gateway's people about them: `disburse report {batch} --out reports/{batch}` lists them. If {code} is a failure after all, \
+         add it to [status_codes]"
     )))
 }
 
@@ -369,16 +370,15 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. If the later one is the same debt, nobody is left unpaid, and nothing is to be done. If it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
+const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. If the later one is the same debt, nobody is left unpaid, and you need to do nothing. If it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
      the month in its reference (EMP-00001-2026-10), and recipient and amount as they are: so that a later `retry` recognises it";
 
 /// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
-async fn tell_nothing_to_retry(
-    session: &Session,
+async fn nothing_to_retry(
     journal: &Journal,
     batch: &BatchName,
     code: Option<i32>,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     let with = code.map_or(String::new(), |code| format!(" with code {code}"));
     let others = match code {
         Some(_) => journal.to_retry(batch.clone(), None, None).await?.by_code,
@@ -386,19 +386,18 @@ async fn tell_nothing_to_retry(
     };
     let what = if others.is_empty() {
         let standing = journal.standing(batch.clone()).await?;
-        format!("its payments are: {}", states(&standing))
+        states(&standing)
     } else {
-        format!("what has failed: {}", by_code(&others))
+        by_code(&others)
     };
-    session.note(&format!(
-        "no payment of batch {batch} that can be retried has failed{with}; {what}"
-    ));
-    Ok(())
+    Ok(format!(
+        "batch {batch} has no failed payment to retry{with}: {what}"
+    ))
 }
 
 const EARLIER: &str = "an earlier payment of the same row is paid, or may be";
 const FORGOTTEN: &str = "whom it would pay was forgotten in this journal";
-const FORGOTTEN_HINT: &str = "whoever is to be paid after all is a row of a new batch: its archive, if there is one, says who it was";
+const FORGOTTEN_HINT: &str = "to pay this person after all, load a row into a new batch; the archive of this batch, if there is one, has the name and number";
 const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
 const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
      the identifier that is posted";
@@ -418,7 +417,7 @@ fn unretried_json(row: &Unretried) -> serde_json::Value {
             format!("it may be paid since, as {}", since_text(since))
         }
         WhyUnretried::LoadedAnew(batch) => {
-            format!("its row was loaded anew into batch {batch}, and is paid there, or may be")
+            format!("its row was loaded again into batch {batch}, and is paid there, or may be")
         }
     };
     json!({"line": row.line, "payer_transaction_id": row.id.as_str(), "why": why})

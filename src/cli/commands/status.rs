@@ -190,7 +190,7 @@ pub(in crate::cli) fn told(
 fn lane_texts(commands: Commands<'_>, standing: &Standing) -> Vec<String> {
     let texts = standing.held.iter().map(|lane| {
         format!(
-            "{} is paused {}; when that is put right: disburse resume-lane {} {}, and then: {}",
+            "{} is paused {}; when that is solved: disburse resume-lane {} {}, and then: {}",
             lane.service,
             held_for(lane.held_for),
             commands.batch,

@@ -44,7 +44,7 @@ pub(in crate::cli) fn template(
     let shown = output::name(&path.display().to_string());
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Error::refused(format!("{shown}: is there already, and stays as it is"))
+            Error::refused(format!("{shown}: exists already, and stays as it is"))
                 .hint("name another file with --out")
         }
         _ => Error::refused(format!("{shown}: cannot be written: {error}")),
@@ -67,7 +67,7 @@ pub(in crate::cli) fn template(
     }
     let file = output::quoted(&shown).into_owned();
     session.note(&format!(
-        "replace the row {EXAMPLE:?} by yours, a row for each payment, then: disburse check {file}{}",
+        "remove the row {EXAMPLE:?}, and write one row for each payment, then: disburse check {file}{}",
         if arguments.sandbox { " --sandbox" } else { "" }
     ));
     Ok(ExitStatus::Done)

@@ -50,10 +50,10 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
             Finding::note(
                 "job: folder",
                 format!(
-                    "{} found from this folder, and a job begins in another one",
+                    "{} relative to this folder, but a job starts in another one",
                     match lacks.as_slice() {
-                        [one] => format!("the {one} is"),
-                        several => format!("{} are", several.join(" and ")),
+                        [one] => format!("the path of the {one} is"),
+                        several => format!("the paths of {} are", several.join(" and ")),
                     }
                 ),
             )

@@ -306,7 +306,7 @@ fn show(session: &Session, parts: &Parts) -> Result<ExitStatus, Error> {
         }
     }
     let summary = format!(
-        "{}, {}, {}; {} as it should be",
+        "{}, {}, {}; {} ok",
         output::counted(count(Level::Problem), "problem"),
         output::counted(count(Level::Warning), "warning"),
         output::counted(count(Level::Note), "note"),
@@ -318,6 +318,6 @@ fn show(session: &Session, parts: &Parts) -> Result<ExitStatus, Error> {
             Ok(ExitStatus::Done)
         }
         _ => Err(Error::refused(summary)
-            .hint("what is to be done stands under each; say the same command again")),
+            .hint("each finding says what to do; then run the same command again")),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
     let file = match &settings.file {
         Ok(_) => Ok(Finding::ok(
             &at,
-            format!("it is read; profile {}", settings.profile_name),
+            format!("readable; profile {}", settings.profile_name),
         )),
         Err(places) => {
             let places: Vec<String> = places
@@ -276,7 +276,7 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
     let Some(url) = &facts.public_url else {
         return vec![Finding::ok(
             "callbacks",
-            "none are asked for (no callback.public_url): outcomes are asked about",
+            "no callbacks (callback.public_url is not set): outcomes come from status queries",
         )];
     };
     let mut found = vec![match &facts.taken {
@@ -333,7 +333,7 @@ pub(super) fn wire(settings: &Settings, now: Timestamp) -> Vec<Finding> {
     let mut found = vec![Finding::ok(
         format!("dialect {}", settings.dialect.name),
         match differs {
-            0 => "it is the interface document; what that leaves open is as docs/gateway.md says"
+            0 => "the interface document; docs/gateway.md lists our choices where it is silent"
                 .to_owned(),
             differs => format!(
                 "{} from the interface document, written from {}; disburse dialect show lists them",

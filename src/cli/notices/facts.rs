@@ -167,7 +167,7 @@ fn what_to_do(batch: &BatchName, standing: &Standing, condition: &Condition) -> 
             format!("disburse report {batch} --out reports/{batch} says what became of every row")
         }
         NoticeKind::LaneHeld => format!(
-            "disburse status {batch} says why; when that is put right (for want of float: it is topped up): disburse resume-lane {batch} {}, and then: {run}",
+            "disburse status {batch} says why; when that is solved (a float that is too small: topped up): disburse resume-lane {batch} {}, and then: {run}",
             condition.subject
         ),
         NoticeKind::Stopped => format!(

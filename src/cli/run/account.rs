@@ -111,7 +111,7 @@ impl Job<'_> {
             .confirm_payer(batch.clone(), home.clone(), Timestamp::now())
             .await?;
         self.session.note(&format!(
-            "on record: batch {batch} was posted as {account}, if it was; the gateway is asked about it as {account}"
+            "recorded: if batch {batch} was posted before, the account was {account}; the gateway is asked about it as {account}"
         ));
         Ok(())
     }

@@ -194,7 +194,7 @@ pub(super) async fn notes(
 
 fn nobody_to_ask(what: &str) -> Error {
     Error::refused(format!("this would pay {what}; nothing was sent"))
-        .hint("say --yes to do it without being asked")
+        .hint("add --yes to do it without a question")
 }
 
 /// Refuses a run that nobody can confirm, before anything is begun. While amounts are open, the totals are not known.

@@ -213,7 +213,7 @@ fn tell_who_is_not_paid(
     if kinds.is_empty() {
         return;
     }
-    let text = format!("finished, and not everybody is paid: {}", kinds.join(", "));
+    let text = format!("finished, but not everybody is paid: {}", kinds.join(", "));
     output::complain("warning", &text);
     if conflict > 0 {
         let (name, others) = named(examples.conflict, conflict);
@@ -226,8 +226,11 @@ fn tell_who_is_not_paid(
     if failed > 0 {
         let why = match out {
             Some(_) => "the report says why each failed".to_owned(),
-            None => format!("why each failed: disburse report {batch} --out reports/{batch}"),
+            None => {
+                format!("to see why each failed: disburse report {batch} --out reports/{batch}")
+            }
         };
+        output::complain("hint", &why);
         let file = out.map(failed_rows::name_in);
         let again = ended::ways_on(
             batch,
@@ -235,20 +238,27 @@ fn tell_who_is_not_paid(
             file.as_deref(),
             sandbox_flag(standing.purpose),
         );
-        let hint = match (orders_lost.is_none(), examples.lost.is_none()) {
-            (true, true) => format!("{why}; {again}"),
+        let hints = match (orders_lost.is_none(), examples.lost.is_none()) {
+            (true, true) => again,
             // What had failed may be paid by a retry or a corrected row that is lost.
-            (false, _) => format!(
-                "{why}. Do not retry or load them again yet: an order that is lost may have paid them: {}. {}",
-                behind::orders_lost_text(orders_lost),
-                hints::ORDERS_LOST_HINT
-            ),
-            (true, false) => format!(
-                "{why}. None of them is paid again while this journal (an older copy or a new one) lacks {}, posted from its place, which may have paid them: first load those files again, each under its batch name, and run them. Then: {again}",
-                examples.lost.text()
-            ),
+            (false, _) => vec![
+                format!(
+                    "do not pay them again yet: an order that is lost may have paid them. {}",
+                    behind::orders_lost_text(orders_lost)
+                ),
+                hints::ORDERS_LOST_HINT.to_owned(),
+            ],
+            (true, false) => {
+                let first = format!(
+                    "do not pay them again yet: this journal (an older copy or a new one) lacks {}, posted from its place, which may have paid them. First load those files again, each under its batch name, and run them; then:",
+                    examples.lost.text()
+                );
+                std::iter::once(first).chain(again).collect()
+            }
         };
-        output::complain("hint", &hint);
+        for hint in hints {
+            output::complain("hint", &hint);
+        }
     }
     if rejected > 0 {
         let first = match orders_lost.is_none() && examples.lost.is_none() {
@@ -440,7 +450,7 @@ fn why_open(
         Ending::Held => held(&run, batch, outcome, standing),
         Ending::Documents => (
             ExitStatus::Unfinished,
-            "what is left came while the run went on, and waits for its documents to be uploaded"
+            "the remaining payments came while the run went on, and wait for their documents to be uploaded"
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
@@ -508,11 +518,11 @@ fn waits_for_time(run: &str, batch: &BatchName, outcome: &Outcome, examples: &Ex
             format!("look at the clock, then: {run}"),
         ),
         Ending::Over => (
-            told.unwrap_or_else(|| "the time of what is left is over".to_owned()),
+            told.unwrap_or_else(|| "the last date of the remaining payments is over".to_owned()),
             format!("`disburse schedule {batch}` shows the dates of the batch"),
         ),
         _ => (
-            told.unwrap_or_else(|| "what is left waited for its time, which has come".to_owned()),
+            told.unwrap_or_else(|| "the remaining payments waited for a time that has now come".to_owned()),
             format!("at that time: {run}"),
         ),
     };
@@ -525,7 +535,7 @@ fn limited(run: &str, batch: &BatchName, examples: &Examples) -> Open {
     (
         ExitStatus::Unfinished,
         why.unwrap_or_else(|| {
-            "what is left waited for a limit, which lets it leave now".to_owned()
+            "the remaining payments waited for a limit, and may leave now".to_owned()
         }),
         limits::limited_hint(&examples.limited_rows, run, batch.as_str()),
     )
@@ -555,7 +565,7 @@ fn held(run: &str, batch: &BatchName, outcome: &Outcome, standing: &Standing) ->
         format!("the float of {} is used up (230)", lanes.join(", ")),
         if outcome.reopens_lanes {
             format!(
-                "top it up, then: {run}, which asks for the balance and goes on when it suffices"
+                "top it up, then: {run}, which asks for the balance and goes on when it is large enough"
             )
         } else {
             format!(
@@ -613,7 +623,7 @@ fn undecided(
     if standing.until_done > 0 {
         return (
             ExitStatus::Unfinished,
-            "the gateway does not know what is left, which proves nothing while batches may be missing".to_owned(),
+            "the gateway does not know the remaining payments; that proves nothing while batches may be missing".to_owned(),
             waiting::until_done_hint(Commands {
                 batch,
                 purpose: standing.purpose,
@@ -623,7 +633,7 @@ fn undecided(
     let (name, _) = named(examples.open, 1);
     (
         ExitStatus::Unfinished,
-        "what is left waits for a callback or for a decision".to_owned(),
+        "the remaining payments wait for a callback or a decision".to_owned(),
         format!(
             "what is known of one: disburse explain {batch} {name}; to decide it: disburse resolve {batch} {name}{} --paid or \
              --failed; to wait for callbacks: disburse listen, or {run}",

@@ -144,7 +144,7 @@ pub(in crate::cli) async fn confirmed(yes: bool, what: &str) -> Result<(), Error
     if !is_attended() {
         return Err(
             Error::refused(format!("this would {what}; nothing was changed"))
-                .hint("say --yes to do it without being asked"),
+                .hint("add --yes to do it without a question"),
         );
     }
     crate::cli::terminal::output::note(&format!("This would {what}."));

@@ -213,13 +213,14 @@ pub(in crate::cli) fn held_up(progress: &Progress, zone: &WireZone) -> Vec<Strin
         let until = match progress.awaited.lane {
             Some(at) => format!("looked at again at {}", clock(at)),
             None => format!(
-                "paused: when {it} {} topped up, say disburse resume-lane, then run again",
+                "paused until {it} {} topped up, then: disburse resume-lane BATCH SERVICE, and run again",
                 if it == "it" { "is" } else { "are" }
             ),
         };
         texts.push(format!(
-            "{the_float} of {} cannot pay what is next (230), {until}",
-            lanes.join(", ")
+            "{the_float} of {} {} too small for the next payment (230): {until}",
+            lanes.join(", "),
+            if it == "it" { "is" } else { "are" }
         ));
     }
     texts
@@ -366,11 +367,12 @@ mod tests {
             (at(30), "looked at again at 09:00:30 EAT"),
             (
                 None,
-                "paused: when it is topped up, say disburse resume-lane, then run again",
+                "paused until it is topped up, then: disburse resume-lane BATCH SERVICE, and run again",
             ),
         ] {
             progress.awaited.lane = lane;
-            let told = format!("the float of B2C_MPESA cannot pay what is next (230), {until}");
+            let told =
+                format!("the float of B2C_MPESA is too small for the next payment (230): {until}");
             assert_eq!(states(&progress, &nairobi), told);
         }
     }

@@ -146,7 +146,7 @@ fn headline(standing: &Standing, finished: u64, total: u64) -> String {
         false if parts.len() == 1 && standing.withdrawn.count > 0 => {
             format!("Finished: everybody is paid; {}", parts.join(", "))
         }
-        false => format!("Finished, and not everybody is paid: {}", parts.join(", ")),
+        false => format!("Finished, but not everybody is paid: {}", parts.join(", ")),
     }
 }
 

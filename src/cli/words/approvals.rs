@@ -17,15 +17,15 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     if approvals.unsigned {
         return (
             format!(
-                "batch {batch} waits for signatures: nobody has signed to have loaded {}{}",
+                "batch {batch} waits for signatures: {} has not signed yet{}",
                 match approvals.loaded_by.is_empty() {
-                    true => "it",
-                    false => "what was loaded last",
+                    true => "its loader",
+                    false => "the loader of the newest rows",
                 },
                 so_far(approvals)
             ),
             format!(
-                "whoever loaded it, and nobody else, as who signs this can no longer approve it: disburse approve {batch} --as-loader{sandbox} --sign-key KEY; then {} approve{} it: disburse approve {batch}{sandbox} --sign-key KEY",
+                "the loader, and nobody else, signs: disburse approve {batch} --as-loader{sandbox} --sign-key KEY (this person can then not approve it). Then {} approve{} it: disburse approve {batch}{sandbox} --sign-key KEY",
                 others(approvals.required),
                 if approvals.required == 1 { "s" } else { "" }
             ),

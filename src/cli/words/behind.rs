@@ -75,7 +75,7 @@ pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
     lost.holds().then(|| {
         format!(
             "batches that were posted from this place are missing, or not as they were. What was loaded since may be one of them, so that \
-             \"not found\" proves nothing about it: it is asked about, and nothing of it is posted until they are here, or until somebody says \
+             \"not found\" proves nothing about it: it is asked about, and nothing of it is posted until they are here, or until somebody gives \
              `disburse recover --done` at a terminal:{}",
             listed(lost)
         )
@@ -92,17 +92,39 @@ pub(in crate::cli) fn missed_text(missed: &Missed, zone: &WireZone) -> String {
     )
 }
 
+/// Says both in one: that the journal may have missed payments, and that orders of people are lost.
+pub(in crate::cli) fn missed_and_lost_text(
+    missed: &Missed,
+    lost: OrdersLost,
+    zone: &WireZone,
+) -> String {
+    let since = noticed(missed.since, zone);
+    let orders = match lost.count {
+        0 => "which orders (such as cancel, retry, resolve) were given since, or that there were none".to_owned(),
+        count => format!(
+            "that {} by people (such as cancel, retry, a corrected file), which this journal does not have, {} given again",
+            output::counted(count, "order"),
+            if count == 1 { "was" } else { "were" },
+        ),
+    };
+    format!(
+        "the journal may have missed payments: {}{since}. Nothing but rehearsals (--sandbox) is posted before the gateway was asked, and before \
+         somebody confirms {orders}",
+        missed.cause.sentence()
+    )
+}
+
 /// Says that orders of people are lost.
 pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
-        0 => "this journal may be an older copy or a new one, and nothing beside it tells which orders people gave since (cancel, retry, resolve \
-              and the like); only a rehearsal (--sandbox) is posted until somebody says that they were given again, or that there were none"
+        0 => "this journal may be an older copy or a new one, and nobody knows which orders (such as cancel, retry, resolve) were given since. Only \
+              rehearsals (--sandbox) are posted until somebody confirms that these orders were given again, or that there were none"
             .to_owned(),
         count => format!(
-            "{} by people (cancel, retry, a corrected file and the like) {} on record here that this journal, an older copy or a new one, does not \
-             know; only a rehearsal (--sandbox) is posted until you say that they were given again",
+            "this journal, an older copy or a new one, does not have {} by people (such as cancel, retry, a corrected file). Only rehearsals \
+             (--sandbox) are posted until somebody confirms that {} given again",
             output::counted(count, "order"),
-            if count == 1 { "was" } else { "were" },
+            if count == 1 { "it was" } else { "they were" },
         ),
     }
 }

@@ -22,18 +22,18 @@ fn reason(code: i32) -> &'static str {
         143 => "the gateway does not have it",
         146 => "the invoice does not exist",
         167 => "the gateway does not know the service",
-        230 => "the float did not suffice",
+        230 => "the float was too small",
         231 => "the amount is above what the service allows",
         232 => "the amount is below what the service allows",
         141 | 180 | 216 => "the gateway rejected it",
-        _ => "the gateway says so",
+        _ => "the gateway gave only this code",
     }
 }
 
 /// Codes that are named one by one in what is said of the failed payments of a batch.
 const CODES_NAMED: usize = 4;
 
-/// Says what helps the failed payments of a batch: rows that are wrong are corrected, the others are paid again as they are.
+/// Says what helps the failed payments of a batch, a hint for each step: rows that are wrong are corrected, the others are paid again as they are.
 ///
 /// `file`: where the rows that failed stand; `None`: a report writes it.
 pub(in crate::cli) fn ways_on(
@@ -41,95 +41,99 @@ pub(in crate::cli) fn ways_on(
     failed: &ByCode,
     file: Option<&str>,
     sandbox: &str,
-) -> String {
+) -> Vec<String> {
     // Of several services at once: what is said of each kind stands in the file of failed rows.
     let helps = |code: i32| help(i64::from(code), None);
     let is_wrong =
         |code: Option<i32>| code.is_some_and(|code| matches!(helps(code), Help::Correct(_)));
     let (wrong, right): (Vec<_>, Vec<_>) = failed.iter().partition(|(code, _)| is_wrong(*code));
-    let asks = "which says first how many and how much, and asks";
-    let ask = asked_first(&right);
-    if wrong.is_empty() {
-        return format!(
-            "{ask}to pay them again: disburse retry {batch}, {asks}; what shall not be paid: disburse cancel {batch} REFERENCE"
-        );
+    let mut ways = asked_first(&right);
+    if !wrong.is_empty() {
+        ways.push(corrected(batch, &wrong, file, sandbox));
     }
-    let count = |group: &[&(Option<i32>, Tally)]| -> u64 {
-        group.iter().map(|(_, tally)| tally.count).sum()
-    };
+    if !right.is_empty() {
+        ways.push(match wrong.is_empty() {
+            true => format!(
+                "to pay them again: disburse retry {batch}, which first shows how many and how much, and asks"
+            ),
+            false => retried_as_they_are(batch, &right),
+        });
+    }
+    ways.push(format!(
+        "to close a payment that must not be paid: disburse cancel {batch} REFERENCE"
+    ));
+    ways
+}
+
+fn count(group: &[&(Option<i32>, Tally)]) -> u64 {
+    group.iter().map(|(_, tally)| tally.count).sum()
+}
+
+/// Says how rows are corrected that are wrong.
+fn corrected(
+    batch: &BatchName,
+    wrong: &[&(Option<i32>, Tally)],
+    file: Option<&str>,
+    sandbox: &str,
+) -> String {
     let reasons: Vec<String> = wrong
         .iter()
         .take(CODES_NAMED)
         .filter_map(|(code, _)| code.map(|code| format!("{} ({code})", reason(code))))
         .collect();
     let more = if wrong.len() > CODES_NAMED {
-        "; and others"
+        ", and others"
     } else {
         ""
     };
-    let whose = if count(&wrong) == 1 {
-        "its row"
-    } else {
-        "their rows"
-    };
-    let mend = match file {
-        Some(file) => format!(
-            "mend {whose} in {file}, remove the others, then: disburse load {file} --batch {batch} --amend{sandbox}"
-        ),
-        None => format!(
-            "disburse report {batch} --out reports/{batch} writes failed.csv; mend {whose} there, remove the others, then: \
-             disburse load reports/{batch}/failed.csv --batch {batch} --amend{sandbox}"
-        ),
-    };
-    let (rows, fail) = match count(&wrong) {
-        1 => ("1 row is wrong and would fail again".to_owned(), "as it is"),
+    let (rows, them) = match count(wrong) {
+        1 => ("1 row is wrong, and would fail again".to_owned(), "it"),
         many => (
             format!(
-                "{} are wrong and would fail again",
+                "{} are wrong, and would fail again",
                 output::counted(many, "row")
             ),
-            "as they are",
+            "them",
         ),
     };
-    let mut text = format!("{rows} {fail}: {}{more}: {mend}", reasons.join(", "));
-    if !right.is_empty() {
-        text.push_str(&retried_as_they_are(batch, &right, asks));
-    }
-    if !ask.is_empty() {
-        text.push_str(". But first, ");
-        text.push_str(ask.trim_end_matches([';', ' ']));
-    }
-    text.push_str(&format!(
-        "; what shall not be paid: disburse cancel {batch} REFERENCE"
-    ));
-    text
+    let (file, written) = match file {
+        Some(file) => (file.to_owned(), ""),
+        None => (
+            format!("reports/{batch}/failed.csv"),
+            ", which that report writes",
+        ),
+    };
+    format!(
+        "{rows}: {}{more}. Mend {them} in {file}{written}, remove the other rows, then: disburse load {file} --batch {batch} --amend{sandbox}",
+        reasons.join(", ")
+    )
 }
 
 /// Says what the gateway's people are asked before payments of these codes are corrected, or paid again as they are.
-fn asked_first(failed: &[&(Option<i32>, Tally)]) -> String {
+fn asked_first(failed: &[&(Option<i32>, Tally)]) -> Vec<String> {
     let asked = failed.iter().filter_map(|(code, _)| {
         let code = (*code)?;
         match help(i64::from(code), None) {
-            Help::Ask { first, .. } => Some(format!("{code}: {first}")),
+            Help::Ask { first, .. } => Some(format!(
+                "before you pay a row again that failed with {code}, as the row may be wrong: {first}"
+            )),
             Help::Correct(_) | Help::PayAnew(_) => None,
         }
     });
-    let asked: Vec<String> = asked.take(CODES_NAMED).collect();
-    match asked.is_empty() {
-        true => String::new(),
-        false => format!("{}, as the row may be wrong; ", asked.join("; ")),
-    }
+    asked.take(CODES_NAMED).collect()
 }
 
 /// Says how the failed payments are paid again that need no change.
-fn retried_as_they_are(batch: &BatchName, right: &[&(Option<i32>, Tally)], asks: &str) -> String {
+fn retried_as_they_are(batch: &BatchName, right: &[&(Option<i32>, Tally)]) -> String {
     let commands: Vec<String> = right
         .iter()
         .take(CODES_NAMED)
         .map(|(code, _)| match code {
             Some(code) => format!("disburse retry {batch} --code {code}"),
             None => {
-                format!("disburse retry {batch} --id ID, for what an operator recorded as failed")
+                format!(
+                    "disburse retry {batch} --id ID, for a payment that a person recorded as failed"
+                )
             }
         })
         .collect();
@@ -138,14 +142,13 @@ fn retried_as_they_are(batch: &BatchName, right: &[&(Option<i32>, Tally)], asks:
     } else {
         ""
     };
-    let others = match right.iter().map(|(_, tally)| tally.count).sum::<u64>() {
-        1 => "one".to_owned(),
-        many => output::grouped(&many.to_string()),
+    let others = match count(right) {
+        1 => "1 other row".to_owned(),
+        many => format!("{} other rows", output::grouped(&many.to_string())),
     };
     format!(
-        ". The other {others} can be paid again without a change, once the reason is gone: {}{more}; it {}",
+        "{others} can be paid again without a change, when the reason is gone: {}{more}. Each first shows how many and how much, and asks",
         commands.join("; "),
-        asks.trim_start_matches("which "),
     )
 }
 
@@ -209,7 +212,7 @@ pub(in crate::cli) fn sentence(
                     format!("Not paid: {why}{code}. {first}; to pay it again: {retry}")
                 }
                 Help::Ask { first, correct } => format!(
-                    "Not paid: {why}{code}. {first}. Where the row is wrong, {}; where the gateway was, once it is put right: {retry}",
+                    "Not paid: {why}{code}. {first}. If the row is wrong, {}; if the gateway was wrong, when that is solved: {retry}",
                     match correct {
                         Some(what) => format!("correct {what} and add the corrected row"),
                         None => "load the corrected row as a new batch".to_owned(),
@@ -218,12 +221,12 @@ pub(in crate::cli) fn sentence(
             }
         }
         (State::Cancelled, _) => format!(
-            "Cancelled: it is never paid under the batch name {batch}; to pay it after all, load its row under another one"
+            "Cancelled: batch {batch} never pays it. To pay it after all, load its row under another batch name"
         ),
         (State::Conflict, _) if life.taken => return None,
         (State::Conflict, _) => format!(
-            "Answers disagree: it may be paid, or not, as what was said of it contradicts itself. Pay it by no other way before that is decided. \
-             Ask the gateway's people what became of it, then: {} --paid, or --failed",
+            "Answers disagree: one says paid, another says not paid. Do not pay it in another way before a person decides. Ask the gateway's people \
+             which is right, then: {} --paid, or --failed",
             commands.resolve(id)
         ),
         _ => return None,
@@ -246,21 +249,29 @@ mod tests {
             count,
             ..Tally::default()
         };
+        let again = "to pay them again: disburse retry b, which first shows how many and how much, and asks";
+        let close = "to close a payment that must not be paid: disburse cancel b REFERENCE";
         for (failed, expected) in [
             (
                 vec![(Some(216), tally(2)), (None, tally(1))],
-                "to pay them again: disburse retry b, which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
+                vec![again, close],
             ),
             // What the report and `explain` say of the same code.
             (
                 vec![(Some(120), tally(1))],
-                "120: Ask the gateway's people which account it expects, as the row may be wrong; to pay them again: disburse retry b, \
-                 which says first how many and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
+                vec![
+                    "before you pay a row again that failed with 120, as the row may be wrong: Ask the gateway's people which account it expects",
+                    again,
+                    close,
+                ],
             ),
             (
                 vec![(Some(110), tally(1))],
-                "1 row is wrong and would fail again as it is: the number is invalid (110): mend its row in r/failed.csv, remove the \
-                 others, then: disburse load r/failed.csv --batch b --amend --sandbox; what shall not be paid: disburse cancel b REFERENCE",
+                vec![
+                    "1 row is wrong, and would fail again: the number is invalid (110). Mend it in r/failed.csv, remove the other rows, then: \
+                     disburse load r/failed.csv --batch b --amend --sandbox",
+                    close,
+                ],
             ),
             (
                 vec![
@@ -268,10 +279,13 @@ mod tests {
                     (Some(216), tally(1200)),
                     (Some(231), tally(1)),
                 ],
-                "4 rows are wrong and would fail again as they are: the number is invalid (110), the amount is above what the service allows \
-                 (231): mend their rows in r/failed.csv, remove the others, then: disburse load r/failed.csv --batch b --amend --sandbox. The \
-                 other 1,200 can be paid again without a change, once the reason is gone: disburse retry b --code 216; it says first how many \
-                 and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
+                vec![
+                    "4 rows are wrong, and would fail again: the number is invalid (110), the amount is above what the service allows (231). Mend \
+                     them in r/failed.csv, remove the other rows, then: disburse load r/failed.csv --batch b --amend --sandbox",
+                    "1,200 other rows can be paid again without a change, when the reason is gone: disburse retry b --code 216. Each first shows \
+                     how many and how much, and asks",
+                    close,
+                ],
             ),
         ] {
             assert_eq!(

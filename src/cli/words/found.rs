@@ -60,7 +60,7 @@ pub(in crate::cli) fn asked(
             }
         }
         (None, None) => Err(Error::refused("no payment is named").hint(
-            "name it by the reference of its row or by its payerTransactionID, by its number (--phone NUMBER), or by whom it pays (--customer NAME)",
+            "name it by the reference of its row or by its payerTransactionID, by its number (--phone NUMBER), or by the name of the recipient (--customer NAME)",
         )),
     }
 }
@@ -71,7 +71,7 @@ fn anywhere(session: &Session, reader: &Reader, name: PaymentName) -> Result<Ask
     let text = output::name(&name.text);
     match batches.len() {
         0 => Err(Error::refused(format!(
-            "no batch of this journal, and no row of any, is called {text:?}"
+            "this journal has no batch and no row named {text:?}"
         ))
         .hint(
             "name a row by its reference, its payerTransactionID, --phone NUMBER or --customer NAME; payments.csv of the report lists \
@@ -484,29 +484,29 @@ fn rejected_sentence(
 ) -> String {
     match row.replaced_by {
             None if row.withdrawn.as_ref().is_some_and(|withdrawal| withdrawal.by_layout) => {
-                "  Skipped: the layout of its file says that it is no payment. Where it is one, mend the layout, and load the file \
-                 under another batch name; what is in this batch is told there as a repeat".to_owned()
+                "  Skipped: the layout of its file says that it is no payment. If it is one, mend the layout, and load the file \
+                 under another batch name; that load reports the rows of this batch as repeats".to_owned()
             }
             None if is_behind => format!(
                 "  {}. Look first: `disburse recover` says what this journal may have missed, and each step",
                 rows::set_aside_name(row.withdrawn.as_ref()).in_words()
             ),
             None if row.withdrawn.is_some() => {
-                "  Rejected and withdrawn: nobody was paid by it, and nobody is".to_owned()
+                "  Rejected and withdrawn: this row never pays anybody".to_owned()
             }
             Some(id) => format!(
                 "  Rejected, and its mended row has taken its place: disburse explain {batch} --id {id}"
             ),
             None if is_repeat(row) => format!(
-                "  Left out, as it repeats a row that the next line names: nothing was paid by this one. Look at that one: `disburse explain`. Do \
-                 not mend it; that it is not paid: disburse cancel {batch} --rejected {} --reason TEXT",
+                "  Left out, because it repeats the row in the next line. It paid nothing. Check that row with `disburse explain`, and do not mend this \
+                 one. To withdraw it: disburse cancel {batch} --rejected {} --reason TEXT",
                 row.name
                     .as_ref()
                     .map_or_else(|| row.line.to_string(), ToString::to_string)
             ),
             None => format!(
-                "  Rejected, and never sent: nobody was paid by it. Mend it, and add it: `disburse report {batch} --out DIR` writes it to \
-                 failed.csv; then: disburse load DIR/failed.csv --batch {batch} --amend{}. If it shall not \
+                "  Rejected, and never sent: it paid nobody. Mend it, and add it: `disburse report {batch} --out DIR` writes it to \
+                 failed.csv; then: disburse load DIR/failed.csv --batch {batch} --amend{}. If it must not \
                  be paid: disburse cancel {batch} --rejected {} --reason TEXT",
                 sandbox_flag(purpose),
                 row.name

@@ -112,7 +112,7 @@ impl<'a> HeldBack<'a> {
             .find(|lane| lane.service == *service)
         {
             texts.push(format!(
-                "{service} is paused {}; when that is put right: disburse resume-lane {batch} {service}, then {}",
+                "{service} is paused {}; when that is solved: disburse resume-lane {batch} {service}, then {}",
                 status::held_for(lane.held_for),
                 self.commands.run()
             ));

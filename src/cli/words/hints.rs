@@ -15,7 +15,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             pinned, configured, ..
         } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
             "a rehearsal goes on where its sandbox remembers what it paid: bring the file beside the old journal whose name ends in .sandbox \
-             along, to the same place beside this one; or rehearse the file anew under another batch name"
+             along, to the same place beside this one; or rehearse the file again under another batch name"
                 .to_owned()
         }
         Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
@@ -42,12 +42,12 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             "`disburse status` lists the batches, and `disburse verify` says of each what was changed",
         ),
         Error::PaidElsewhere { batch, found } => format!(
-            "first bring the other one to its end: disburse run {}. If that fails, repeat this command: this one is paid. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, and the others are posted. If this is a separate debt, cancel it here all the same, and load it in a new batch; that load asks you to confirm the repeat",
+            "first finish the other payment: disburse run {}. If it fails, repeat this command, which then pays this one. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are separate debts, cancel this one all the same, and load it into a new batch, which asks you to confirm",
             found.other, found.id
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
-            "find out which account posted it. Where that is {account}, say so: disburse run {batch} --asked-as USER, with that name. Where it \
-             is another one, choose the profile with that one first, as {account} is told \"not found\" of all of it. Before it runs, repeat here what was cancelled, decided or retried there"
+            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was \
+             another account, choose its profile first: {account} would get \"not found\" for everything. Before the run, repeat the orders here (cancel, resolve, retry) that were given there"
         ),
         Error::PayerElsewhere {
             batch,
@@ -55,7 +55,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             told_gateway,
             ..
         } => format!(
-            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as names nobody else here. Where the gateway no \
+            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name here. If the gateway no \
              longer lets that name in, ask its people what became of each payment, and record it: disburse resolve {batch} ID --paid or --failed \
              (payments.csv of disburse report lists the IDs). What failed may be loaded as a batch of another name, once disburse recover --done \
              has ended the recovery"
@@ -64,12 +64,12 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             let unnamed = match lost.unnamed {
                 0 => "",
                 _ => {
-                    " The names of old batches are not kept: earlier reports and the files tell them. Of those before the last 80 only the count is kept, and loading them does not reduce it. When every file that may have paid what failed here was loaded again and run, say so at a terminal: disburse recover --done."
+                    " The names of old batches are not kept: earlier reports and the files have them. Of those before the last 80 only the count is kept, and loading them does not reduce it. When every file that may have paid what failed here was loaded again and run, confirm that at a terminal: disburse recover --done."
                 }
             };
             format!(
                 "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid \
-                 twice.{unnamed} Where such a row repeats one that failed here, the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly these rows beside the failed ones; the gateway is asked about them before any is posted. Then repeat this command"
+                 twice.{unnamed} If such a row repeats one that failed here, the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly these rows beside the failed ones; the gateway is asked about them before any is posted. Then repeat this command"
             )
         }
         _ => return None,
@@ -84,4 +84,4 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "1. load the files that this journal lacks (disburse recover names their batches); 2. run each batch, so that the gateway is asked; 3. give the orders again (disburse recover lists those that are known; earlier reports, and the people who gave them, know the others: disburse cancel, resolve, retry, schedule, load --amend of a corrected file); 4. then, or if there were none: disburse recover --orders-given-again --reason TEXT; 5. run again, which posts";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again; confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";

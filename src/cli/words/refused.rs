@@ -57,7 +57,7 @@ pub(in crate::cli) fn refused(
         LoadRefusal::OtherPurpose(Purpose::Rehearsal) => Error::refused(format!(
             "batch {batch} was loaded as a rehearsal (--sandbox), and stays one; nothing was loaded"
         ))
-        .hint("to pay the file, load it under another batch name: what was rehearsed does not count as paid; to rehearse it, say --sandbox"),
+        .hint("to pay the file, load it under another batch name: what was rehearsed does not count as paid; to rehearse it, add --sandbox"),
         LoadRefusal::OtherPurpose(_) => Error::refused(format!(
             "batch {batch} was loaded for its gateway, and --sandbox would rehearse it; nothing was loaded"
         ))
@@ -96,7 +96,7 @@ fn layout_changed(file: &str, layout: &str, batch: &str, source: &str) -> Error 
         "{file}: layout {layout} has changed since it read {source} for batch {batch}; nothing was loaded"
     ))
     .hint(format!(
-        "read by another layout, rows without a reference are other payments, and would be paid again. Put the layout back as it was; or, where it was wrong and nothing was paid by it, keep the mended one under a name of its own, such as {layout}-b, and say that"
+        "with another layout, rows without a reference become other payments, and would be paid again. Restore the layout; or, if it was wrong and paid nothing, save the corrected one under another name, such as {layout}-b, and use --layout {layout}-b"
     ))
 }
 
@@ -106,8 +106,7 @@ fn layout_missing(file: &str, layout: &str, batch: &str) -> Error {
         "{file}: names no layout, and all that batch {batch} has was read by layout {layout}; nothing was loaded"
     ))
     .hint(format!(
-        "read without it, amounts and recipients may be others. Say --layout {layout}; rows that are no file of that kind are loaded under a \
-         batch name of their own"
+        "without it, amounts and recipients may become others. Add --layout {layout}; load a file of another kind under another batch name"
     ))
 }
 
@@ -117,8 +116,8 @@ fn read_before(file: &str, layout: &str, other: &str) -> Error {
         "{file}: was loaded as batch {other} before, read by layout {layout}, and that batch has payments; nothing was loaded"
     ))
     .hint(format!(
-        "read by another layout its rows are others, so that the same people may be paid twice. Where that layout was wrong: cancel what was \
-         not sent (disburse cancel {other}), and bring a file with those people alone that batch {other} has not paid"
+        "with another layout its rows become other payments, and the same people may be paid twice. If that layout was wrong: cancel what was \
+         not sent (disburse cancel {other}), and load a file with only those people whom batch {other} has not paid"
     ))
 }
 
@@ -258,16 +257,16 @@ const SHOWN: usize = 50;
 
 fn corrections(file: &str, errors: &[CrossRowError]) -> Error {
     Error::refused(format!(
-        "{file}: {} cannot correct what {}; nothing was loaded{}",
+        "{file}: {} cannot replace the {}; nothing was loaded{}",
         output::counted(errors.len() as u64, "row"),
         if errors.len() == 1 {
-            "it names"
+            "row that it names"
         } else {
-            "they name"
+            "rows that they name"
         },
         listed(file, errors, errors.len() as u64)
     ))
-    .hint("mend these rows, or remove them, and say the same command again")
+    .hint("mend these rows, or remove them, then run the same command again")
 }
 
 /// Lists the first of so many rows.
@@ -373,7 +372,7 @@ fn other_dates(input: &Input, batch: &str, dates: BatchDates) -> Error {
 /// People of the batch were forgotten.
 fn forgotten(batch: &str) -> Error {
     Error::refused(format!(
-        "people of batch {batch} were forgotten, and rows that are added could not be held against theirs; nothing was loaded"
+        "names and numbers of batch {batch} were removed, so that new rows cannot be compared with its rows; nothing was loaded"
     ))
-    .hint("who is to be paid now is a row of a new batch: load it under another name; `disburse archive read` tells from the archive who was paid then")
+    .hint("load these rows under another batch name; `disburse archive read FILE` shows who was paid")
 }

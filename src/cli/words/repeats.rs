@@ -108,13 +108,15 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
         }
         _ => (error, false),
     };
-    error
-        .hint(what_to_do(back, is_whole, repeats))
+    let todo = what_to_do(back, is_whole, repeats).into_iter();
+    todo.fold(error, Error::hint)
         .hint(
-            "so that next month's payment is not taken for this one, the system that makes the files has each reference name the payment, not the \
-             person alone, as EMP-00001-2026-12 does; do not change them in this file, or what is paid already is paid again. What is paid more \
-             often than every 20 days has a shorter repeats.window, for all services or for one; where references begin anew, it is \
-             repeats.references_restart",
+            "use references that name the payment, such as EMP-00001-2026-12, and not only the person: otherwise next month's payment looks like \
+             this one. Do not change references in this file: paid rows would be paid again",
+        )
+        .hint(
+            "for payments that come more often than every 20 days, set a shorter repeats.window, for all services or for one; if references \
+             start again from 1, set repeats.references_restart",
         )
 }
 
@@ -178,50 +180,68 @@ fn again_text(load: &RepeatedLoad, became: &Became) -> String {
     let states: Vec<String> = states
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, state)| format!("{} {state}", output::grouped(&count.to_string())))
+        .map(|(count, state)| format!("{} {state}", output::counted(*count, "payment")))
         .collect();
     let next = match became.left + became.waiting {
         0 => format!("do not load it again; `disburse status {batch}` shows it"),
-        _ => format!("nothing needs to be loaded; `disburse run {batch}` goes on with it"),
+        _ => format!("do not load it again; `disburse run {batch}` continues it"),
     };
     format!(
-        "every row of the file is in {} already, and that has {}: it is the same payroll again, and {next}",
+        "every row of the file is already in {}: {}. It is the same file again: {next}",
         load_text(load),
         states.join(", ")
     )
 }
 
-/// What is done about rows that repeat others; `is_whole`: nothing is left of the file without them.
-fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> String {
-    let (skip, digest) = (skip_text(repeats), &repeats.digest);
-    let own = "If each of them is a separate debt, the person responsible adds";
-    let allow = format!("--allow-repeats {digest}, which allows exactly this list");
-    let before = "this batch was posted before, from the journal that this one takes the place of";
+/// What is done about rows that repeat others, a hint for each case; `is_whole`: nothing is left of the file without them.
+fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> Vec<String> {
+    let digest = &repeats.digest;
+    let own = "if each of these rows is a separate debt, the person responsible adds";
+    let allow = format!("--allow-repeats {digest}");
+    let exactly = "which allows exactly this list";
+    let skip = match repeats.rest {
+        0 => String::new(),
+        _ => format!(". {}", skip_text(repeats)),
+    };
+    let before = "the journal that this one replaces has posted this batch";
     let asked = "the gateway is asked about these rows before any is posted";
-    let as_then = "What was left out then is unknown to the gateway under this batch name, whoever was paid it: allowed now, it is paid again";
+    let as_then = format!(
+        "The gateway does not know rows that were left out then by this batch name, even if another batch paid them: with {allow}, they \
+         are paid again"
+    );
     match (back, repeats.came_back) {
-        (Back::No, _) if is_whole || repeats.rest == 0 => format!("{own} {allow}"),
-        (Back::No, _) => format!("{own} {allow}. {skip}"),
-        (Back::Certainly, CameBack::Whole) => format!(
-            "{before}, with these rows: load the whole file, as the gateway is not asked about rows that are left out. With {allow}, {asked}"
-        ),
-        (Back::Certainly, CameBack::WithoutRepeats) => format!(
-            "{before}, without these rows: load it as it was then, with --on-error skip, which leaves them out. Where one of them is a debt of its \
-             own, load it under a batch name of its own, once the recovery is done"
-        ),
-        (Back::Certainly, CameBack::Otherwise(posted)) => format!(
-            "{before}, with {}: load the file as it was then. With {allow}, {asked}; --on-error skip leaves them out. {as_then}",
-            output::counted(posted, "payment")
-        ),
-        (Back::Certainly, CameBack::Unknown) => format!(
-            "{before}: load it as it was loaded then. Where these rows were in it, add {allow}: {asked}. Where they were left out, add --on-error \
-             skip. {as_then}"
-        ),
-        (Back::MayBe, _) => format!(
-            "nothing tells whether this batch was posted before, from the journal that this one takes the place of. Where it was, load it as it was \
-             loaded then: where these rows were in it, with {allow}: {asked}; where they were left out, with --on-error skip. {as_then}. Where it \
-             never was, and each of them is a separate debt, the person responsible adds the same --allow-repeats. {skip}"
-        ),
+        (Back::No, _) if is_whole => vec![format!("{own} {allow}, {exactly}")],
+        (Back::No, _) => vec![format!("{own} {allow}, {exactly}{skip}")],
+        (Back::Certainly, CameBack::Whole) => vec![format!(
+            "{before}, with these rows: load the whole file, as the gateway is not asked about rows that are left out. Add {allow}, \
+             {exactly}; {asked}"
+        )],
+        (Back::Certainly, CameBack::WithoutRepeats) => vec![
+            format!("{before}, without these rows: add --on-error skip, which leaves them out again"),
+            "if one of them is a separate debt, load it under another batch name when the recovery is done".to_owned(),
+        ],
+        (Back::Certainly, CameBack::Otherwise(posted)) => vec![
+            format!(
+                "{before}, with {}: load the same rows as then",
+                output::counted(posted, "payment")
+            ),
+            format!("if these rows were among them: add {allow}, {exactly}; {asked}"),
+            format!("if they were not: add --on-error skip, which leaves them out again. {as_then}"),
+        ],
+        (Back::Certainly, CameBack::Unknown) => vec![
+            format!("{before}: load the same rows as then"),
+            format!("if these rows were among them: add {allow}, {exactly}; {asked}"),
+            format!("if they were not: add --on-error skip, which leaves them out again. {as_then}"),
+        ],
+        (Back::MayBe, _) => vec![
+            "the journal that this one replaces may have posted this batch; if it did, load the same rows as then".to_owned(),
+            format!("if it did, with these rows: add {allow}, {exactly}; {asked}"),
+            match repeats.rest {
+                0 => format!("if it did, without these rows: this file has nothing to load. {as_then}"),
+                _ => format!("if it did, without these rows: add --on-error skip. {as_then}"),
+            },
+            format!("if it did not, and each of these rows is a separate debt: the person responsible adds {allow}{skip}"),
+        ],
     }
 }
 
@@ -239,7 +259,7 @@ fn skip_text(repeats: &Repeats) -> String {
         ),
     };
     format!(
-        "Load with --on-error skip leaves the repeats out and loads the rest, to be paid: {rest}, {word} {}. First check {}: a row that was cancelled there, or paid with another amount, is not a new debt",
+        "--on-error skip leaves the repeats out, and loads the rest, to be paid: {rest}, {word} {}. Check {} first: a row that was cancelled in the other batch, or paid with another amount, is not a new debt",
         lines.join(", "),
         if repeats.rest == 1 { "it" } else { "them" }
     )
@@ -368,6 +388,62 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
         ),
         AlikeKind::Allowed => {
             format!("{rows} of {file} {repeats} of {other}{paid}, as was allowed: {lines}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeats(came_back: CameBack, rest: &[u64]) -> Repeats {
+        Repeats {
+            rows: 8,
+            loads: Vec::new(),
+            more_loads: 0,
+            digest: "ab12".to_owned(),
+            allowed_other: false,
+            whole: None,
+            came_back,
+            rest: rest.len() as u64,
+            rest_lines: rest.to_vec(),
+            changed: 0,
+            changed_rows: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rows_that_repeat_nothing_are_named_and_where_there_are_none_nothing_is_said_of_them() {
+        let came_back = [
+            CameBack::Unknown,
+            CameBack::Whole,
+            CameBack::WithoutRepeats,
+            CameBack::Otherwise(3),
+        ];
+        for back in [Back::No, Back::MayBe, Back::Certainly] {
+            for came_back in came_back {
+                let said = |rest: &[u64], is_whole| {
+                    what_to_do(back, is_whole, &repeats(came_back, rest)).join("\n")
+                };
+                let case = format!("{back:?} {came_back:?}");
+                for is_whole in [false, true] {
+                    let none = said(&[], is_whole);
+                    assert!(
+                        !none.contains("0 rows") && !none.contains("the rest"),
+                        "{case}: {none}"
+                    );
+                }
+                let some = said(&[3, 9], false);
+                // A batch that is known to come back is loaded as it was: nobody is paid the rest as something new.
+                let is_told = some.contains("to be paid: 2 rows, lines 3, 9. Check them first");
+                assert_eq!(is_told, back != Back::Certainly, "{case}: {some}");
+                let allows = some.contains("--allow-repeats ab12");
+                assert_eq!(
+                    allows,
+                    back != Back::Certainly || came_back != CameBack::WithoutRepeats,
+                    "{case}: {some}"
+                );
+            }
         }
     }
 }

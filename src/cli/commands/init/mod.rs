@@ -311,10 +311,10 @@ fn tell(
         ));
     }
     text.push_str(&format!(
-        "Replace the row {EXAMPLE:?} of {template} by yours, a row for each payment. Then{}:\n  {}    every error of every line; nothing is loaded\n  {}    a rehearsal: no money moves\n  {}    what is wrong here, before the first payment",
+        "Open {template}, remove the row {EXAMPLE:?}, and write one row for each payment. Then{}:\n  {}    every error of every line; nothing is loaded\n  {}    a rehearsal: no money moves\n  {}    a check of this machine, before the first payment",
         match folder == Path::new(".") {
             true => String::new(),
-            false => format!(", after cd {}", output::quoted(&folder.display().to_string())),
+            false => format!(", in the folder {}", output::quoted(&folder.display().to_string())),
         },
         next[0], next[1], next[2],
     ));

@@ -30,13 +30,13 @@ pub(in crate::journal::sqlite) fn why_not(event: Event, state: State) -> &'stati
         (Event::Withdrawn, State::Cancelled) => "it is cancelled already",
         (_, State::Paid) => "it is paid already; its outcome is on record, so it cannot be changed",
         (Event::Withdrawn, State::Failed) => {
-            "it was sent, and is not paid: only what was never sent can be cancelled"
+            "another payment of its row came later, or may be paid: a later one can be cancelled instead"
         }
         (Event::Withdrawn, State::Conflict) => {
-            "it was sent, and what was said of it contradicts itself: only what was never sent can be cancelled"
+            "it was sent, and the answers about it disagree: only a payment that was never sent, or that failed, can be cancelled"
         }
         (Event::Withdrawn, _) => {
-            "it was sent, and may be paid: only what was never sent can be cancelled"
+            "it was sent, and may be paid: only a payment that was never sent, or that failed, can be cancelled"
         }
         (_, State::Ready) => "it was never sent: cancel it instead",
         (_, State::Posting) => "it is being sent: let the run end first",
