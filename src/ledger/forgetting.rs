@@ -380,4 +380,20 @@ mod tests {
             assert!(!kept.hint("june").is_empty());
         }
     }
+
+    #[test]
+    fn until_when_names_stay_is_told_by_the_clock_of_the_profile_and_for_every_reason() {
+        let kept = Kept::Compared(Timestamp::parse("2026-12-28T09:55:43.282Z").unwrap());
+        let zone = WireZone::from_name("Africa/Nairobi").unwrap();
+        let told = kept.in_words(&zone);
+        for part in ["2026-12-28 12:55:43 EAT", "repeats.window", "32 days"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(
+            kept.to_string().contains("2026-12-28 09:55:43 UTC"),
+            "{kept}"
+        );
+        // Nobody shortens the window in vain.
+        assert_eq!(kept.hint("june"), "wait until then");
+    }
 }

@@ -59,8 +59,8 @@ fn an_older_journal_that_is_copied_over_with_its_mark_pays_nothing_twice() {
     copy(&world, &ALL[..2], "safe", ".");
     world
         .expect(0, &["status", "b"])
-        .says("a later run has been here");
-    world.expect(0, &RUN).says("a later run has been here");
+        .says("a later run was here");
+    world.expect(0, &RUN).says("a later run was here");
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
     if tells_time(&world) {
         copy(&world, &ALL, "safe", ".");
@@ -135,7 +135,7 @@ fn a_mark_whose_mode_was_changed_is_asked_about_and_one_that_was_read_is_not() {
     world
         .expect(4, &NAMED)
         .says("asking about 6 payments first (less than a minute at 1000/s")
-        .says("nothing beside it tells which orders people gave since");
+        .says("which orders (such as cancel, retry, resolve) were given since");
     world.no_order_is_missing(DB);
     world.expect(0, &RUN);
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
@@ -160,8 +160,7 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
     world.delete_journal();
     fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
 
-    let lost =
-        "1 order by people (cancel, retry, a corrected file and the like) was on record here";
+    let lost = "1 order by people (such as cancel, retry, a corrected file)";
     let status = world.expect(0, &["status", "b"]);
     status.says("1 order to be given again, disburse recover shows all of it");
     assert_eq!(status.err.matches("warning").count(), 1, "{status:?}");
@@ -442,7 +441,7 @@ fn rows_that_were_added_after_the_copy_are_orders_that_are_given_again() {
     fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
     world
         .expect(4, &RUN)
-        .says("1 order by people (cancel, retry, a corrected file and the like)");
+        .says("1 order by people (such as cancel, retry, a corrected file)");
     assert_eq!(sandbox.ledger().posts, 0);
     let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
     world

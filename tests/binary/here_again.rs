@@ -287,7 +287,7 @@ fn rows_that_were_left_out_then_cannot_be_allowed_when_their_batch_comes_back() 
     world.expect(3, &["run", "b", "--yes"]);
     assert_executed_once(&books, 5);
     put_back(&world, &[]);
-    let as_then = "without these rows: load it as it was then, with --on-error skip";
+    let as_then = "without these rows: add --on-error skip, which leaves them out again";
     world.expect(2, &load).says(as_then);
     let allowed = [&load[..], &["--allow-repeats", &digest]].concat();
     let refused = world.expect(2, &allowed);
@@ -299,7 +299,7 @@ fn rows_that_were_left_out_then_cannot_be_allowed_when_their_batch_comes_back() 
     world.expect(3, &["run", "b", "--yes"]);
     assert_executed_once(&books, 5);
     let left_out = world.expect(0, &["explain", "b", &all[0].reference]);
-    left_out.says("Left out, as it repeats a row that the next line names");
+    left_out.says("Left out, because it repeats the row in the next line");
     left_out.says("which is paid");
 }
 

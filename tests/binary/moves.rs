@@ -102,7 +102,7 @@ fn a_whole_batch_that_may_have_been_posted_is_withdrawn_once_the_gateway_does_no
         .says("disburse run b");
     world
         .expect(0, &["cancel", "b", "--yes"])
-        .says("nothing else can be cancelled");
+        .says("batch b has no payment to cancel");
     world.disburse(&RUN);
     assert_eq!(world.count("b", "paid"), 1);
     assert_eq!(world.count("b", "cancelled"), 2);
@@ -147,5 +147,5 @@ fn a_rehearsal_that_is_moved_without_its_sandbox_says_what_is_missing() {
     .unwrap();
     world
         .expect(0, &there)
-        .says("only a rehearsal (--sandbox) is posted");
+        .says("Only rehearsals (--sandbox) are posted");
 }

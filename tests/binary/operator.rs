@@ -30,10 +30,8 @@ fn a_retry_pays_failures_under_a_new_identifier_and_reports_each_row_once() {
     let before = payments(&world, "reports/b");
     world
         .expect(0, &["retry", "b", "--code", "999"])
-        .says("nothing is to be paid again")
-        .says(&format!(
-            "with code 999; what has failed: {failed} with code 141, KES "
-        ));
+        .says("batch b has no failed payment to retry")
+        .says(&format!("with code 999: {failed} with code 141, KES "));
     world
         .expect(0, &["retry", "b", "--code", "141", "--yes"])
         .says(&format!(
@@ -131,7 +129,7 @@ fn what_was_never_posted_can_be_cancelled_and_is_never_paid() {
     world.expect(2, &["cancel", "b", "R00008"]);
     world
         .expect(0, &["cancel", "b"])
-        .says("0 payments cancelled");
+        .says("batch b has no payment to cancel");
     assert_eq!(world.count("b", "paid"), 19);
 }
 

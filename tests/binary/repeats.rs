@@ -42,7 +42,7 @@ fn two_hundred_people_are_not_paid_again_for_one_changed_amount() {
         .says("200 of batch b (batch.csv, loaded 20")
         .says("repeats.window")
         .says("as EMP-00001-2026-12 does; do not change them in this file")
-        .says("again.csv:2: reference: \"R00001\" is the reference of line 2 of batch.csv of batch b, loaded 20")
+        .says("again.csv:2: reference: \"R00001\" is the reference of line 2 of batch.csv in batch b (loaded 20")
         .says("which is paid");
     assert!(!refused.err.contains("batch name"), "{}", refused.err);
     world
@@ -365,7 +365,7 @@ fn a_row_without_reference_that_was_loaded_by_another_service_is_not_retried() {
     world.expect(0, &["load", "other.csv", "--batch", "c"]);
     world
         .expect(2, &["retry", "b", "--yes"])
-        .says("was loaded anew into batch c");
+        .says("was loaded again into batch c");
     world.expect(0, &["cancel", "c", "--yes"]);
     world.expect(0, &["retry", "b", "--yes"]);
 }

@@ -69,7 +69,7 @@ fn a_file_that_is_copied_back_over_the_journal_pays_nothing_twice() {
     world.expect(0, &RUN);
     // Over it, so that the file is the same one.
     fs::copy(world.path("copy.db"), world.path("disburse.db")).unwrap();
-    world.expect(0, &RUN).says("a later run has been here");
+    world.expect(0, &RUN).says("a later run was here");
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
 }
 
@@ -170,7 +170,7 @@ fn a_mark_that_was_torn_or_removed_asks_before_it_posts() {
     fs::write(world.path("disburse.db.mark"), "turn 1").unwrap();
     world
         .expect(0, &["status", "b"])
-        .says("the mark beside it cannot be read");
+        .says("its mark file cannot be read");
     assert_eq!(
         fs::read(world.path("disburse.db.mark")).unwrap(),
         b"turn 1",

@@ -154,7 +154,7 @@ fn what_was_rejected_or_failed_is_mended_added_and_paid_and_the_batch_ends_with_
     );
     world
         .expect(2, &add("first/failed.csv"))
-        .says("took the place already");
+        .says("already replaced by");
 }
 
 #[test]

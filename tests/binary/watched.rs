@@ -162,7 +162,7 @@ fn what_is_not_paid_is_shown_with_what_to_do_and_row_by_row() {
     let page = Page::of(&mut serve);
     let shown = page.text("batch/b");
     for part in [
-        "Finished, and not everybody is paid: 130 failed, 1 rejected",
+        "Finished, but not everybody is paid: 130 failed, 1 rejected",
         "141 Payment rejected",
         "disburse retry b --code 141",
         "disburse load b-failed.csv --batch b --amend",

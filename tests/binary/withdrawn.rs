@@ -21,7 +21,7 @@ fn a_batch_whose_rejected_rows_are_withdrawn_ends_with_0() {
     let load = [&["pay", "batch.csv", "--batch", "b"][..], &skip].concat();
     world
         .expect(3, &load)
-        .says("finished, and not everybody is paid: 2 rejected")
+        .says("finished, but not everybody is paid: 2 rejected")
         .says("disburse cancel b --rejected LINE --reason TEXT");
     let order = |names: &[&str], more: &[&str], code| {
         let words = cancel(names, more);
@@ -39,7 +39,7 @@ fn a_batch_whose_rejected_rows_are_withdrawn_ends_with_0() {
     // The batch as a whole has nothing that waits: its rejected rows are named to be withdrawn.
     world
         .expect(0, &["cancel", "b", "--reason", "x", "--yes"])
-        .says("0 payments cancelled");
+        .says("batch b has no payment to cancel");
     assert_eq!(world.count("b", "rejected"), 2);
     order(&["7"], &["--yes"], 0)
         .says("1 rejected row withdrawn")
@@ -82,7 +82,7 @@ fn a_batch_whose_rejected_rows_are_withdrawn_ends_with_0() {
     assert!(page.contains("5 of 7 paid, 2 not paid (2 rejected and withdrawn): no action needed"));
     world
         .expect(0, &["explain", "BAD1"])
-        .says("Rejected and withdrawn: nobody was paid by it, and nobody is")
+        .says("Rejected and withdrawn: this row never pays anybody")
         .says("  withdrawn by ")
         .says("“a duplicate of BAD2”");
     let explained = world.expect(0, &["explain", "BAD1", "--json"]);
@@ -113,13 +113,13 @@ fn a_failed_payment_that_shall_not_be_paid_is_closed_and_nothing_is_left_to_do()
     let pay = [&["pay", "batch.csv", "--batch", "b"][..], &bad].concat();
     world
         .expect(3, &pay)
-        .says("what shall not be paid: disburse cancel b REFERENCE");
+        .says("to close a payment that must not be paid: disburse cancel b REFERENCE");
     assert_eq!(world.count("b", "failed"), 4);
     let failed: Vec<&str> = rows.iter().map(|row| row.reference.as_str()).collect();
     // A job says so with a word of its own.
     world
         .expect(2, &["cancel", "b", failed[0]])
-        .says("which was posted and is not paid")
+        .says("nobody can retry or correct it then")
         .says("nothing was changed");
     for reference in &failed[..2] {
         world
@@ -131,7 +131,7 @@ fn a_failed_payment_that_shall_not_be_paid_is_closed_and_nothing_is_left_to_do()
         .says("it is cancelled already");
     world
         .expect(0, &["explain", "b", failed[0]])
-        .says("Cancelled: it is never paid under the batch name b");
+        .says("Cancelled: batch b never pays it");
     assert_eq!(world.count("b", "cancelled"), 2);
     assert_eq!(world.count("b", "failed"), 2);
     world.expect(0, &["report", "b", "--out", "r"]);

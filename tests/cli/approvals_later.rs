@@ -83,7 +83,7 @@ fn an_unsigned_load_is_signed_afterwards_by_whoever_loaded_it() {
     );
     says(
         &run(&desk, 4),
-        "hint: whoever loaded it, and nobody else, as who signs this can no longer approve it: disburse approve b --as-loader --sandbox --sign-key KEY",
+        "hint: the loader, and nobody else, signs: disburse approve b --as-loader --sandbox --sign-key KEY (this person can then not approve it)",
     );
     desk.run(&[
         "approve",

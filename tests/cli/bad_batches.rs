@@ -170,7 +170,7 @@ fn the_same_content_under_another_name_would_pay_everyone_twice() {
             "{}",
             said.err
         );
-        let row = "ok.csv:3: reference: \"R-2\" is the reference of line 3 of ok.csv of batch b, loaded 20";
+        let row = "ok.csv:3: reference: \"R-2\" is the reference of line 3 of ok.csv in batch b (loaded 20";
         assert!(said.err.contains(row), "{}", said.err);
     }
     let said = desk.run(&["check", "ok.csv"]);

@@ -151,9 +151,10 @@ fn a_finished_run_says_who_is_not_paid_and_what_to_say_next() {
     assert_eq!(
         said.err.lines().collect::<Vec<_>>(),
         [
-            "warning: finished, and not everybody is paid: 2 failed, 1 cancelled",
-            "hint: why each failed: disburse report b --out reports/b; to pay them again: disburse retry b, which says first how many \
-             and how much, and asks; what shall not be paid: disburse cancel b REFERENCE",
+            "warning: finished, but not everybody is paid: 2 failed, 1 cancelled",
+            "hint: to see why each failed: disburse report b --out reports/b",
+            "hint: to pay them again: disburse retry b, which first shows how many and how much, and asks",
+            "hint: to close a payment that must not be paid: disburse cancel b REFERENCE",
         ]
     );
     // What the hint says, where nobody can be asked: nothing is changed.

@@ -153,7 +153,7 @@ fn what_is_broken_is_told_with_what_to_do() {
             "",
             0,
             "journal",
-            "warning: disburse.db.mark: the journal may have missed something: it has been in use, and its mark is not beside it",
+            "warning: disburse.db.mark: the journal may have missed something: the journal was in use, and its mark file is missing",
         ),
         (
             "rm disburse.db",
@@ -251,7 +251,7 @@ fn nobody_is_asked_but_with_online() {
     let desk = desk.file("disburse.toml", text);
     let said = desk.run(&["doctor", "--json"]).finished(0);
     assert!(
-        about(&said, "gateway").contains("nobody was asked"),
+        about(&said, "gateway").contains("not contacted"),
         "{said:?}"
     );
     let said = desk.run(&["doctor", "--json", "--online"]).finished(2);

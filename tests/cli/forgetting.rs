@@ -74,8 +74,8 @@ fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
         &["archive", "b", "--out", "kept"],
         2,
         &[
-            "error: not confirmed: archive 1 batch (4 rows) into kept; in this journal their names, numbers, accounts, narrations and references give way to digests, for good; nothing was written",
-            "hint: say it with --yes, or keep them in the journal with --keep-people: then the archive is written, and nothing is removed",
+            "error: not confirmed: archive 1 batch (4 rows) into kept; this journal then keeps digests instead of the names, numbers, accounts, narrations and references; this cannot be undone; nothing was written",
+            "hint: add --yes, or keep the names in the journal with --keep-people: then the archive is written, and nothing is removed",
         ],
     );
     assert!(journal(&desk) == before);
@@ -84,7 +84,7 @@ fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
         .finished(0);
     assert!(
         said.err
-            .contains("the people of 4 rows of batch b have given way to digests"),
+            .contains("names, numbers and references of batch b (4 rows) are removed"),
         "{}",
         said.err
     );

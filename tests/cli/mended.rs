@@ -217,9 +217,9 @@ fn yesterdays_file_under_a_new_name_is_told_to_be_the_same_payroll() {
             .find(|line| line.starts_with("hint: "))
             .unwrap();
         assert!(
-            hint.starts_with("hint: every row of the file is in batch november (november.csv, loaded 20")
+            hint.starts_with("hint: every row of the file is already in batch november (november.csv, loaded 20")
                 && hint.ends_with(
-                    "and that has 20 not sent yet: it is the same payroll again, and nothing needs to be loaded; `disburse run november` goes on with it"
+                    ": 20 payments not sent yet. It is the same file again: do not load it again; `disburse run november` continues it"
                 ),
             "{}",
             said.err
@@ -583,7 +583,7 @@ fn who_is_left_of_a_file_of_repeats_is_named_behind_the_other_ways() {
         .file("longer.csv", payroll(true) + &row("E-21", &good(21), 21));
     desk.run(&load("november.csv", "november", &[])).finished(0);
     let said = desk.run(&load("longer.csv", "again", &[])).finished(2);
-    let words = "Load with --on-error skip leaves the repeats out and loads the rest, to be paid: 1 row, line 22. First check it";
+    let words = "--on-error skip leaves the repeats out, and loads the rest, to be paid: 1 row, line 22. Check it first";
     let (before, _) = said.err.split_once(words).expect(&said.err);
     assert!(before.contains("--allow-repeats"), "{before}");
 }

@@ -2,7 +2,7 @@
 
 use crate::desk::{BINARY, Desk};
 
-const HINT: &str = "hint: say --yes to do it without being asked";
+const HINT: &str = "hint: add --yes to do it without a question";
 
 #[test]
 fn an_order_about_a_whole_batch_without_anybody_to_ask_needs_a_yes() {

@@ -330,13 +330,13 @@ fn orders_of_an_operator_tell_what_they_did() {
     };
     nothing(
         &["retry", "b"],
-        "nothing is to be paid again\n",
-        "no payment of batch b that can be retried has failed; its payments are: 3 cancelled\n",
+        "batch b has no failed payment to retry: 3 cancelled\n",
+        "",
     );
     nothing(
         &["cancel", "b"],
-        "0 payments cancelled\n",
-        "nothing of batch b waits to be posted for the first time, and nothing else can be cancelled; its payments are: 3 cancelled\n",
+        "batch b has no payment to cancel: 3 cancelled\n",
+        "",
     );
     nothing(
         &["resume-lane", "b", "B2C_MPESA"],

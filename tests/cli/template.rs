@@ -47,6 +47,16 @@ fn an_example_that_is_left_in_refuses_the_file() {
 }
 
 #[test]
+fn a_form_that_is_missing_is_asked_for_with_every_choice() {
+    let desk = Desk::new();
+    let said = desk.run(&["template", "bank", "--sandbox"]).finished(2);
+    assert!(said.err.contains("<--xlsx|--csv>"), "{}", said.err);
+    desk.run(&["template", "bank", "--xlsx", "--csv", "--sandbox"])
+        .finished(2);
+    assert!(!desk.path("bank.xlsx").exists() && !desk.path("bank.csv").exists());
+}
+
+#[test]
 fn what_is_filled_in_is_read() {
     let desk = Desk::new();
     desk.run(&[

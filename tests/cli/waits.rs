@@ -288,13 +288,13 @@ fn a_paused_service_of_a_rehearsal_is_opened_and_run_in_the_sandbox() {
     desk.run(&run.split(' ').collect::<Vec<_>>()).finished(5);
     says(
         &explained(&desk, "E-20"),
-        "not sent yet; B2C is paused because more of its payments failed than limits.stop_above allows; when that is put right: disburse resume-lane a B2C, then disburse run a --sandbox",
+        "not sent yet; B2C is paused because more of its payments failed than limits.stop_above allows; when that is solved: disburse resume-lane a B2C, then disburse run a --sandbox",
     );
     // What has to be done first is said first, and nothing else is said to go on: a run would do nothing about it.
     let status = desk.run(&["status", "a"]).finished(0);
     says(
         &status,
-        "when that is put right: disburse resume-lane a B2C, and then: disburse run a --sandbox\n",
+        "when that is solved: disburse resume-lane a B2C, and then: disburse run a --sandbox\n",
     );
     assert!(!status.out.contains("to go on: "), "{status:?}");
     says(

@@ -116,7 +116,7 @@ fn is_paid_by_the_gateways_word(dialect: &'static str) {
     assert_eq!(state(&office), "paid", "by that very answer");
     let retried = office.call(&["retry", BATCH, "--yes"]);
     assert!(
-        retried.out.contains("nothing is to be paid again"),
+        retried.out.contains("has no failed payment to retry"),
         "{retried:?}"
     );
     assert_eq!(mouth.gateway.ledger.executions(), 1);

@@ -272,7 +272,7 @@ fn a_retry_is_withdrawn_after_a_question_that_says_what_it_means() {
     assert!(
         asked
             .err
-            .contains("its row has failed and is never retried again"),
+            .contains("a retry: nobody can retry its row again"),
         "{asked:?}"
     );
     let asked = office.call(&["cancel", BATCH]);
@@ -281,7 +281,7 @@ fn a_retry_is_withdrawn_after_a_question_that_says_what_it_means() {
     assert_eq!(done.code, Some(0), "{done:?}");
     let retried = office.call(&["retry", BATCH, "--yes"]);
     assert!(
-        retried.out.contains("nothing is to be paid again"),
+        retried.out.contains("has no failed payment to retry"),
         "{retried:?}"
     );
     assert_eq!(office.pay().code, Some(3));

@@ -492,7 +492,8 @@ fn next(
     may_release: bool,
 ) -> Vec<String> {
     let mut next: Vec<String> = Vec::new();
-    if missed.is_some() {
+    let lacks = missed.is_some() || !orders_lost.is_none();
+    if lacks {
         let which = match batches_lost.is_none() {
             true => "every file that was loaded since the copy was made",
             false => {
@@ -524,9 +525,11 @@ fn next(
                 .to_owned(),
         );
     }
-    if missed.is_some() {
+    if lacks {
         let posts = "run each batch, which then posts what nobody has posted: disburse run BATCH";
         next.push(posts.to_owned());
+    }
+    if missed.is_some() {
         next.push(
             "when every file is here, and its run has ended: disburse recover --done".to_owned(),
         );
@@ -561,4 +564,75 @@ pub(in crate::cli) async fn warn(journal: &Journal, zone: &WireZone) -> Result<(
     output::complain("warning", &text);
     output::complain("hint", "`disburse recover` lists each step");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::words::hints::ORDERS_LOST_HINT;
+    use crate::ledger::recovery::Cause;
+
+    /// Asserts that the words stand in a text, in this order.
+    fn assert_in_order(text: &str, words: &[&str]) {
+        let mut rest = text;
+        for word in words {
+            let (_, behind) = rest
+                .split_once(word)
+                .unwrap_or_else(|| panic!("{word:?} is missing, or too early: {text}"));
+            rest = behind;
+        }
+    }
+
+    #[test]
+    fn lost_orders_are_given_again_after_the_gateway_was_asked_and_before_a_run_posts() {
+        let missed = Missed {
+            cause: Cause::NoMark,
+            since: None,
+        };
+        let presumed = |unasked| Presumed {
+            batch: BatchName::parse("b").unwrap(),
+            purpose: Purpose::Gateway,
+            payments: 3,
+            unasked,
+            not_found: 0,
+            known: 0,
+            posted: 0,
+            decided: 0,
+        };
+        let lost = OrdersLost {
+            count: 0,
+            unknown: true,
+        };
+        assert_in_order(
+            ORDERS_LOST_HINT,
+            &[
+                "load the files",
+                "run each batch, which asks the gateway, and posts nothing",
+                "give the lost orders again",
+                "--orders-given-again",
+                "run again, which posts",
+            ],
+        );
+        for (batches, asks) in [
+            (
+                vec![],
+                "run each batch that you load, which asks the gateway",
+            ),
+            (vec![presumed(3)], "to ask: disburse run b"),
+        ] {
+            for missed in [Some(&missed), None] {
+                let text = next(missed, &batches, (&Lost::default(), lost), false).join("\n");
+                assert_in_order(
+                    &text,
+                    &[
+                        "1. load every file",
+                        asks,
+                        "give the lost orders again",
+                        "--orders-given-again",
+                        "which then posts",
+                    ],
+                );
+            }
+        }
+    }
 }

@@ -186,7 +186,7 @@ fn offline(settings: &Settings) -> Vec<Finding> {
         Finding::ok(
             "base_url",
             format!(
-                "{}; nobody was asked (--online looks whether it is reached)",
+                "{}; not contacted (--online checks it)",
                 only_hosts(url.as_str())
             ),
         )

@@ -183,7 +183,7 @@ async fn what_is_not_proven_to_have_failed_is_not_replaced() {
     assert_eq!(world.contents(), before, "nothing was loaded");
     replaced(&world, first, corrected()).await.unwrap();
     let again = with_amount(corrected(), 4_300);
-    assert!(why(replaced(&world, first, again).await).contains("took the place already"));
+    assert!(why(replaced(&world, first, again).await).contains("already replaced by"));
     sound(&world);
 }
 

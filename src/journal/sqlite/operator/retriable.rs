@@ -51,3 +51,21 @@ pub(in crate::journal::sqlite) fn why_not(event: Event, state: State) -> &'stati
 /// Proven failures of batch ?1 that may be paid anew unless [`unretried::judged`], with the code ?2 if there is one, of `life l`.
 pub(in crate::journal::sqlite) const RETRIABLE: &str =
     "l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and (?2 is null or l.code = ?2)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_that_a_failed_payment_cannot_be_cancelled() {
+        for state in State::ALL {
+            let why = why_not(Event::Withdrawn, state);
+            assert!(
+                !why.contains("only what was never sent"),
+                "{state:?}: {why}"
+            );
+        }
+        // A failure that is not open has another payment of its row.
+        assert!(why_not(Event::Withdrawn, State::Failed).starts_with("another payment of its row"));
+    }
+}
