@@ -179,7 +179,7 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
         E::Busy { .. } => Some(
             "wait until that process ends, or end it, and repeat this command: what was not written is not lost. `fuser FILE` or \
-             `lsof FILE` lists whoever has the journal open",
+             `lsof FILE` lists the programs that have the journal open",
         ),
         E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
         E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
@@ -263,7 +263,7 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
             "name a rejected row by its line, its reference, or its name (row-...): the corrections file and failed.csv of `disburse report` \
              have the name in the column rejected_row. A payment is cancelled with `disburse cancel BATCH REFERENCE`",
         ),
-        E::MoreThanShown { .. } => Some("say the same command again, and look at what it shows"),
+        E::MoreThanShown { .. } => Some("run the same command again, and look at what it shows"),
         E::TwoPayments { .. } => Some(
             "say which of the two you mean: --reference takes the text for the reference of a row, --id for a payerTransactionID; \
              disburse explain with the same flag shows that row",
@@ -272,7 +272,7 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
             "to rehearse the file, load it with --sandbox under another batch name; to pay the batch, leave --sandbox out",
         ),
         E::OnlyARehearsal { .. } => Some(
-            "to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
+            "to go on rehearsing, add --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
              rehearsed does not count as paid",
         ),
         E::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => Some(

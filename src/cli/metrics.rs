@@ -37,7 +37,7 @@ impl MetricsEndpoint {
         let taken = bound.local_addr().map_err(Error::unexpected)?;
         if !taken.ip().is_loopback() {
             session.note(&format!(
-                "metrics: whoever reaches {taken} can read counts and amounts, without a password; on 127.0.0.1 only this machine can"
+                "metrics: anybody who reaches {taken} can read counts and amounts, without a password; on 127.0.0.1 only this machine can"
             ));
         }
         session.note(&format!("metrics: http://{taken}/metrics"));

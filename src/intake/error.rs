@@ -254,7 +254,7 @@ impl Error {
                 "name the format with --format csv, json, jsonl or pain.001"
             }
             Self::NotUtf8 { .. } => {
-                "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, say --encoding windows-1252"
+                "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, add --encoding windows-1252"
             }
             Self::IsUtf8 => {
                 "leave out --encoding, or mend the one that the file declares: read as Windows-1252, its letters beyond ASCII would become others"

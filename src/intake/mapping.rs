@@ -276,8 +276,8 @@ pub(super) fn open_message(
         if missing.contains(&"service_code") {
             return Err(Error::Message {
                 what: "names no service, as no pain.001 does".to_owned(),
-                remedy: "say --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
-                         service_code = \"CODE\", and say --layout NAME"
+                remedy: "add --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
+                         service_code = \"CODE\", and add --layout NAME"
                     .to_owned(),
                 at: None,
             });

@@ -6,7 +6,7 @@ use super::oddity::{DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
 use super::record::Record;
 
 /// Said of a formula, where its stored result is not to be taken.
-pub(super) const CALCULATED: &str = "is a formula, whose result may change with other cells: paste it as a value, or say --formulas stored";
+pub(super) const CALCULATED: &str = "is a formula, whose result may change with other cells: paste it as a value, or add --formulas stored";
 
 /// Returns those odd cells of a row that one of its errors may be about.
 pub(super) fn that_matter(row: &Record, errors: &[RowError]) -> Vec<(usize, Oddity)> {

@@ -189,7 +189,7 @@ pub enum Error {
     Archive { path: PathBuf },
     #[error("journal {path}: is not that of an archive")]
     NoArchive { path: PathBuf },
-    #[error("{path}: is there already, and is not written over")]
+    #[error("{path}: exists already, and is not written over")]
     Exists { path: PathBuf },
     #[error("{folder}: another copy of the journal is being made there")]
     CopyUnderWay { folder: PathBuf },

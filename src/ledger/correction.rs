@@ -117,7 +117,7 @@ impl fmt::Display for Refusal {
                 "names a rejected row of batch {batch}; add the file to that batch: --batch {batch} --amend"
             ),
             Self::NotAdded => f.write_str(
-                "names a rejected row, and the file is not added to a batch; say --amend with the name of the batch that rejected it",
+                "names a rejected row, and the file is not added to a batch; add --amend, with the name of the batch that rejected it",
             ),
             Self::Unknown => f.write_str(
                 "names a row that this batch has not set aside; take the name from the corrections file of its last load",

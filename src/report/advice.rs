@@ -350,12 +350,12 @@ mod tests {
             (
                 120,
                 Some(MobileMoney),
-                "Ask the gateway's people which account it expects. Where the row is wrong: Correct the account_number in ",
+                "Ask the gateway's people which account it expects. If the row is wrong: Correct the account_number in ",
             ),
             (
                 120,
                 None,
-                "Ask the gateway's people which account it expects. Where the row is wrong: Correct the account_number (at a bank, the bank_account_number) in ",
+                "Ask the gateway's people which account it expects. If the row is wrong: Correct the account_number (at a bank, the bank_account_number) in ",
             ),
             (
                 146,

@@ -136,7 +136,7 @@ impl From<intake::Error> for StatementError {
         let hint = match &error {
             E::Empty => Some("name the statement itself".to_owned()),
             E::Foreign { what, .. } if what.contains("(XLSX)") => {
-                Some("leave --format out, or say --format xlsx".to_owned())
+                Some("leave --format out, or add --format xlsx".to_owned())
             }
             other => other.hint(),
         };

@@ -255,7 +255,7 @@ fn two_batches_that_wait_for_one_another_are_told_which_way_leads_out() {
             "{batch}.csv:3: account_number: line 2 of batch {other} pays this account of WATER already"
         ));
         said.says(&format!(
-            "hint: first `disburse run {other}`, then say the same command again"
+            "hint: first `disburse run {other}`, then run the same command again"
         ));
         said.says(&format!(
             "withdraw the row that waits here, disburse cancel {batch} {batch}-2"

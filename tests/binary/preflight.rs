@@ -186,7 +186,7 @@ fn a_file_service_that_is_away_ends_the_run_with_4_and_nothing_posted() {
     away.expect(4, &["run", "b", "--yes"])
         .says("section 4.3")
         .says("nothing was posted")
-        .says("say the same command again");
+        .says("run the same command again");
     assert_eq!(sandbox.ledger().posts, 0);
     assert_eq!(away.read("disburse.toml"), text);
     let world = away.with_file_service(&sandbox.base_url);

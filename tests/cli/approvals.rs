@@ -129,7 +129,7 @@ fn what_somebody_else_than_the_loader_has_signed_for_is_paid() {
     );
     says(
         &waits,
-        "hint: somebody else than the loader looks at it and signs: disburse approve b --sandbox --sign-key KEY; then: disburse run b --sandbox",
+        "hint: somebody other than the loader looks at it and signs: disburse approve b --sandbox --sign-key KEY; then: disburse run b --sandbox",
     );
     assert_eq!(paid(&desk), 0);
     let signed = approve(&desk, "bob", "600.50").finished(0);
@@ -257,7 +257,7 @@ fn a_signature_that_does_not_fit_is_refused_with_what_to_do() {
     refused(
         "alice",
         "600.50",
-        "error: alice@example.org, or the same key, signed to have loaded rows of batch b",
+        "error: alice@example.org, or the same key, signed that they loaded rows of batch b",
     );
     refused(
         "bob",

@@ -41,7 +41,7 @@ fn rows_that_are_added_after_an_approval_need_their_own() {
     for by in ["alice", "bob", "bobs_second"] {
         says(
             &approve(&desk, by, "650.50").finished(2),
-            "signed to have loaded rows of batch b",
+            "signed that they loaded rows of batch b",
         );
     }
     approve(&desk, "carol", "650.50").finished(0);
@@ -76,10 +76,13 @@ fn an_unsigned_load_is_signed_afterwards_by_whoever_loaded_it() {
     let loaded = desk
         .run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
         .finished(0);
-    says(&loaded, "nobody has signed to have loaded it");
+    says(
+        &loaded,
+        "batch b waits for signatures: its loader has not signed yet",
+    );
     says(
         &approve(&desk, "bob", "600.50").finished(2),
-        "nobody has signed to have loaded all of batch b",
+        "nobody has signed that they loaded all of batch b",
     );
     says(
         &run(&desk, 4),
@@ -230,7 +233,7 @@ fn pay_loads_signs_and_ends_with_what_is_missing() {
     says(&said, "signed: alice@example.org loads batch b");
     says(
         &said,
-        "hint: somebody else than the loader looks at it and signs",
+        "hint: somebody other than the loader looks at it and signs",
     );
     approve(&desk, "bob", "600.50").finished(0);
     desk.run(&pay).finished(0);
@@ -247,7 +250,7 @@ fn where_the_key_of_the_loader_counts_no_more_somebody_else_signs_in_their_place
         &desk,
         &[("alice", "eve"), ("bob", "bob"), ("carol", "carol")],
     );
-    let why = "batch b waits for signatures: that of alice@example.org, who signed to have loaded rows of it, does not count (approved by bob@example.org)";
+    let why = "batch b waits for signatures: that of alice@example.org, who signed that they loaded rows of it, does not count (approved by bob@example.org)";
     let way_out = "somebody else who may sign now, and could when it was loaded, looks at it and signs in the place of the loader (and can then no longer \
                    approve it): disburse approve b --as-loader --sandbox --sign-key KEY; then: disburse run b --sandbox. Where nobody is left for that: \
                    disburse cancel b, then load the file under another batch name";

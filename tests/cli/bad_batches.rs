@@ -79,7 +79,7 @@ fn a_name_that_could_be_a_path_is_no_batch_name() {
     }
 }
 
-const TAKEN: &str = "error: batch b is there already, and differs from the file: ";
+const TAKEN: &str = "error: batch b exists already, and differs from the file: ";
 
 #[test]
 fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
@@ -220,7 +220,7 @@ fn the_same_file_again_is_no_error_and_no_second_load() {
 #[test]
 fn declared_totals_that_differ_are_refused() {
     let desk = Desk::loaded();
-    let hint = "hint: rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
+    let hint = "hint: rows may be missing or doubled in the file, or it is another file: ask the person who declared it";
     for (option, value, error) in [
         ("--expect-count", "4", "4 rows declared, found 3"),
         ("--expect-count", "1", "1 row declared, found 3"),

@@ -73,7 +73,7 @@ fn cases() -> Vec<Case> {
             ]
             .concat(),
             "latin.csv:2: is not UTF-8: byte 3 of the line is 0xE9 (byte 67 of the file)",
-            "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, say --encoding windows-1252",
+            "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, add --encoding windows-1252",
         ),
         (
             "quote.csv",

@@ -205,7 +205,7 @@ fn equal_rows_are_payments_of_their_own_when_that_is_said() {
     let said = desk.run(&["check", "equal.csv", "--sandbox"]).finished(2);
     assert!(
         said.err.starts_with(
-            "equal.csv:3: equal to line 2: one mistake or two payments? Give each row a reference, or say --allow-equal-rows\n"
+            "equal.csv:3: equal to line 2: one mistake or two payments? Give each row a reference, or add --allow-equal-rows\n"
         ),
         "{}",
         said.err

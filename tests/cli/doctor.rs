@@ -226,7 +226,7 @@ fn a_job_has_less_than_a_person_and_few_files_are_too_few() {
     let job = about(&bare, "job");
     assert!(job.contains("note: job: home: HOME is not set"), "{job}");
     assert!(
-        job.contains("configuration and journal are found from this folder"),
+        job.contains("the paths of configuration and journal are relative to this folder"),
         "{job}"
     );
     assert!(job.contains("begin its line with: cd "), "{job}");

@@ -147,7 +147,8 @@ fn the_people_of_an_archived_batch_are_in_its_archive_and_not_in_the_journal() {
     let said = desk.shell("disburse load more.csv --batch b --amend --sandbox --on-error skip");
     assert_eq!(said.code, 2, "{}{}", said.out, said.err);
     assert!(
-        said.err.contains("people of batch b were forgotten"),
+        said.err
+            .contains("names and numbers of batch b were removed"),
         "{}",
         said.err
     );
@@ -175,7 +176,7 @@ fn one_person_is_forgotten_by_number_and_the_others_stay() {
         2,
         &[
             "error: --reason is missing; nothing was changed",
-            "hint: it is kept for ever: say who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
+            "hint: it is kept for ever: write who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
         ],
     );
     let told = desk

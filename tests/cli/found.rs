@@ -49,7 +49,11 @@ fn a_row_is_found_without_its_batch_and_two_are_told_apart() {
         assert!(said.out.contains(told), "{told}: {}", said.out);
     }
     let said = desk.run(&["explain", "R-77"]).finished(2);
-    assert!(said.err.contains("is called \"R-77\""), "{}", said.err);
+    assert!(
+        said.err.contains("has no batch and no row named \"R-77\""),
+        "{}",
+        said.err
+    );
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn a_rejected_row_is_explained_and_so_is_what_took_its_place() {
     let said = desk.run(&["explain", "b", "R-4"]).finished(0);
     for told in [
         "line 5 of ok.csv, reference R-4, B2C_MPESA KES 77.00 to ****3456\n",
-        "  Rejected, and never sent: nobody was paid by it.",
+        "  Rejected, and never sent: it paid nobody.",
         " EAT  loaded, and set aside: ",
     ] {
         assert!(said.out.contains(told), "{told}: {}", said.out);

@@ -173,7 +173,7 @@ fn a_file_that_is_there_stays_and_is_named() {
         let before = desk.files();
         let said = init(&desk, &[]).finished(2);
         assert!(
-            said.err.contains(&format!("pay/{name} is there already")),
+            said.err.contains(&format!("pay/{name} exists already")),
             "{said:?}"
         );
         assert_eq!(desk.files(), before);
@@ -408,7 +408,7 @@ fn no_slip_at_any_question_costs_the_other_answers() {
             ("filled in later): ", &"x".repeat(1_025)),
             ("expected at most 1024 bytes", ""),
             ("filled in later): ", "made up"),
-            ("taken/mobile_money.xlsx is there already", ""),
+            ("taken/mobile_money.xlsx exists already", ""),
             ("look at taken once more): ", "not/there"),
             ("into not/there? [y/n] ", "y"),
             ("not/there: cannot be written", ""),
@@ -469,10 +469,7 @@ fn what_an_init_that_was_killed_has_left_is_named_and_gives_way() {
         .variable("TORTURE_KILL_AT", "")
         .file("pay/password", "theirs\n");
     let said = init(&desk, &["--csv"]).finished(2);
-    assert!(
-        said.err.contains("pay/password is there already"),
-        "{said:?}"
-    );
+    assert!(said.err.contains("pay/password exists already"), "{said:?}");
     assert_eq!(desk.text("pay/password"), "theirs\n");
     assert!(listed(&desk).contains(&"mobile_money.csv".to_owned()));
     // It is moved away: the rest gives way.

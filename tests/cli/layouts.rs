@@ -121,7 +121,7 @@ fn a_sheet_is_loaded_and_every_row_of_it_is_accounted_for() {
     let said = load(&desk, &[]).finished(2);
     assert!(
         said.err
-            .contains("batch b is there already, and differs from the file"),
+            .contains("batch b exists already, and differs from the file"),
         "{}",
         said.err
     );
@@ -184,7 +184,7 @@ fn a_layout_that_was_changed_under_its_name_is_refused() {
         );
         assert!(
             said.err
-                .contains("keep the mended one under a name of its own, such as sheet-1-b"),
+                .contains("save the corrected one under another name, such as sheet-1-b"),
             "{}",
             said.err
         );

@@ -161,7 +161,7 @@ fn a_row_whose_reference_is_another_rows_never_leads_to_withdrawing_that_one() {
             let said = desk.run(&load(file, "b", more)).finished(2);
             assert!(!said.err.contains("cancel"), "{file}: {}", said.err);
             assert!(
-                said.err.contains("reference of its own") || said.err.contains("say --amend"),
+                said.err.contains("reference of its own") || said.err.contains("add --amend"),
                 "{file}: {}",
                 said.err
             );
@@ -405,7 +405,7 @@ fn a_mended_row_never_becomes_the_payment_of_another_row() {
     let desk = desk.file("mended.csv", &mended);
     let said = desk.run(&load("mended.csv", "b", &AMEND)).finished(2);
     let words = "mended.csv:2: equal to line 2 of first.csv, another row of this batch: one mistake or two payments? Remove this row if it is \
-                 the same payment; if both are to be paid, say --allow-equal-rows";
+                 the same payment; if both are to be paid, add --allow-equal-rows";
     assert!(said.err.contains(words), "{}", said.err);
     assert_eq!(rejected(&desk, "b"), (2, 1));
     // With --on-error skip it stays what it was, and the file is not taken for one that is in the batch.

@@ -112,7 +112,7 @@ fn a_message_is_checked_paid_and_answered() {
         &["report", "w", "--pain002", "transfers.xml"],
         2,
         &[
-            "error: transfers.xml: is there already, and was not written there by disburse, or was changed or copied since; it is not overwritten",
+            "error: transfers.xml: exists already, and was not written there by disburse, or was changed or copied since; it is not overwritten",
             "hint: name another place with --pain002, or move that file away",
         ],
     );
@@ -248,8 +248,8 @@ fn without_a_service_it_is_said_what_to_write() {
         2,
         &[
             "error: transfers.xml: names no service, as no pain.001 does",
-            "hint: say --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
-             service_code = \"CODE\", and say --layout NAME",
+            "hint: add --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
+             service_code = \"CODE\", and add --layout NAME",
         ],
     );
 }

@@ -46,7 +46,7 @@ fn a_rehearsed_payment_is_asked_about_in_the_sandbox_that_it_was_run_against() {
     let why = ["--reason", "a", "--evidence", "b", "--yes"];
     let resolve = |more: &[&str]| desk.run(&[&["resolve", "b", "R-1"][..], &why, more].concat());
     let said = resolve(&["--failed"]).finished(2);
-    assert!(said.err.contains("hint: say --sandbox"), "{}", said.err);
+    assert!(said.err.contains("hint: add --sandbox"), "{}", said.err);
     let said = resolve(&["--failed", "--sandbox"]).finished(2);
     assert!(
         said.err.contains("it is not recorded as failed"),

@@ -80,7 +80,7 @@ fn what_is_added_to_a_batch_is_read_as_the_batch_was() {
     let said = desk.run(&add).finished(2);
     for part in [
         "more.csv: names no layout, and all that batch a has was read by layout cents-1; nothing was loaded",
-        "Say --layout cents-1",
+        "Add --layout cents-1",
     ] {
         assert!(said.err.contains(part), "{}", said.err);
     }

@@ -12,7 +12,7 @@ fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 }
 
 const TO_REHEARSE: &str = "hint: to rehearse the file, load it with --sandbox under another batch name; to pay the batch, leave --sandbox out";
-const TO_PAY: &str = "hint: to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
+const TO_PAY: &str = "hint: to go on rehearsing, add --sandbox; to pay the file, load it without --sandbox under another batch name: what was \
      rehearsed does not count as paid";
 
 #[test]

@@ -84,7 +84,7 @@ fn nothing_is_written_over_and_what_is_not_there_is_named() {
         &["template", "bank", "--csv", "--sandbox"],
         2,
         &[
-            "error: bank.csv: is there already, and stays as it is",
+            "error: bank.csv: exists already, and stays as it is",
             "hint: name another file with --out",
         ],
     );

@@ -208,7 +208,7 @@ fn a_rehearsal_does_not_go_on_with_real_money() {
     ])
     .finished(0);
     let said = desk.run(&["run", "b", "--yes"]).finished(2);
-    let hint = "hint: to go on rehearsing, say --sandbox; to pay the file, load it without --sandbox under another batch name: what \
+    let hint = "hint: to go on rehearsing, add --sandbox; to pay the file, load it without --sandbox under another batch name: what \
                 was rehearsed does not count as paid\n";
     assert!(said.err.ends_with(hint), "{}", said.err);
 }

@@ -169,7 +169,7 @@ fn a_row_of_a_batch_that_nobody_has_approved_waits_for_that() {
     let said = desk.run(&["explain", "b", "R-1"]).finished(0);
     says(
         &said,
-        "not sent yet; batch b waits for approval: 0 of 1 signature (loaded by alice@example.org); somebody else than the loader looks at it and signs: disburse approve b --sandbox",
+        "not sent yet; batch b waits for approval: 0 of 1 signature (loaded by alice@example.org); somebody other than the loader looks at it and signs: disburse approve b --sandbox",
     );
     assert_eq!(steps(&said), 0, "{said:?}");
     says(&desk.run(&["status"]).finished(0), "waits for approval");
@@ -177,7 +177,7 @@ fn a_row_of_a_batch_that_nobody_has_approved_waits_for_that() {
     assert!(!one.out.contains("to go on: "), "{one:?}");
     says(
         &one,
-        "next: somebody else than the loader looks at it and signs",
+        "next: somebody other than the loader looks at it and signs",
     );
     approve(&desk, "bob", "600.50").finished(0);
     let said = desk.run(&["explain", "b", "R-1"]).finished(0);
@@ -189,7 +189,7 @@ fn a_row_of_a_batch_that_nobody_has_approved_waits_for_that() {
     let amended = desk.run(&amend.split(' ').collect::<Vec<_>>()).finished(0);
     says(
         &amended,
-        "next: somebody else than the loader looks at it and signs: disburse approve b --sandbox",
+        "next: somebody other than the loader looks at it and signs: disburse approve b --sandbox",
     );
     assert_eq!(steps(&amended), 1, "{amended:?}");
     let said = desk.run(&["explain", "b", "R-1"]).finished(0);
@@ -204,24 +204,24 @@ fn the_next_step_is_to_sign_while_a_signature_is_missing() {
     let unsigned = desk
         .run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
         .finished(0);
-    says(&unsigned, "next: whoever loaded it, and nobody else");
+    says(&unsigned, "next: the loader, and nobody else, signs");
     assert_eq!(steps(&unsigned), 1, "{unsigned:?}");
     let loaded = load(&desk, "alice");
     says(
         &loaded,
-        "next: somebody else than the loader looks at it and signs: disburse approve b --sandbox",
+        "next: somebody other than the loader looks at it and signs: disburse approve b --sandbox",
     );
     assert_eq!(steps(&loaded), 1, "{loaded:?}");
     let order = "schedule b --not-after 2199-01-01 --reason later";
     let scheduled = desk.run(&order.split(' ').collect::<Vec<_>>()).finished(0);
-    says(&scheduled, "next: somebody else than the loader");
+    says(&scheduled, "next: somebody other than the loader");
     assert_eq!(steps(&scheduled), 1, "{scheduled:?}");
     approve(&desk, "bob", "600.50").finished(0);
     let desk = desk.file("faults.toml", "reject = 1.0\n");
     let failing = ["run", "b", "--sandbox", "--faults", "faults.toml"];
     desk.run(&failing).finished(3);
     let retried = desk.run(&["retry", "b", "--sandbox", "--yes"]).finished(0);
-    says(&retried, "next: somebody else than the loader");
+    says(&retried, "next: somebody other than the loader");
     assert_eq!(steps(&retried), 1, "{retried:?}");
     approve(&desk, "bob", "600.50").finished(0);
     run(&desk, 0);

@@ -275,7 +275,7 @@ impl Desk<'_> {
             target.gateway, target.account, target.reading
         ));
         output::line(&match loaded_by.as_slice() {
-            [] => "loaded by: nobody has signed to have loaded it".to_owned(),
+            [] => "loaded by: its loader has not signed".to_owned(),
             names => format!("loaded by: {}", names.join(", ")),
         });
         let review = Reader::open(self.journal.path())?

@@ -222,7 +222,7 @@ impl Place<'_> {
         Error::unexpected(format!(
             "the archive cannot be written into {folder}: {error}; nothing of it was left there"
         ))
-        .hint("make room there, or name another folder with --out, and say the same command again")
+        .hint("make room there, or name another folder with --out, and run the same command again")
     }
 }
 
@@ -318,7 +318,7 @@ async fn packed(
             "something was recorded of batch {} while it was archived; no archive of it was written",
             one.batch
         ))
-        .hint("say the same command again"));
+        .hint("run the same command again"));
     }
     let (reader, batch) = Reader::of_archive(&journal)?;
     let proof = reader.snapshot(&batch)?.prove(None);
@@ -450,15 +450,15 @@ fn there_already(one: &Chosen, path: PathBuf, is_encrypted: bool) -> Result<Made
 fn unseen(path: &Path) -> Error {
     let name = output::name(&path.display().to_string());
     Error::refused(format!(
-        "{name}: is there already, and is encrypted: nobody can see here whether it holds what the journal would forget; nobody was forgotten"
+        "{name}: exists already, and is encrypted: nobody can see here whether it holds what the journal would forget; nobody was forgotten"
     ))
-    .hint("move it away with its receipt, and say the same command again: then another one is made; or read it yourself, and keep the people with --keep-people")
+    .hint("move it away with its receipt, and run the same command again: then another one is made; or read it yourself, and keep the people with --keep-people")
 }
 
 fn taken(path: &Path) -> Error {
     let name = output::name(&path.display().to_string());
     Error::refused(format!(
-        "{name}: is there already, and is not the archive of the batch as it stands, or its receipt ({name}.json) is missing or of another one; it is not written over"
+        "{name}: exists already, and is not the archive of the batch as it stands, or its receipt ({name}.json) is missing or of another one; it is not written over"
     ))
     .hint("look at what it is, and move it away; or name another folder with --out")
 }

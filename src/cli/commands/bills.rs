@@ -130,14 +130,14 @@ impl Told {
             Some(BillsStop::Drained) => Err(Error::unfinished(format!(
                 "ended before all bills were asked for{nothing}"
             ))
-            .hint("say the same command again to go on")),
+            .hint("run the same command again to go on")),
             Some(BillsStop::Gateway(error @ OperationError::Credentials { .. })) => {
                 Err(Error::stopped(format!("bill query: {error}{nothing}"))
-                    .hint("check username and password, then say the same command again"))
+                    .hint("check username and password, then run the same command again"))
             }
             Some(BillsStop::Gateway(error @ OperationError::Unavailable(_))) => {
                 Err(Error::unfinished(format!("bill query: {error}{nothing}"))
-                    .hint("say the same command again when the gateway has recovered; what was answered is kept"))
+                    .hint("run the same command again when the gateway has recovered; what was answered is kept"))
             }
             Some(BillsStop::Gateway(error)) => {
                 Err(Error::refused(format!("bill query: {error}{nothing}"))
@@ -173,7 +173,7 @@ impl Told {
             (Some(_), None) => error.hint("mend them in the file, and check it again"),
             (Some(first), Some(batch)) => error
                 .hint(format!(
-                    "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or say the same command again \
+                    "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or run the same command again \
                      when the biller has put its bill right",
                     name(first)
                 ))
@@ -225,7 +225,7 @@ fn rival_hint(kept: Option<&BatchName>, row: &str, rival: &BillRival) -> String 
              was withdrawn {later}"
         ),
         (Some(batch), Some(other)) => format!(
-            "first `disburse run {other}`, then say the same command again. If {other} waits for {batch} in its turn, neither is posted until one \
+            "first `disburse run {other}`, then run the same command again. If {other} waits for {batch} in its turn, neither is posted until one \
              gives way: withdraw the row that waits here, disburse cancel {batch} {row}, and run {batch}, then {other}: what was withdrawn {later}"
         ),
     }
@@ -328,7 +328,7 @@ pub(in crate::cli) async fn compare_declared(
         "{}: a total of {} was declared, with what is due its rows come to {}",
         difference.source, difference.expected, difference.found
     ))
-    .hint("bills may have changed, or rows may be missing: ask whoever declared it"))
+    .hint("bills may have changed, or rows may be missing: ask the person who declared it"))
 }
 
 /// Refuses rows without an amount where their bills are not asked for.

@@ -76,7 +76,7 @@ pub(in crate::cli) async fn listen(
         false => Err(Error::unexpected(
             "another journal has taken the place of the one that callbacks were stored in, and this listener has ended",
         )
-        .hint("say the same command again; what came in between was not acknowledged, and the gateway is asked about it")),
+        .hint("run the same command again; what came in between was not acknowledged, and the gateway is asked about it")),
     }
 }
 

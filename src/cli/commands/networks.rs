@@ -216,8 +216,8 @@ fn text(report: &LookupReport) -> String {
 fn stopped(report: &LookupReport, why: Option<&OperationError>, keep: bool) -> Error {
     let done = text(report);
     let kept = match keep {
-        true => "say the same command again to go on; what was looked up is kept in the journal",
-        false => "say the same command again",
+        true => "run the same command again to go on; what was looked up is kept in the journal",
+        false => "run the same command again",
     };
     match why {
         None => Error::unfinished(format!("ended; {done}; nothing was loaded")).hint(kept),
@@ -229,6 +229,6 @@ fn stopped(report: &LookupReport, why: Option<&OperationError>, keep: bool) -> E
             Error::unfinished(format!("{error}; {done}; nothing was loaded")).hint(kept)
         }
         Some(error) => Error::refused(format!("{error}; {done}; nothing was loaded"))
-            .hint("check api_url, then say the same command again; what was looked up is kept"),
+            .hint("check api_url, then run the same command again; what was looked up is kept"),
     }
 }

@@ -121,7 +121,7 @@ impl Told<'_> {
         }
         if found.unproposed > 0 && self.settling {
             session.note(&format!(
-                "{} more can be recorded: say the same command again",
+                "{} more can be recorded: run the same command again",
                 output::counted(found.unproposed, "payment")
             ));
         }

@@ -307,7 +307,7 @@ impl Order<'_> {
                 return Err(Error::refused(format!(
                     "batch {batch} was run against the sandbox, which is to be asked first; nothing was changed"
                 ))
-                .hint("say --sandbox: it is started for the question"));
+                .hint("add --sandbox: it is started for the question"));
             }
             (true, false) if pinned.is_some() => {
                 return Err(Error::refused(format!(

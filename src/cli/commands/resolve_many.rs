@@ -72,7 +72,7 @@ pub(in crate::cli) async fn resolve(
     let moves = moves.map_err(|(seq, _)| {
         let which = ready.iter().find(|one| one.looked.seq == seq).map_or_else(String::new, |one| one.meant.text());
         Error::refused(format!("{which}: something was learned about it since it was looked at; nothing of the file was recorded"))
-            .hint("say the same command again: everything is looked at anew")
+            .hint("run the same command again: everything is looked at anew")
     })?;
     for (one, moved) in ready.iter().zip(moves) {
         let (from, to) = (moved.from.in_words(), moved.life.state.in_words());

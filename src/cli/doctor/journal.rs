@@ -193,7 +193,7 @@ fn judge_beside(facts: &JournalFacts) -> Vec<Finding> {
                 "reports of mistakes",
                 format!("the program itself made a mistake: {}", shown(&facts.crashes)),
             )
-            .advised("send them to whoever mends disburse (they have no data of people), and remove them"),
+            .advised("send them to the people who maintain disburse (they have no data of people), and remove them"),
         );
     }
     found

@@ -283,7 +283,7 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
         None => Finding::ok(&at, "it can be bound"),
         Some(_) if facts.runs => Finding::ok(&at, "it is taken, as a run has the journal"),
         Some(why) => Finding::problem(&at, format!("it cannot be bound: {why}")).advised(
-            "where that is `disburse listen`, runs say --external-listener; otherwise choose another address, and lead the proxy there",
+            "where that is `disburse listen`, runs add --external-listener; otherwise choose another address, and lead the proxy there",
         ),
     }];
     if !facts.listen.ip().is_loopback() {

@@ -76,7 +76,7 @@ impl Aside {
                 std::io::ErrorKind::AlreadyExists => Error::refused(format!(
                     "journal {shown}: another load has made it while this one was read; nothing of this file was loaded"
                 ))
-                .hint("say the same command again: the file is then loaded into the journal that is there"),
+                .hint("run the same command again: the file is then loaded into the journal that is there"),
                 _ => Error::refused(format!("journal {shown}: {error}")),
             }
         })?;

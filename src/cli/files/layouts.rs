@@ -71,7 +71,7 @@ pub(in crate::cli) fn find(name: &str, settings: &Settings) -> Result<Layout, Er
         ))
         .hint(format!(
             "keep a layout of your own in disburse.toml, [layouts.NAME] with like = \"{name}\" and amount_factor = \"1500\", or whatever one unit is \
-             worth, and say --layout NAME"
+             worth, and add --layout NAME"
         )));
     }
     if let Some((column, text)) = layout.open_value() {

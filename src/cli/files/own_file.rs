@@ -55,7 +55,7 @@ pub(in crate::cli) fn write(
 fn taken(file: &Path, flag: &str) -> Error {
     let name = output::name(&file.display().to_string());
     Error::refused(format!(
-        "{name}: is there already, and was not written there by disburse, or was changed or copied since; it is not overwritten"
+        "{name}: exists already, and was not written there by disburse, or was changed or copied since; it is not overwritten"
     ))
     .hint(format!("name another place with {flag}, or move that file away"))
 }

@@ -34,7 +34,7 @@ pub(in crate::cli) fn terms(
     };
     terms.check().map_err(|(key, expected)| {
         Error::refused(format!("--{}: expected {expected}", option(key)))
-            .hint("leave it out, or say --format csv or --format xlsx")
+            .hint("leave it out, or add --format csv or --format xlsx")
     })?;
     Ok(terms)
 }
@@ -183,7 +183,7 @@ impl StatementFile {
             return Err(Error::refused(format!(
                 "{name}: the file has changed while it was read; nothing was recorded"
             ))
-            .hint("wait until it is written, and say the same command again"));
+            .hint("wait until it is written, and run the same command again"));
         }
         if summary.entries == 0 {
             return Err(Error::refused(format!(

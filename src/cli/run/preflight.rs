@@ -79,7 +79,7 @@ impl Job<'_> {
         };
         let forecast = asked.map_err(|error| {
             Error::stopped(format!("float balance: {error}; nothing was sent"))
-                .hint("check username and password, then say the same command again")
+                .hint("check username and password, then run the same command again")
         })?;
         for need in &forecast.needs {
             let text = forecast_text(need);
@@ -94,7 +94,7 @@ impl Job<'_> {
             return Err(Error::stopped(
                 "the float does not last for what is to be posted; nothing was sent",
             )
-            .hint("top it up and say the same command again; or --allow-short: what the float does not cover then waits for it"));
+            .hint("top it up and run the same command again; or --allow-short: what the float does not cover then waits for it"));
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Job<'_> {
                 "{} not taken{more}; nothing was posted",
                 output::counted(refused.len() as u64, "document")
             ))
-            .hint("put a sound PDF in the place of each file and say the same command again; what was uploaded is not uploaded again")
+            .hint("put a sound PDF in the place of each file and run the same command again; what was uploaded is not uploaded again")
             .hint(format!(
                 "or cancel the payment: disburse cancel {batch} {name}"
             )));
@@ -195,12 +195,12 @@ impl Job<'_> {
                 Err(Error::unfinished(format!(
                     "{error}; {done} uploaded, nothing was posted"
                 ))
-                .hint("say the same command again when the file service has recovered; what was uploaded is not uploaded again"))
+                .hint("run the same command again when the file service has recovered; what was uploaded is not uploaded again"))
             }
             Some(UploadStop::Service(error)) => Err(Error::refused(format!(
                 "document upload: {error}; {done} uploaded, nothing was posted"
             ))
-            .hint("check file_service_url, then say the same command again")),
+            .hint("check file_service_url, then run the same command again")),
             Some(UploadStop::Drained | UploadStop::TooMany) => Err(ended()),
         }
     }
@@ -208,7 +208,7 @@ impl Job<'_> {
 
 pub(super) fn ended() -> Error {
     Error::unfinished("ended before the first post; nothing was posted")
-        .hint("say the same command again to go on")
+        .hint("run the same command again to go on")
 }
 
 fn refused_text(document: &RefusedDocument) -> String {

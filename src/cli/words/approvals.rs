@@ -61,7 +61,7 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
                     "one more, who is neither the loader nor the one who signed, looks at it and signs",
                 (2, _) =>
                     "two people who are neither the loader nor one another look at it and sign",
-                _ => "somebody else than the loader looks at it and signs",
+                _ => "somebody other than the loader looks at it and signs",
             },
             commands.run()
         ),
@@ -82,7 +82,7 @@ fn loader_unfit(commands: Commands<'_>, approvals: &Approvals) -> (String, Strin
     };
     (
         format!(
-            "batch {batch} waits for signatures: that of {}, who signed to have loaded rows of it, does not count{}",
+            "batch {batch} waits for signatures: that of {}, who signed that they loaded rows of it, does not count{}",
             approvals.unfit_loaders.join(", "),
             so_far(approvals)
         ),
@@ -169,7 +169,7 @@ pub(in crate::cli) fn needed(rule: &Rule) -> String {
 
 fn others(required: u8) -> &'static str {
     match required {
-        1 => "somebody else than the loader",
+        1 => "somebody other than the loader",
         _ => "two people who are neither the loader nor one another",
     }
 }
@@ -261,7 +261,7 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
                 .to_owned(),
         ),
         NotSigned::Loader(by) => (
-            format!("{by}, or the same key, signed to have loaded rows of batch {batch}: whoever loads does not approve"),
+            format!("{by}, or the same key, signed that they loaded rows of batch {batch}: the loader does not approve"),
             format!("let somebody else sign: disburse approve {batch}{sandbox}"),
         ),
         NotSigned::AmountsPending(rows) => (
@@ -269,7 +269,7 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
             bills_first(batch, purpose),
         ),
         NotSigned::Unloaded => (
-            format!("nobody has signed to have loaded all of batch {batch}"),
+            format!("nobody has signed that they loaded all of batch {batch}"),
             format!(
                 "whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY. \
                  Where that signature does not count any more, `disburse status {batch}` says who can sign instead"

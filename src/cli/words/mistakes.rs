@@ -318,7 +318,7 @@ fn hint(code: &str) -> &'static str {
         "unpayable" => "pay this row elsewhere, and remove it here",
         "forbidden_character" => "type the text anew",
         "repeated_reference" => "give every row a reference of its own",
-        "repeated_row" => "give each row a reference, or say --allow-equal-rows",
+        "repeated_row" => "give each row a reference, or add --allow-equal-rows",
         _ => "mend the cell, and check the file again",
     }
 }

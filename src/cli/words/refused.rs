@@ -44,7 +44,7 @@ pub(in crate::cli) fn refused(
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Forgotten => forgotten(batch),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
-            .hint("say the same command again; if it comes back, copy the file to another disk first"),
+            .hint("run the same command again; if it comes back, copy the file to another disk first"),
         LoadRefusal::OtherContent(difference) => other_content(batch, difference),
         LoadRefusal::Ambiguous(difference) => ambiguous(batch, difference),
         LoadRefusal::Instead(rows) => instead(file, batch, rows),
@@ -141,7 +141,7 @@ fn may_be_mended(file: &str, batch: &str, count: u64, rows: &[CrossRowError]) ->
 /// The batch is there already, with other rows.
 fn other_content(batch: &str, difference: &Difference) -> Error {
     let message = format!(
-        "batch {batch} is there already, and differs from the file: {}; nothing was loaded{}",
+        "batch {batch} exists already, and differs from the file: {}; nothing was loaded{}",
         difference_text(difference),
         examples(difference)
     );
@@ -285,8 +285,7 @@ fn listed(file: &str, errors: &[CrossRowError], count: u64) -> String {
     }
 }
 
-const DECLARED: &str =
-    "rows may be missing or doubled in the file, or it is another file: ask whoever declared it";
+const DECLARED: &str = "rows may be missing or doubled in the file, or it is another file: ask the person who declared it";
 
 /// Says how a file differs from its batch, as a sentence goes on behind "the batch has other rows than the file: ".
 fn difference_text(difference: &Difference) -> String {

@@ -306,7 +306,7 @@ pub(in crate::cli) fn set_aside_hint(corrections: &str, rows: u64) -> String {
         _ => ("the rows", "are", "they", "repeat"),
     };
     format!(
-        "{rows} of {corrections} that {repeat} others {are} not to be paid, unless {they} {are} a debt of {its} own: then whoever answers for that \
+        "{rows} of {corrections} that {repeat} others {are} not to be paid, unless {they} {are} a debt of {its} own: then the person responsible \
          adds {them} with --amend --allow-repeats. Unchanged, and without that, {they} {are} refused again, however long ago the other \
          load was",
         its = if rows == "the row" { "its" } else { "their" },

@@ -310,7 +310,7 @@ impl<'a> Rows<'a> {
             format!(
                 "has a hidden {what} that is not empty, which nobody sees who looks at the sheet"
             ),
-            "show it in the spreadsheet program and look at it; or say --hidden include to read what is hidden, --hidden skip to leave it out",
+            "show it in the spreadsheet program and look at it; or add --hidden include to read what is hidden, --hidden skip to leave it out",
         );
         if let Error::Workbook { at, .. } = &mut error {
             *at = Some(format!(

@@ -164,7 +164,7 @@ async fn what_is_not_proven_to_have_failed_is_not_replaced() {
         batch: BatchName::parse("elsewhere").unwrap(),
         ..amending()
     };
-    for (plan, expected) in [(not_added, "say --amend"), (elsewhere, "of batch")] {
+    for (plan, expected) in [(not_added, "add --amend"), (elsewhere, "of batch")] {
         let loaded = load(&world, plan, vec![(first, corrected())]).await;
         let Loaded::Refused(LoadRefusal::Corrections(errors)) = loaded else {
             panic!("{loaded:?}");

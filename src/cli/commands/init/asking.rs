@@ -115,7 +115,7 @@ async fn ask_services(said: &mut Said) -> Result<(), Error> {
 }
 
 async fn ask_approvals(said: &mut Said) -> Result<(), Error> {
-    let question = "How many people approve a batch beside whoever loads it, 1 or 2 [1]: ";
+    let question = "How many people approve a batch beside the person who loads it, 1 or 2 [1]: ";
     let number = insist(question, |answer| match answer {
         "" => Ok("1".to_owned()),
         number => answers::approvals(Some(number)).map(|_| number.to_owned()),

@@ -218,8 +218,8 @@ fn refuse_what_is_there(folder: &Path, names: &[&str]) -> Result<(), Error> {
         return Ok(());
     }
     let (are, stay) = match there.len() {
-        1 => ("is there already, and stays", "as it is"),
-        _ => ("are there already, and stay", "as they are"),
+        1 => ("exists already, and stays", "as it is"),
+        _ => ("exist already, and stay", "as they are"),
     };
     let shown = listed(&there);
     Err(Error::refused(format!("{shown} {are} {stay}; {NOTHING}"))

@@ -101,7 +101,7 @@ impl Guess {
         if let Some((_, place)) = sample.merged.iter().find(|(merged, _)| merged == line) {
             return Err(Error::Workbook {
                 what: "has merged cells in the row with the names of the columns, so that it is open which column is which".to_owned(),
-                remedy: "unmerge them in the spreadsheet program, give each column a name of its own, and say the same command again",
+                remedy: "unmerge them in the spreadsheet program, give each column a name of its own, and run the same command again",
                 at: Some(place.clone()),
             });
         }

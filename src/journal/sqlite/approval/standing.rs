@@ -119,7 +119,7 @@ fn weigh(
         let by = &approval.hand.by;
         match is_anothers(approval, &loaders) {
             false => found.unfit.push(format!(
-                "the approval by {by} does not count: {by}, or the same key, signed to have loaded rows that it covers"
+                "the approval by {by} does not count: {by}, or the same key, signed that they loaded rows that it covers"
             )),
             true if is_whole(c, batch_id, approval.bound, end)? => {
                 found.approved_by.push(by.clone());

@@ -100,7 +100,7 @@ impl Load<'_> {
         }
         if !self.plan.allow_equal_rows {
             let message = format!(
-                "equal to line {other}: one mistake or two payments? Give each row a reference, or say --allow-equal-rows"
+                "equal to line {other}: one mistake or two payments? Give each row a reference, or add --allow-equal-rows"
             );
             return self.set_aside(
                 seq,

@@ -80,7 +80,7 @@ impl Load<'_> {
                 let (line, file) = self.place_of(first.unwrap_or(seq))?;
                 let message = format!(
                     "equal to line {line} of {file}, another row of this batch: one mistake or two payments? Remove this row if it is the same \
-                     payment; if both are to be paid, say --allow-equal-rows"
+                     payment; if both are to be paid, add --allow-equal-rows"
                 );
                 let error = CrossRowError {
                     line: row.line,

@@ -73,7 +73,7 @@ fn writing(
     } else if missing == Missing::Aside {
         return Err(Error::Open {
             path: path.into(),
-            cause: "is there already".into(),
+            cause: "exists already".into(),
         });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
