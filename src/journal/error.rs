@@ -237,11 +237,11 @@ pub enum Error {
 /// Says that orders of people are lost.
 fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
-        0 => "people may have given orders (cancel, retry, a corrected file and the like) that this journal lacks, and nobody has confirmed that there were none"
+        0 => "people may have given orders (such as cancel, retry, a corrected file) that this journal lacks, and nobody has confirmed that there were none"
             .to_owned(),
-        1 => "1 order by people (cancel, retry, a corrected file and the like) was on record here, and this journal knows nothing of it".to_owned(),
+        1 => "this journal does not have 1 order by people (such as cancel, retry, a corrected file), which was recorded in its place".to_owned(),
         count => format!(
-            "{count} orders by people (cancel, retry, a corrected file and the like) were on record here, and this journal knows nothing of them"
+            "this journal does not have {count} orders by people (such as cancel, retry, a corrected file), which were recorded in its place"
         ),
     }
 }

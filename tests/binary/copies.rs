@@ -177,7 +177,7 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
     assert_eq!(world.status("b")["orders_lost"], 1);
     world
         .expect(2, &["recover", "--done", "--yes"])
-        .says("this journal knows nothing of it")
+        .says("this journal does not have 1 order by people")
         .says("disburse cancel");
     world
         .expect(2, &["recover", "--done", "--yes", "--reason", "x"])
@@ -273,7 +273,7 @@ fn whoever_is_withdrawn_before_the_gateway_was_asked_is_paid_only_if_he_was_alre
     nothing_twice(&sandbox.ledger());
     world
         .expect(0, &["explain", "b", withdrawn])
-        .says("Cancelled: it is never paid");
+        .says("Cancelled: batch b never pays it");
     world
         .expect(0, &["verify", "b"])
         .says("sound: everything fits");

@@ -300,7 +300,7 @@ fn rows_that_were_left_out_then_cannot_be_allowed_when_their_batch_comes_back() 
     assert_executed_once(&books, 5);
     let left_out = world.expect(0, &["explain", "b", &all[0].reference]);
     left_out.says("Left out, because it repeats the row in the next line");
-    left_out.says("which is paid");
+    left_out.says("state: paid");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn what_a_lost_batch_may_have_paid_is_paid_anew_by_nobody() {
         .says(lost);
     world
         .expect(3, &RUN)
-        .says("None of them is paid again while this journal")
+        .says("do not pay them again yet: this journal")
         .says("batch c, posted from its place");
     world
         .expect(0, &["recover"])
@@ -65,7 +65,7 @@ fn what_a_lost_batch_may_have_paid_is_paid_anew_by_nobody() {
     world.expect(0, &[&again[..], &["--allow-repeats", &digest]].concat());
     world
         .expect(2, &["retry", "b", "--yes"])
-        .says("loaded anew into batch c");
+        .says("loaded again into batch c");
     world.disburse(&["run", "c", "--yes"]);
     world.disburse(&RUN);
     assert_executed_once(&books, 1);

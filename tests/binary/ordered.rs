@@ -121,7 +121,7 @@ fn what_was_corrected_by_a_journal_that_is_gone_is_not_paid_anew_by_hints() {
     lose_everything(&world);
     world
         .expect(0, &PRESUMED)
-        .says("a recovery begins with it")
+        .says("this begins a recovery")
         .says("in this order: load every other file that this journal may lack");
     nobody_is_paid_by_what_is_said_next(&world, &books);
 }
@@ -139,7 +139,7 @@ fn what_was_loaded_anew_by_a_journal_that_is_gone_is_not_paid_anew_by_hints() {
     world
         .expect(0, &PRESUMED)
         .says("1 payment presumed posted")
-        .says("a recovery begins with it");
+        .says("this begins a recovery");
     nobody_is_paid_by_what_is_said_next(&world, &books);
 }
 
@@ -156,7 +156,7 @@ fn what_has_ended_is_not_paid_anew_once_a_person_says_that_something_was_missed(
     world
         .expect(0, &["recover", "a", "--presume-posted"])
         .says("0 payments presumed posted")
-        .says("a recovery begins with it");
+        .says("this begins a recovery");
     nobody_is_paid_by_what_is_said_next(&world, &books);
 }
 
@@ -203,7 +203,7 @@ fn other_batches_are_asked_about_as_well_and_rehearsals_begin_nothing() {
     world
         .expect(0, &["recover"])
         .says("nothing is known to be missing");
-    world.expect(0, &other).says("a recovery begins with it");
+    world.expect(0, &other).says("this begins a recovery");
     assert_eq!(world.count("a", "in_doubt"), 2);
     world
         .expect(2, &RUN)
@@ -262,7 +262,7 @@ fn a_run_names_no_retry_while_orders_are_lost() {
     put_back(&world, &[]);
     let run = world.expect(3, &RUN);
     run.says("1 order by people")
-        .says("Do not retry or load them again yet");
+        .says("do not pay them again yet: an order that is lost");
     assert!(!run.err.contains("disburse retry"), "{run:?}");
 }
 

@@ -41,9 +41,9 @@ fn two_hundred_people_are_not_paid_again_for_one_changed_amount() {
         .says("again.csv: 200 rows repeat what was loaded before, and may be paid already; nothing was loaded")
         .says("200 of batch b (batch.csv, loaded 20")
         .says("repeats.window")
-        .says("as EMP-00001-2026-12 does; do not change them in this file")
+        .says("such as EMP-00001-2026-12, and not only the person")
         .says("again.csv:2: reference: \"R00001\" is the reference of line 2 of batch.csv in batch b (loaded 20")
-        .says("which is paid");
+        .says("state: paid");
     assert!(!refused.err.contains("batch name"), "{}", refused.err);
     world
         .expect(2, &["check", "again.csv"])
@@ -102,12 +102,12 @@ fn nothing_that_is_edited_in_the_file_lets_a_payment_be_made_again() {
     for (sql, words, code) in [
         (
             "update life set state = 6, code = 110, due_at = 9223372036854775807",
-            "which is not where its evidence says",
+            "state: not where its evidence says",
             2,
         ),
         (
             "update life set state = 7",
-            "which is not where its evidence says",
+            "state: not where its evidence says",
             2,
         ),
         (
@@ -118,7 +118,7 @@ fn nothing_that_is_edited_in_the_file_lets_a_payment_be_made_again() {
         ),
         (
             "update instruction set received_at = received_at - 30 * 86400000",
-            "which is paid",
+            "state: paid",
             2,
         ),
         (
@@ -267,9 +267,9 @@ fn what_failed_or_was_cancelled_is_paid_elsewhere_and_not_retried_then() {
     world.expect(3, &pay("batch.csv", "b"));
     assert_eq!(world.count("b", "failed"), 6);
     world.expect(0, &["load", "batch.csv", "--batch", "again"]);
-    world
-        .expect(2, &["retry", "b", "--yes"])
-        .says("no failure of batch b can be retried: 6 failures were loaded anew into batch again");
+    world.expect(2, &["retry", "b", "--yes"]).says(
+        "no failure of batch b can be retried: 6 failures were loaded again into batch again",
+    );
     assert_eq!(world.count("b", "ready"), 0);
     world.expect(0, &["cancel", "again", "--yes"]);
     world

@@ -110,9 +110,7 @@ fn a_journal_without_its_log_after_a_kill_pays_nothing_twice() {
     }
     world.expect(0, &RUN).says(ASKED);
     let elsewhere = [&RUN[..], &["--asked-as", "acme", "--journal", "copy.db"]].concat();
-    world
-        .expect(0, &elsewhere)
-        .says("its mark is not beside it");
+    world.expect(0, &elsewhere).says("its mark file is missing");
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
 }
 
@@ -183,7 +181,7 @@ fn a_mark_that_was_torn_or_removed_asks_before_it_posts() {
     fs::remove_file(world.path("disburse.db.mark")).unwrap();
     world
         .expect(0, &["recover"])
-        .says("its mark is not beside it");
+        .says("its mark file is missing");
 }
 
 /// A killed run, a relative path, a folder with another name: nothing was missed.
@@ -368,7 +366,7 @@ fn a_batch_that_is_there_already_is_given_back_to_asking_by_hand() {
     world
         .expect(0, &["recover", "c", "--presume-posted"])
         .says("3 payments presumed posted")
-        .says("a recovery begins with it");
+        .says("this begins a recovery");
     assert_eq!(world.count("c", "in_doubt"), 3);
     world
         .expect(0, &["recover"])

@@ -363,7 +363,7 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
             ("were", "are")
         };
         format!(
-            "{rows} {was} loaded anew into batch {batch}: a later row there has the same reference, or without one the same recipient and \
+            "{rows} {was} loaded again into batch {batch}: a later row there has the same reference, or without one the same recipient and \
              amount, and {is} paid, or may be"
         )
     });

@@ -84,4 +84,4 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again; confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again (disburse cancel, resolve, retry, schedule, load --amend); confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";

@@ -178,7 +178,7 @@ async fn a_failure_that_was_loaded_anew_and_paid_is_never_paid_again() {
         else {
             panic!("{restart} {day}: it was replaced");
         };
-        assert!(errors[0].message.contains("loaded anew into batch again"));
+        assert!(errors[0].message.contains("loaded again into batch again"));
     }
 }
 

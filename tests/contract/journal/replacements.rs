@@ -259,7 +259,7 @@ async fn a_corrected_row_is_compared_with_everything_but_what_it_replaces() {
     world.load_new(other.clone(), vec![paid.clone()]).await;
     let refused = replaced(&world, first, corrected()).await.unwrap_err();
     assert!(
-        refused.contains("loaded anew into batch other"),
+        refused.contains("loaded again into batch other"),
         "{refused}"
     );
     // Of another amount it is none; from then on others repeat it.
@@ -306,7 +306,7 @@ async fn what_was_loaded_anew_as_the_row_was_at_first_holds_a_second_correction_
     let again = with_amount(corrected(), 4_500);
     let refused = replaced(&world, second, again).await.unwrap_err();
     assert!(
-        refused.contains("loaded anew into batch other"),
+        refused.contains("loaded again into batch other"),
         "{refused}"
     );
     let judged = Some((RepeatPlan::default(), at(31)));
