@@ -65,6 +65,54 @@ number! {
 }
 
 number! {
+    /// Names a load: a file of rows that was taken into a batch, by the number that the journal gave it. What was loaded later has a
+    /// greater number.
+    ///
+    /// Unique in a journal, over all of its batches.
+    LoadId
+}
+
+impl LoadId {
+    /// No load: comes before the first one.
+    pub const NONE: Self = Self::new(0);
+    /// No load: comes after every one.
+    pub const AFTER_ALL: Self = Self::new(i64::MAX);
+
+    /// In the place of a load that rows look like: the very file they are in.
+    pub const SAME_FILE: Self = Self::new(0);
+    /// The same file, by rows that may wait for one bill.
+    pub const SAME_BILL: Self = Self::new(-1);
+    /// The same file, by references that read alike.
+    pub const SAME_REFERENCE: Self = Self::new(-2);
+
+    /// Returns whether it stands for the very file that is being loaded.
+    #[must_use]
+    pub const fn is_same_file(self) -> bool {
+        self.0 <= Self::SAME_FILE.0
+    }
+}
+
+number! {
+    /// Names a row of evidence, by its place in the journal: what came later has a greater number.
+    ///
+    /// Unique in a journal; the rows of all batches share the numbers, and each batch has a chain of its own.
+    EvidenceId
+}
+
+impl EvidenceId {
+    /// No row: comes before the first one.
+    pub const NONE: Self = Self::new(0);
+    /// No row: comes after every one.
+    pub const AFTER_ALL: Self = Self::new(i64::MAX);
+
+    /// Returns the number of the row that comes next: the journal leaves none out.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+number! {
     /// Names a payment: one generation of a row, by the number that the journal gave it. What was loaded later has a greater number.
     ///
     /// Unique in a journal, over all of its batches. A gateway never hears it: to the gateway a payment is its
@@ -96,6 +144,21 @@ mod tests {
     fn what_came_later_is_greater() {
         assert!(Epoch::NONE < Epoch::new(1));
         assert!(PaymentId::NONE < PaymentId::new(1));
+        assert!(LoadId::NONE < LoadId::new(1) && LoadId::new(i64::MAX - 1) < LoadId::AFTER_ALL);
+        assert!(EvidenceId::NONE < EvidenceId::new(1));
+        assert!(EvidenceId::new(i64::MAX - 1) < EvidenceId::AFTER_ALL);
+    }
+
+    #[test]
+    fn what_stands_for_the_file_itself_is_no_load_of_the_journal() {
+        let marks = [LoadId::SAME_FILE, LoadId::SAME_BILL, LoadId::SAME_REFERENCE];
+        assert_eq!(
+            marks.map(LoadId::get),
+            [0, -1, -2],
+            "temporary tables sort by them"
+        );
+        assert!(marks.into_iter().all(LoadId::is_same_file));
+        assert!(!LoadId::new(1).is_same_file());
         assert!(PaymentId::new(9) < PaymentId::new(10));
     }
 }

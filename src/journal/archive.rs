@@ -1,6 +1,6 @@
 //! What the verbs about archives take and give.
 
-use crate::domain::Timestamp;
+use crate::domain::{EvidenceId, Timestamp};
 use crate::journal::ChainHead;
 
 /// A batch that was copied into a journal of its own.
@@ -44,7 +44,7 @@ pub struct SignedText {
     /// What it is for.
     pub what: SignedFor,
     /// The number of its row of evidence.
-    pub evidence_id: i64,
+    pub evidence_id: EvidenceId,
     /// When it was recorded.
     pub at: Timestamp,
     /// Who signed, as the text says.

@@ -1,6 +1,6 @@
 //! What an operator's decision rests on, and what it is.
 
-use crate::domain::{Country, Money, PayerTransactionId, PaymentId};
+use crate::domain::{Country, EvidenceId, Money, PayerTransactionId, PaymentId};
 use crate::journal::Transition;
 use crate::ledger::decisions;
 use crate::lifecycle::PaymentState;
@@ -8,7 +8,7 @@ use crate::lifecycle::PaymentState;
 /// What was known of a payment at one moment: a decision rests on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    pub(super) evidence: i64,
+    pub(super) evidence: EvidenceId,
     pub(super) life: PaymentState,
 }
 

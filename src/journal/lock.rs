@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::{Epoch, Timestamp};
+use crate::domain::{Epoch, EvidenceId, Timestamp};
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::Witness;
 
@@ -212,7 +212,7 @@ fn parse(bytes: &[u8]) -> Option<Witness> {
     Some(Witness {
         journal: journal.try_into().ok()?,
         epoch: Epoch::new(words.next()?.parse().ok()?),
-        evidence: words.next()?.parse().ok()?,
+        evidence: EvidenceId::new(words.next()?.parse().ok()?),
         orders: words.next()?.parse().ok()?,
     })
 }
@@ -279,7 +279,7 @@ mod tests {
         let mut seen = Witness {
             journal: [255; 16],
             epoch: Epoch::new(i64::MAX),
-            evidence: i64::MAX,
+            evidence: EvidenceId::AFTER_ALL,
             orders: u64::MAX,
         };
         assert_eq!(lookout.payers(), Payers::NONE);

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Error;
 use super::lock::Lookout;
-use crate::domain::{BatchId, Epoch};
+use crate::domain::{BatchId, Epoch, EvidenceId};
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
     Mark, Marked, Order, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
@@ -441,7 +441,7 @@ fn parse(page: &[u8]) -> Option<Page> {
                 positions.push(Position {
                     batch_id: BatchId::new(words.next()?.parse().ok()?),
                     length: words.next()?.parse().ok()?,
-                    evidence_id: words.next()?.parse().ok()?,
+                    evidence_id: EvidenceId::new(words.next()?.parse().ok()?),
                     head: hex(words.next()?)?.try_into().ok()?,
                 });
             }

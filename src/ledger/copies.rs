@@ -3,15 +3,15 @@
 //! A journal only grows. So a copy whose last rows are in the new copy, too, holds nothing that the new one lacks, and may be
 //! removed; one that knows something else (the journal was lost, and put back from another copy) is left to a person.
 
-use crate::domain::Timestamp;
+use crate::domain::{EvidenceId, PaymentId, Timestamp};
 
 /// How far a journal had come: the numbers of its last row of evidence and of its last payment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reach {
     /// Of the evidence.
-    pub evidence: i64,
+    pub evidence: EvidenceId,
     /// Of the payments.
-    pub payments: i64,
+    pub payments: PaymentId,
 }
 
 /// A copy that was there before the new one.
@@ -83,8 +83,8 @@ mod tests {
             .map(|(day, evidence, is_within)| Earlier {
                 stamp: format!("202611{day:02}T220000Z"),
                 reach: Reach {
-                    evidence: *evidence,
-                    payments: 0,
+                    evidence: EvidenceId::new(*evidence),
+                    payments: PaymentId::NONE,
                 },
                 is_within: *is_within,
             })

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::payer::{AsLoaded, Payer, Payers, Posted};
-use crate::domain::{BatchId, Epoch};
+use crate::domain::{BatchId, Epoch, EvidenceId};
 
 mod on_chain;
 mod ordered;
@@ -48,7 +48,7 @@ pub struct Position {
     /// Rows of its evidence.
     pub length: u64,
     /// The number of the last of them.
-    pub evidence_id: i64,
+    pub evidence_id: EvidenceId,
     /// The hash of the last of them.
     pub head: [u8; 32],
 }
@@ -107,7 +107,7 @@ pub struct Witness {
     /// The epoch of its last run.
     pub epoch: Epoch,
     /// Number of the newest evidence that its mark knew.
-    pub evidence: i64,
+    pub evidence: EvidenceId,
     /// How many orders of people it had on record.
     pub orders: u64,
 }
@@ -120,7 +120,7 @@ impl Witness {
         Self {
             journal: marked.journal,
             epoch: marked.epoch,
-            evidence: newest.unwrap_or(0),
+            evidence: newest.unwrap_or(EvidenceId::NONE),
             orders: marked.orders,
         }
     }
@@ -174,8 +174,8 @@ pub struct Found {
     pub is_backup: bool,
     /// The epoch of its last run; 0: it never ran.
     pub epoch: Epoch,
-    /// Number of its newest evidence; 0: it has none.
-    pub evidence: i64,
+    /// Number of its newest evidence; [`EvidenceId::NONE`]: it has none.
+    pub evidence: EvidenceId,
     /// How many orders of people it has on record.
     pub orders: u64,
     /// The last of them.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{BatchId, Epoch};
+use crate::domain::{BatchId, Epoch, EvidenceId};
 use crate::ledger::payer::{PAST_MAX, PAYERS_MAX, Payer};
 use crate::ledger::recovery::POSITIONS_MAX;
 
@@ -14,7 +14,7 @@ fn marked(epoch: i64) -> Marked {
             Position {
                 batch_id: BatchId::new(i64::MAX),
                 length: u64::MAX,
-                evidence_id: i64::MAX,
+                evidence_id: EvidenceId::AFTER_ALL,
                 head: [255; 32],
             };
             POSITIONS_MAX

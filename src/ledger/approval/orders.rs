@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::judge::Hand;
 use super::text::{TEXT_MAX, digest, value_of, written};
-use crate::domain::{Timestamp, Totals};
+use crate::domain::{EvidenceId, Timestamp, Totals};
 
 /// The first line: the format, and its version.
 const FIRST: &str = "disburse order 1";
@@ -229,13 +229,13 @@ pub struct OrderSigned {
     /// When it was made.
     pub signed: Timestamp,
     /// Number of its evidence.
-    pub evidence: i64,
+    pub evidence: EvidenceId,
 }
 
 /// Returns who has signed for an order by now, one name for each person: not what counted when the order was carried out before,
 /// at number `carried_out` of the evidence, and nothing that is older than a day.
 #[must_use]
-pub fn people(signatures: &[OrderSigned], carried_out: i64, now: Timestamp) -> Vec<String> {
+pub fn people(signatures: &[OrderSigned], carried_out: EvidenceId, now: Timestamp) -> Vec<String> {
     let counting = signatures.iter().filter(|one| {
         one.evidence > carried_out && one.signed <= now && one.signed.after(ORDER_LASTS) >= now
     });
@@ -305,7 +305,7 @@ mod tests {
                 key: PublicKey::of_line(&public(key)).unwrap(),
             },
             signed: at(hour),
-            evidence,
+            evidence: EvidenceId::new(evidence),
         }
     }
 
@@ -380,7 +380,11 @@ mod tests {
             ),
             ("a time to come", &[signed("ada", 1, 2, 5)], 0, &[]),
         ] {
-            assert_eq!(people(signatures, carried_out, at(1)), expected, "{case}");
+            assert_eq!(
+                people(signatures, EvidenceId::new(carried_out), at(1)),
+                expected,
+                "{case}"
+            );
         }
     }
 

@@ -4,7 +4,7 @@
 
 use data_encoding::HEXLOWER;
 
-use crate::domain::{Timestamp, Totals};
+use crate::domain::{LoadId, Timestamp, Totals};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::confirmation::Bound;
@@ -86,7 +86,7 @@ pub enum Act {
     /// The loads after one number, up to another.
     Loads {
         /// Numbers of loads.
-        loads: (i64, i64),
+        loads: (LoadId, LoadId),
     },
     /// What others loaded, to go there.
     Approves {
@@ -243,7 +243,7 @@ pub struct Claimed {
     /// How far it reaches.
     pub bound: Bound,
     /// The loads, where it is one of those.
-    pub loads: (i64, i64),
+    pub loads: (LoadId, LoadId),
     /// Where it goes, where it is an approval.
     pub target: Option<Target>,
     /// When it was signed.
@@ -267,7 +267,8 @@ impl Claimed {
                 let (after, last) = value("loads")?
                     .strip_prefix("after ")?
                     .split_once(", up to ")?;
-                ((after.parse().ok()?, last.parse().ok()?), None)
+                let load = |text: &str| text.parse().ok().map(LoadId::new);
+                ((load(after)?, load(last)?), None)
             }
             Role::Approves => {
                 let target = Target {
@@ -275,7 +276,7 @@ impl Claimed {
                     account: value("account")?.to_owned(),
                     reading: value("dialect")?.to_owned(),
                 };
-                ((0, 0), Some(target))
+                ((LoadId::NONE, LoadId::NONE), Some(target))
             }
         };
         Some(Self {
@@ -405,9 +406,10 @@ mod tests {
         assert_eq!(claimed.bound, approval.figures.bound);
         assert_eq!(claimed.signed, approval.signed);
         assert_eq!(claimed.target.unwrap().gateway, "https://gateway.example");
-        let loads = statement(Act::Loads { loads: (1, 3) }).to_text();
+        let signed = (LoadId::new(1), LoadId::new(3));
+        let loads = statement(Act::Loads { loads: signed }).to_text();
         let claimed = Claimed::read(&loads).unwrap();
-        assert_eq!((claimed.role, claimed.loads), (Role::Loads, (1, 3)));
+        assert_eq!((claimed.role, claimed.loads), (Role::Loads, signed));
         assert_eq!(claimed.target, None);
         for broken in [
             String::new(),

@@ -1,7 +1,7 @@
 //! What mark and lock file say was done in the place of a journal that knows nothing of it: against that nobody's word counts.
 
 use super::{Found, Mark, Traces};
-use crate::domain::{BatchId, Epoch};
+use crate::domain::{BatchId, Epoch, EvidenceId};
 
 /// Something that was done since a copy was made, or by another journal in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub enum Ran {
     /// Evidence of any batch went on to this number; the journal knows less.
     Further {
         /// The number of the last row.
-        seen: i64,
+        seen: EvidenceId,
         /// The last one that the journal has.
-        known: i64,
+        known: EvidenceId,
     },
     /// So many orders of people that the journal does not know.
     Orders(u64),
@@ -88,7 +88,11 @@ pub fn ran_since(traces: &Traces, found: &Found) -> Vec<Ran> {
                 }
                 orders(witness.orders).into_iter().for_each(&mut say);
             }
-            false if witness.epoch > Epoch::NONE || witness.orders > 0 || witness.evidence > 0 => {
+            false
+                if witness.epoch > Epoch::NONE
+                    || witness.orders > 0
+                    || witness.evidence > EvidenceId::NONE =>
+            {
                 say(Ran::OtherJournal {
                     runs: witness.epoch,
                 });

@@ -3,7 +3,7 @@ mod ordered;
 mod traces;
 
 use super::*;
-use crate::domain::{BatchId, Epoch, Timestamp};
+use crate::domain::{BatchId, Epoch, EvidenceId, Timestamp};
 use crate::ledger::confirmation::Bound;
 use crate::lifecycle::{PaymentState, Policy, RecordedEvent, State, fold};
 
@@ -14,7 +14,7 @@ fn position(batch_id: i64, evidence_id: i64, head: u8) -> Position {
     Position {
         batch_id: BatchId::new(batch_id),
         length: evidence_id.unsigned_abs(),
-        evidence_id,
+        evidence_id: EvidenceId::new(evidence_id),
         head: [head; 32],
     }
 }
@@ -38,7 +38,7 @@ fn found() -> Found {
         was_marked: true,
         is_backup: false,
         epoch: Epoch::new(3),
-        evidence: 20,
+        evidence: EvidenceId::new(20),
         orders: 2,
         given: Vec::new(),
         heads: vec![Some([7; 32]), Some([8; 32])],

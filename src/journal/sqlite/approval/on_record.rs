@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::figures::Figured;
-use crate::domain::{BatchId, BatchName, Currency, Timestamp};
+use crate::domain::{BatchId, BatchName, Currency, EvidenceId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, RULE_PINNED};
@@ -69,7 +69,7 @@ const ABOUT_APPROVAL: &str =
      where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
 
 /// Number, time and detail of a row of evidence.
-pub(super) type Recorded = (i64, Timestamp, String);
+pub(super) type Recorded = (EvidenceId, Timestamp, String);
 
 pub(super) fn recorded(
     c: &Connection,
@@ -118,13 +118,13 @@ impl Pinned {
     }
 
     /// Returns those that stood there before a row of evidence.
-    pub(in crate::journal::sqlite) fn before(&self, evidence_id: i64) -> Self {
+    pub(in crate::journal::sqlite) fn before(&self, evidence_id: EvidenceId) -> Self {
         let earlier = self.0.iter().filter(|(id, ..)| *id < evidence_id);
         Self(earlier.cloned().collect())
     }
 
     /// Over those that stood there before a row of evidence.
-    pub(super) fn digest(&self, before: i64) -> Option<[u8; 32]> {
+    pub(super) fn digest(&self, before: EvidenceId) -> Option<[u8; 32]> {
         let mut hash = Sha256::new();
         let mut some = false;
         for (_, _, detail) in self.0.iter().filter(|(id, ..)| *id < before) {
@@ -137,7 +137,7 @@ impl Pinned {
 
 /// A signature on the chain.
 pub(in crate::journal::sqlite) struct OnRecord {
-    pub(in crate::journal::sqlite) evidence_id: i64,
+    pub(in crate::journal::sqlite) evidence_id: EvidenceId,
     pub(in crate::journal::sqlite) at: Timestamp,
     pub(in crate::journal::sqlite) text: String,
     pub(in crate::journal::sqlite) armour: String,
@@ -189,12 +189,12 @@ pub(in crate::journal::sqlite) fn kind_of(role: Role) -> i64 {
     }
 }
 
-/// Makes a text anew, as the journal has it before a row of evidence; `i64::MAX`: now.
+/// Makes a text anew, as the journal has it before a row of evidence; [`EvidenceId::AFTER_ALL`]: now.
 pub(in crate::journal::sqlite) fn statement_of(
     figured: &Figured<'_>,
     (pinned, signatures): (&Pinned, &[OnRecord]),
     (claimed, target): (&Claimed, Option<&Target>),
-    before: i64,
+    before: EvidenceId,
 ) -> Result<Statement, Error> {
     let (c, batch_id) = (figured.c, figured.batch_id);
     let batch: String = c

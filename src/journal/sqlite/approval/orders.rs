@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{Pinned, recorded};
-use crate::domain::{BatchId, Currency, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, EvidenceId, Timestamp, Totals};
 use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT, ORDER_SIGNED};
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -154,7 +154,7 @@ fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<BatchId, Rules>, 
         let is_needed = in_force.is_about(*kind)
             && (*kind == OrderKind::Recover || needs_approval(c, *batch_id, &in_force)?);
         if is_needed {
-            let pinned = pinned.digest(i64::MAX);
+            let pinned = pinned.digest(EvidenceId::AFTER_ALL);
             rules.insert(*batch_id, Rules { in_force, pinned });
         } else {
             free.insert(*batch_id);
@@ -288,7 +288,7 @@ fn listed(c: &Connection, identifier: &str) -> Result<String, Error> {
 
 /// A signature for an order, as it stands on the chain.
 pub(super) struct OrderOnRecord {
-    pub(super) evidence_id: i64,
+    pub(super) evidence_id: EvidenceId,
     pub(super) at: Timestamp,
     pub(super) claimed: ClaimedOrder,
     pub(super) hand: Hand,
@@ -400,9 +400,13 @@ pub(super) fn may_count(rules: &[&InForce], one: &OrderOnRecord) -> Result<(), S
     verified.map_err(|why| why.to_string())
 }
 
-/// Returns the number of the evidence that these orders were carried out, the last time; 0: they never were.
-pub(super) fn carried_out(c: &Connection, batch_id: BatchId, wanted: &str) -> Result<i64, Error> {
-    let found: Option<i64> = c
+/// Returns the number of the evidence that these orders were carried out, the last time; [`EvidenceId::NONE`]: they never were.
+pub(super) fn carried_out(
+    c: &Connection,
+    batch_id: BatchId,
+    wanted: &str,
+) -> Result<EvidenceId, Error> {
+    let found: Option<EvidenceId> = c
         .prepare_cached(
             "select evidence_id from evidence indexed by about_batch
              where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.digest') = ?3
@@ -410,5 +414,5 @@ pub(super) fn carried_out(c: &Connection, batch_id: BatchId, wanted: &str) -> Re
         )?
         .query_row((batch_id, ORDER_CARRIED_OUT, wanted), |row| row.get(0))
         .optional()?;
-    Ok(found.unwrap_or(0))
+    Ok(found.unwrap_or(EvidenceId::NONE))
 }

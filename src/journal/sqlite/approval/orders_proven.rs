@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::on_record::{Pinned, Recorded, recorded};
 use super::orders::{IS_OVER, OrderOnRecord, order_signatures};
-use crate::domain::{BatchId, Timestamp, Totals};
+use crate::domain::{BatchId, EvidenceId, Timestamp, Totals};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT};
 use crate::journal::sqlite::codec::values::corrupt;
@@ -65,7 +65,7 @@ fn unsigned(
     if is_over(detail)? {
         return Ok(None);
     }
-    let mut before = 0;
+    let mut before = EvidenceId::NONE;
     for (number, _, detail) in earlier {
         if digest_of(detail)? == digest {
             before = *number;
@@ -118,12 +118,12 @@ fn without_signatures(
         }
     }
     let mut signed = carried.iter().peekable();
-    let mut open: Vec<i64> = Vec::new();
+    let mut open: Vec<EvidenceId> = Vec::new();
     for evidence_id in acts {
         settle(&mut open, &mut signed, evidence_id)?;
         open.push(evidence_id);
     }
-    settle(&mut open, &mut signed, i64::MAX)?;
+    settle(&mut open, &mut signed, EvidenceId::AFTER_ALL)?;
     let texts = open.into_iter().map(|evidence_id| {
         format!("evidence {evidence_id}, an order: it was carried out, and nothing says that it was signed for")
     });
@@ -132,9 +132,9 @@ fn without_signatures(
 
 /// Takes away the acts that are covered by what was carried out before a row of evidence.
 fn settle<'a>(
-    open: &mut Vec<i64>,
+    open: &mut Vec<EvidenceId>,
     signed: &mut std::iter::Peekable<impl Iterator<Item = &'a Recorded>>,
-    before: i64,
+    before: EvidenceId,
 ) -> Result<(), Error> {
     while let Some((_, _, detail)) = signed.next_if(|(number, ..)| *number < before) {
         let detail: Value = serde_json::from_str(detail)

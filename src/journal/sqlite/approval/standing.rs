@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use super::orders::has_allowed_repeats;
-use crate::domain::BatchId;
+use crate::domain::{BatchId, LoadId};
 use crate::journal::sqlite::codec::catalog::{account, reading};
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
@@ -85,7 +85,7 @@ fn weigh(
     let on_record = signatures(c, batch_id)?;
     let mut loaders = Vec::new();
     let mut approvals: Vec<Approval> = Vec::new();
-    let mut covered = 0;
+    let mut covered = LoadId::NONE;
     for one in &on_record {
         let why = unfit(figured, (pinned, &on_record, in_force), target, one)?;
         if let Some(why) = &why {
@@ -112,7 +112,7 @@ fn weigh(
             Role::Approves => {}
         }
     }
-    let unsigned = first_after(c, batch_id, covered, i64::MAX)?;
+    let unsigned = first_after(c, batch_id, covered, LoadId::AFTER_ALL)?;
     found.unsigned = unsigned.is_some();
     let bound = reach(in_force.required(), &loaders, unsigned, &approvals);
     for approval in &approvals {
@@ -169,7 +169,7 @@ fn loaded_by(c: &Connection, batch_id: BatchId, one: &OnRecord) -> Result<Loaded
 pub(in crate::journal::sqlite) fn first_loaded(
     c: &Connection,
     batch_id: BatchId,
-    (after, last): (i64, i64),
+    (after, last): (LoadId, LoadId),
 ) -> Result<i64, Error> {
     // A load without rows of its own changed documents of those that were there.
     Ok(first_after(c, batch_id, after, last)?.unwrap_or(0))
@@ -179,8 +179,8 @@ pub(in crate::journal::sqlite) fn first_loaded(
 fn first_after(
     c: &Connection,
     batch_id: BatchId,
-    after: i64,
-    last: i64,
+    after: LoadId,
+    last: LoadId,
 ) -> Result<Option<i64>, Error> {
     let some: bool = c
         .prepare_cached(

@@ -7,7 +7,7 @@ use super::edited::assert_as_loaded;
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, journal, kind_of, rule_detail, signatures, statement_of};
 use super::standing::approvals;
-use crate::domain::{BatchId, BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, EvidenceId, LoadId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::RULE_PINNED;
@@ -84,7 +84,7 @@ impl Journal {
                 &Figured::of(c, batch_id),
                 (&pinned, &on_record),
                 (&claimed, target.as_ref()),
-                i64::MAX,
+                EvidenceId::AFTER_ALL,
             )
         })
         .await
@@ -215,7 +215,7 @@ fn refuse(
         &Figured::of(c, batch_id),
         (pinned, on_record),
         (claimed, order.target.as_ref()),
-        i64::MAX,
+        EvidenceId::AFTER_ALL,
     )?;
     let expected = statement.to_text();
     if let Some((is, should_be)) = difference(&order.text, &expected) {
@@ -257,19 +257,19 @@ fn refuse(
     Ok((!is_anothers(&approval, &loaders)).then(|| NotSigned::Loader(hand.by.clone())))
 }
 
-fn last_signed(on_record: &[OnRecord]) -> i64 {
+fn last_signed(on_record: &[OnRecord]) -> LoadId {
     let loads = on_record.iter().map(|one| one.claimed.loads.1);
-    loads.max().unwrap_or(0)
+    loads.max().unwrap_or(LoadId::NONE)
 }
 
-fn last_load(c: &Connection, batch_id: BatchId) -> Result<i64, Error> {
-    let last: Option<i64> = c
+fn last_load(c: &Connection, batch_id: BatchId) -> Result<LoadId, Error> {
+    let last: Option<LoadId> = c
         .prepare_cached(
             "select load_id from load where batch_id = ?1 order by load_id desc limit 1",
         )?
         .query_row([batch_id], |row| row.get(0))
         .optional()?;
-    Ok(last.unwrap_or(0))
+    Ok(last.unwrap_or(LoadId::NONE))
 }
 
 /// Gives the journal its name in texts, once.

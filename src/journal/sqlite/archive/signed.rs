@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::Timestamp;
+use crate::domain::{EvidenceId, Timestamp};
 use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, ORDER_SIGNED, RULE_PINNED};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
@@ -68,7 +68,7 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
-    fn of_kind(&self, kind: i64) -> Result<Vec<(i64, Timestamp, String)>, Error> {
+    fn of_kind(&self, kind: i64) -> Result<Vec<(EvidenceId, Timestamp, String)>, Error> {
         let mut statement = self.c.prepare_cached(OF_KIND)?;
         let rows = statement.query_map((self.batch_id, kind), |row| {
             Ok((

@@ -2,7 +2,7 @@
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::domain::{BatchId, Epoch, LaneId, PaymentId};
+use crate::domain::{BatchId, Epoch, EvidenceId, LaneId, LoadId, PaymentId};
 
 macro_rules! column {
     ($($name:ident),+ $(,)?) => {$(
@@ -20,7 +20,7 @@ macro_rules! column {
     )+};
 }
 
-column!(BatchId, Epoch, LaneId, PaymentId);
+column!(BatchId, Epoch, EvidenceId, LaneId, LoadId, PaymentId);
 
 #[cfg(test)]
 mod tests {

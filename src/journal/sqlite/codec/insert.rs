@@ -3,14 +3,16 @@
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection};
 
-use crate::domain::{AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Timestamp};
+use crate::domain::{
+    AmountField, BatchId, Instruction, LaneId, LoadId, PayerTransactionId, Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::sqlite::evidence::salt::Salt;
 
 /// Where an instruction belongs, and what hides its person.
 pub(in crate::journal::sqlite) struct Placed {
     pub(in crate::journal::sqlite) batch_id: BatchId,
-    pub(in crate::journal::sqlite) load_id: i64,
+    pub(in crate::journal::sqlite) load_id: LoadId,
     pub(in crate::journal::sqlite) service_id: LaneId,
     pub(in crate::journal::sqlite) salt: Salt,
 }
@@ -183,7 +185,7 @@ impl<'c> Insert<'c> {
         let texts = Texts::of(row);
         let to = &mut self.0;
         to.number(Some(placed.batch_id.get()))?;
-        to.number(Some(placed.load_id))?;
+        to.number(Some(placed.load_id.get()))?;
         to.number(Some(line_number(row.line)))?;
         to.text(Some(id.as_str()))?;
         to.text(row.reference.as_ref().map(|reference| reference.as_str()))?;

@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::Evidence;
-use crate::domain::{Actor, BatchId, PaymentId, Timestamp};
+use crate::domain::{Actor, BatchId, EvidenceId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::ACTED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
@@ -184,7 +184,7 @@ impl Snapshot<'_> {
     /// Returns the first act upon the batch after a row of evidence: who gave the order that the row carries out.
     pub(in crate::journal::sqlite) fn first_act_after(
         &self,
-        evidence_id: i64,
+        evidence_id: EvidenceId,
     ) -> Result<Option<ActRecord>, Error> {
         let found: Option<(i64, String)> = self
             .c

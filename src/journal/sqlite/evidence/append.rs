@@ -6,7 +6,7 @@ use rusqlite::{Connection, Statement, ToSql};
 
 use super::encoding::Digest;
 use super::salt::Salt;
-use crate::domain::{BatchId, PaymentId};
+use crate::domain::{BatchId, EvidenceId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 
@@ -15,7 +15,7 @@ pub(in crate::journal::sqlite) type Kind = (i64, Option<i64>, Option<i32>);
 
 /// A row of evidence that waits to be written: of a transaction's rows several are, with one statement.
 pub(in crate::journal::sqlite) struct Waiting {
-    pub(in crate::journal::sqlite) evidence_id: i64,
+    pub(in crate::journal::sqlite) evidence_id: EvidenceId,
     pub(in crate::journal::sqlite) seq: PaymentId,
     pub(in crate::journal::sqlite) at: i64,
     pub(in crate::journal::sqlite) kind: Kind,
@@ -62,7 +62,7 @@ pub(in crate::journal::sqlite) fn append(c: &Connection, waiting: &[Waiting]) ->
         }
         statement.raw_execute()?;
         // The number is in the hash of the row; SQLite gives the same one, the next after the greatest.
-        let given = c.last_insert_rowid();
+        let given = EvidenceId::new(c.last_insert_rowid());
         if now.last().is_some_and(|row| row.evidence_id != given) {
             return Err(corrupt(format!("evidence of another number: {given}")));
         }

@@ -15,7 +15,7 @@ use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
 use super::salt::{self, Salt};
-use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
+use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::events::is_heard;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
@@ -75,7 +75,7 @@ impl Evidence<'_> {
     fn hash(
         &self,
         previous: &Digest,
-        evidence_id: i64,
+        evidence_id: EvidenceId,
         leaf: Option<Digest>,
         terms: Option<Terms>,
     ) -> Digest {
@@ -84,7 +84,7 @@ impl Evidence<'_> {
         if let Some(leaf) = &leaf {
             canon.bytes(leaf);
         }
-        canon.integer(evidence_id);
+        canon.integer(evidence_id.get());
         canon.integer(self.seq.get());
         canon.integer(self.at.as_millis());
         canon.integer(event);
@@ -169,7 +169,7 @@ struct Head {
 pub(in crate::journal::sqlite) struct Chain {
     heads: BTreeMap<BatchId, Head>,
     /// Number of the newest row of evidence; `None` until it is asked for.
-    newest: Option<i64>,
+    newest: Option<EvidenceId>,
     policies: Vec<(Terms, i64)>,
     waiting: Vec<Waiting>,
     phrases: Phrases,
@@ -284,14 +284,14 @@ impl Chain {
         Ok(hash)
     }
 
-    fn next(&mut self, c: &Connection) -> Result<i64, Error> {
+    fn next(&mut self, c: &Connection) -> Result<EvidenceId, Error> {
         let newest = match self.newest {
             Some(newest) => newest,
             None => c
                 .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
                 .query_row([], |row| row.get(0))?,
         };
-        Ok(newest + 1)
+        Ok(newest.next())
     }
 
     fn head(&mut self, c: &Connection, batch_id: BatchId) -> Result<&mut Head, Error> {

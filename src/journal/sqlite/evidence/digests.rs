@@ -2,6 +2,7 @@
 //!
 //! Each digest has one statement, which the one who appends it and the one who proves it share.
 
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use super::instruction_blocks;
 use super::salt::Sealed;
-use crate::domain::{BatchId, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{FILE_LOADED, MIGRATED, PINNED, STOOD, UPLOADED};
@@ -97,7 +98,7 @@ pub(in crate::journal::sqlite) fn bill_leaf(
 /// Returns the leaf of a row of evidence.
 pub(in crate::journal::sqlite) fn evidence_leaf(
     c: &Connection,
-    evidence_id: i64,
+    evidence_id: EvidenceId,
 ) -> Result<Option<Digest>, Error> {
     let sql =
         "select salt, anomaly, detail, receiver_narration from evidence where evidence_id = ?1";
@@ -107,7 +108,7 @@ pub(in crate::journal::sqlite) fn evidence_leaf(
 /// Returns the leaf of a rejected row: of its load, on its line, behind so many others.
 pub(in crate::journal::sqlite) fn rejected_leaf(
     c: &Connection,
-    place: (i64, i64, i64),
+    place: (LoadId, i64, i64),
 ) -> Result<Option<Digest>, Error> {
     let sql = format!(
         "select salt, {REJECTED_TEXTS} from rejected where load_id = ?1 and line = ?2 and nth = ?3"
@@ -154,7 +155,7 @@ pub(in crate::journal::sqlite) fn pin_digest(
 /// Returns the digest of a load and of the rows that it set aside, and how many these are.
 pub(in crate::journal::sqlite) fn file_digest(
     c: &Connection,
-    load_id: i64,
+    load_id: LoadId,
 ) -> Result<Option<(Digest, i64)>, Error> {
     let mut canon = CanonicalHasher::of("load");
     let mut load = c.prepare_cached(
@@ -210,7 +211,7 @@ const REJECTED_TEXTS: &str =
 /// Takes in the rejected rows whose texts are hashed into leaves; returns how many there are.
 fn salted_rejected(
     c: &Connection,
-    load_id: i64,
+    load_id: LoadId,
     canon: &mut CanonicalHasher,
 ) -> Result<i64, Error> {
     let mut statement = c.prepare_cached(&format!(
@@ -233,7 +234,7 @@ pub(in crate::journal::sqlite) fn file(
     c: &Connection,
     chain: &mut Chain,
     batch_id: BatchId,
-    load_id: i64,
+    load_id: LoadId,
     at: Timestamp,
 ) -> Result<(), Error> {
     let (digest, rejected) =
@@ -243,7 +244,7 @@ pub(in crate::journal::sqlite) fn file(
         .query_row([load_id], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
         })?;
-    let mut detail = json!({"load": load_id, "rejected": rejected, "loaded_at": loaded_at, "accepted": accepted});
+    let mut detail = json!({"load": load_id.get(), "rejected": rejected, "loaded_at": loaded_at, "accepted": accepted});
     match chunks_of(c, load_id)? {
         // An earlier version had none when it was sealed.
         0 => {}
@@ -344,10 +345,10 @@ pub(in crate::journal::sqlite) fn seal_version_1(c: &Connection) -> Result<(), E
         }
         let uploads = "select u.seq from upload u join instruction i using (seq) where i.batch_id = ?1 order by u.seq";
         for seq in numbers(c, uploads, batch_id)? {
-            upload(c, &mut chain, batch_id, PaymentId::new(seq), now)?;
+            upload(c, &mut chain, batch_id, seq, now)?;
         }
         let pinned = "select batch_id from batch where batch_id = ?1 and gateway is not null";
-        if !numbers(c, pinned, batch_id)?.is_empty() {
+        if !numbers::<BatchId>(c, pinned, batch_id)?.is_empty() {
             pin(c, &mut chain, batch_id, now)?;
         }
         instruction_blocks::seal(c, &mut chain, batch_id, (1, i64::MAX), now)?;
@@ -355,7 +356,7 @@ pub(in crate::journal::sqlite) fn seal_version_1(c: &Connection) -> Result<(), E
     chain.save(c)
 }
 
-fn numbers(c: &Connection, sql: &str, batch_id: BatchId) -> Result<Vec<i64>, Error> {
+fn numbers<T: FromSql>(c: &Connection, sql: &str, batch_id: BatchId) -> Result<Vec<T>, Error> {
     Ok(c.prepare(sql)?
         .query_map([batch_id], |row| row.get(0))?
         .collect::<Result<_, _>>()?)
@@ -380,7 +381,7 @@ fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: BatchId) -> Result
     ))?;
     let mut update =
         c.prepare("update evidence set batch_id = ?2, hash = ?3 where evidence_id = ?1")?;
-    let (mut after, mut count) = (0, 0);
+    let (mut after, mut count) = (EvidenceId::NONE, 0);
     loop {
         // In pages: the table that is read is the one that is written.
         let mut page = Vec::new();
@@ -392,7 +393,7 @@ fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: BatchId) -> Result
                 canon.terms(None);
                 Ok(canon.finish())
             })?;
-            page.push((row.get::<_, i64>(0)?, hash));
+            page.push((row.get::<_, EvidenceId>(0)?, hash));
         }
         drop(rows);
         let Some((last, _)) = page.last() else {

@@ -12,8 +12,8 @@ use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest};
 use super::salt::{Salt, Sealed};
 use crate::domain::{
-    AmountField, BatchId, Instruction, LaneId, PayerTransactionId, Payment, PaymentId, Reference,
-    Timestamp,
+    AmountField, BatchId, Instruction, LaneId, LoadId, PayerTransactionId, Payment, PaymentId,
+    Reference, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
@@ -261,7 +261,7 @@ pub(in crate::journal::sqlite) fn append(
 
 /// The blocks of a load whose rows pass by.
 pub(in crate::journal::sqlite) struct BlockHasher {
-    load_id: i64,
+    load_id: LoadId,
     received_at: i64,
     open: Option<(i64, CanonicalHasher)>,
     leaf: CanonicalHasher,
@@ -270,7 +270,7 @@ pub(in crate::journal::sqlite) struct BlockHasher {
 }
 
 impl BlockHasher {
-    pub(in crate::journal::sqlite) fn new(load_id: i64, received_at: Timestamp) -> Self {
+    pub(in crate::journal::sqlite) fn new(load_id: LoadId, received_at: Timestamp) -> Self {
         Self {
             load_id,
             received_at: received_at.as_millis(),
@@ -298,7 +298,7 @@ impl BlockHasher {
         canon.bytes(&leaf);
         canon.text(row.service.as_str());
         canon.integer(seq.get());
-        canon.integer(self.load_id);
+        canon.integer(self.load_id.get());
         canon.integer(line_number(row.line));
         canon.text(id.as_str());
         canon.integer(0);

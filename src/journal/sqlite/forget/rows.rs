@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::{BatchId, PaymentId, Reference};
+use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId, Reference};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::insert::Texts;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
@@ -92,7 +92,7 @@ fn forget_evidence(c: &Connection, seq: PaymentId) -> Result<(), Error> {
     let mut salted = c.prepare_cached(
         "select evidence_id from evidence indexed by evidence_by_payment where seq = ?1 and length(salt) = 16",
     )?;
-    let ids: Vec<i64> = salted
+    let ids: Vec<EvidenceId> = salted
         .query_map([seq], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in ids {
@@ -122,7 +122,7 @@ fn forget_bills(c: &Connection, seq: PaymentId) -> Result<(), Error> {
 }
 
 /// Where a rejected row stands: its load, its line, and how many of this load stand before it on the line.
-pub(in crate::journal::sqlite) type RejectedPlace = (i64, i64, i64);
+pub(in crate::journal::sqlite) type RejectedPlace = (LoadId, i64, i64);
 
 /// Forgets what was written in a rejected row.
 pub(in crate::journal::sqlite) fn forget_rejected(

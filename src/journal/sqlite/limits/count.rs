@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Day, Instruction, LaneId, PaymentId, Timestamp, WireZone};
+use crate::domain::{Day, EvidenceId, Instruction, LaneId, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{CLAIMED_TOGETHER, event_numbers};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
@@ -80,7 +80,7 @@ pub(in crate::journal::sqlite) fn count(c: &WriteSession, zone: &WireZone) -> Re
 }
 
 /// Returns up to where the evidence is counted. In another zone the days are others: then it is counted anew.
-fn counted_up_to(c: &Connection, zone: &WireZone) -> Result<i64, Error> {
+fn counted_up_to(c: &Connection, zone: &WireZone) -> Result<EvidenceId, Error> {
     let known: Option<String> = c
         .prepare_cached("select value from meta where key = ?1")?
         .query_row([ZONE], |row| row.get(0))
@@ -90,12 +90,12 @@ fn counted_up_to(c: &Connection, zone: &WireZone) -> Result<i64, Error> {
             .prepare_cached("select value from meta where key = ?1")?
             .query_row([UP_TO], |row| row.get(0))
             .optional()?
-            .unwrap_or(0));
+            .unwrap_or(EvidenceId::NONE));
     }
     c.execute_batch("delete from counted; delete from used;")?;
     note(c, ZONE, zone.name())?;
-    note(c, UP_TO, 0)?;
-    Ok(0)
+    note(c, UP_TO, EvidenceId::NONE)?;
+    Ok(EvidenceId::NONE)
 }
 
 fn note(c: &Connection, key: &str, value: impl rusqlite::ToSql) -> Result<(), Error> {
@@ -109,15 +109,15 @@ fn note(c: &Connection, key: &str, value: impl rusqlite::ToSql) -> Result<(), Er
 /// Reads evidence behind a row; returns what it tells of payments, up to which row, and whether there is no more.
 fn read(
     c: &Connection,
-    from: i64,
+    from: EvidenceId,
     zone: &WireZone,
-) -> Result<(BTreeMap<PaymentId, Told>, i64, bool), Error> {
+) -> Result<(BTreeMap<PaymentId, Told>, EvidenceId, bool), Error> {
     let intent = event_numbers(Event::Claimed).0;
     let mut statement = c.prepare_cached(
         "select evidence_id, seq, at, event, iif(event = ?3, detail, null) from evidence
          where evidence_id > ?1 order by evidence_id limit ?2",
     )?;
-    let mut rows = statement.query([from, STEP.0, CLAIMED_TOGETHER])?;
+    let mut rows = statement.query((from, STEP.0, CLAIMED_TOGETHER))?;
     let (mut told, mut up_to, mut read) = (BTreeMap::new(), from, 0);
     let mut day = (i64::MIN, Day::default());
     while let Some(row) = rows.next()? {

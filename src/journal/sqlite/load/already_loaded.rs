@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::job::{Load, Seen};
 use super::prepare::{self, Preparer};
-use crate::domain::{Currency, ServiceCode, Tally};
+use crate::domain::{Currency, LoadId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::values::currency_of;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, LoadSummary, Loaded};
@@ -90,7 +90,7 @@ impl Load<'_> {
 
     /// What this very file came to when it was loaded: rows may have been set aside after all were seen.
     fn earlier(&self, digest: &str) -> Result<LoadSummary, Error> {
-        let (load_id, rejected): (i64, i64) = self.c.query_row(
+        let (load_id, rejected): (LoadId, i64) = self.c.query_row(
             "select load_id, rejected from load where batch_id = ?1 and digest = ?2 limit 1",
             params![self.batch_id, digest],
             |row| Ok((row.get(0)?, row.get(1)?)),

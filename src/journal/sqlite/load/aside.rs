@@ -8,21 +8,21 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
-use crate::domain::{Actor, BatchId, Timestamp};
+use crate::domain::{Actor, BatchId, EvidenceId, LoadId, Timestamp};
 use crate::journal::{Error, Standing};
 use crate::ledger::set_aside::Withdrawal;
 
 /// Returns the decision that a row of evidence holds.
 pub(in crate::journal::sqlite) fn withdrawal(
     c: &Connection,
-    evidence_id: Option<i64>,
+    evidence_id: Option<EvidenceId>,
 ) -> Result<Option<Withdrawal>, Error> {
     let Some(evidence_id) = evidence_id else {
         return Ok(None);
     };
     let found: Option<(i64, String)> = c
         .prepare_cached("select at, detail from evidence where evidence_id = ?1 and event = ?2")?
-        .query_row([evidence_id, ROW_WITHDRAWN], |row| {
+        .query_row((evidence_id, ROW_WITHDRAWN), |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
@@ -55,11 +55,11 @@ pub(in crate::journal::sqlite) enum SaidBy {
 pub(in crate::journal::sqlite) fn withdraw(
     c: &WriteSession,
     batch_id: BatchId,
-    (load, line, nth): (i64, i64, i64),
+    (load, line, nth): (LoadId, i64, i64),
     (said_by, reason): (SaidBy, &str),
     now: Timestamp,
 ) -> Result<(), Error> {
-    let mut detail = json!({"load": load, "line": line, "nth": nth, "reason": reason});
+    let mut detail = json!({"load": load.get(), "line": line, "nth": nth, "reason": reason});
     if said_by == SaidBy::Layout {
         detail["skipped"] = true.into();
     }
@@ -83,7 +83,7 @@ pub(in crate::journal::sqlite) fn withdraw(
             "update rejected set withdrawn = (select max(evidence_id) from evidence)
              where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
         )?
-        .execute([load, line, nth])?;
+        .execute((load, line, nth))?;
     match changed {
         1 => Ok(()),
         _ => Err(corrupt(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::link::Link;
-use crate::domain::{Instruction, Money, PaymentId, Tally};
+use crate::domain::{Instruction, LoadId, Money, PaymentId, Tally};
 use crate::journal::CrossRowError;
 use crate::ledger::correction::{Corrects, RejectedName};
 
@@ -47,7 +47,7 @@ pub(in crate::journal::sqlite) struct Row {
 }
 
 /// The place of a rejected row: its load, its line, and which row of that line.
-pub(in crate::journal::sqlite) type Place = (i64, i64, i64);
+pub(in crate::journal::sqlite) type Place = (LoadId, i64, i64);
 
 /// A rejected row, as it is compared.
 pub(in crate::journal::sqlite) struct Rejected {

@@ -2,7 +2,7 @@
 
 use super::corrections::Corrections;
 use crate::domain::{
-    BatchId, ContentDigest, Currency, IdentifierScheme, LaneId, ServiceCode, Tally,
+    BatchId, ContentDigest, Currency, IdentifierScheme, LaneId, LoadId, ServiceCode, Tally,
 };
 use crate::journal::sqlite::evidence::instruction_blocks::Block;
 use crate::journal::sqlite::repeats::fingerprints::Key;
@@ -18,7 +18,7 @@ pub(in crate::journal::sqlite) struct Load<'a> {
     /// That of the batch on record, whatever form the dialect has by now.
     pub(in crate::journal::sqlite) scheme: IdentifierScheme,
     pub(in crate::journal::sqlite) batch_id: BatchId,
-    pub(in crate::journal::sqlite) load_id: i64,
+    pub(in crate::journal::sqlite) load_id: LoadId,
     /// Rows with a greater number are of this load.
     pub(in crate::journal::sqlite) base: i64,
     pub(in crate::journal::sqlite) existed: bool,

@@ -14,7 +14,9 @@ use super::job::{Lane, Load, Seen};
 use super::prepare::{self, Prepared, Preparer};
 use super::set_aside;
 use super::sorted::Sorted;
-use crate::domain::{AmountField, BatchId, Instruction, LaneId, PaymentId, ServiceCode, Tally};
+use crate::domain::{
+    AmountField, BatchId, Instruction, LaneId, LoadId, PaymentId, ServiceCode, Tally,
+};
 use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
@@ -111,7 +113,7 @@ impl<'a> Load<'a> {
             plan,
             scheme,
             batch_id,
-            load_id: c.last_insert_rowid(),
+            load_id: LoadId::new(c.last_insert_rowid()),
             base: c.query_row("select coalesce(max(seq), 0) from instruction", [], |row| {
                 row.get(0)
             })?,

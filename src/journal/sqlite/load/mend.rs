@@ -254,7 +254,7 @@ impl Load<'_> {
                 .c
                 .prepare_cached("select identifier from instruction where seq = ?1")?
                 .query_row([seq], |row| row.get(0))?;
-            let detail = json!({"load": load_id, "line": line, "nth": nth, "payment": id});
+            let detail = json!({"load": load_id.get(), "line": line, "nth": nth, "payment": id});
             self.c.append(&Evidence {
                 batch_id: self.batch_id,
                 at: self.plan.now,

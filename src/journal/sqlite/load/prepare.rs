@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::external_sort::{Entry, Order};
 use crate::domain::{
-    AmountField, ContentDigest, IdentifierScheme, Instruction, PayerTransactionId, PaymentId,
-    RowKey, ServiceCode,
+    AmountField, ContentDigest, IdentifierScheme, Instruction, LoadId, PayerTransactionId,
+    PaymentId, RowKey, ServiceCode,
 };
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::instruction_blocks::BlockHasher;
@@ -53,7 +53,7 @@ impl Preparer {
     pub(in crate::journal::sqlite) fn new(
         plan: &LoadPlan,
         scheme: &IdentifierScheme,
-        (load_id, base): (i64, i64),
+        (load_id, base): (LoadId, i64),
         key: Option<Key>,
         services: &[ServiceCode],
     ) -> Self {
@@ -78,7 +78,7 @@ impl Preparer {
     pub(in crate::journal::sqlite) fn of_content(plan: &LoadPlan) -> Self {
         Self {
             content_only: true,
-            ..Self::new(plan, &plan.scheme(), (0, 0), None, &[])
+            ..Self::new(plan, &plan.scheme(), (LoadId::NONE, 0), None, &[])
         }
     }
 

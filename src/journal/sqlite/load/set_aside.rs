@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::aside::{SaidBy, withdraw};
 use super::job::Load;
-use crate::domain::Tally;
+use crate::domain::{LoadId, Tally};
 use crate::journal::sqlite::codec::insert::line_number;
 use crate::journal::sqlite::codec::values::currency_of;
 use crate::journal::sqlite::evidence::salt;
@@ -67,7 +67,7 @@ impl Load<'_> {
         // It is withdrawn once the load is on the chain: see `withdraw_skipped`.
         self.c
             .prepare_cached("insert into temp.skipped select max(nth), ?2 from rejected where load_id = ?1 and line = ?2")?
-            .execute([self.load_id, line_number(row.line)])?;
+            .execute((self.load_id, line_number(row.line)))?;
         Ok(())
     }
 
@@ -155,7 +155,7 @@ pub(in crate::journal::sqlite) fn begin(c: &Connection) -> Result<(), Error> {
 }
 
 /// Returns what the rows come to that a load has set aside: those with errors, or those that are no payments.
-fn set_aside(c: &Connection, load_id: i64, skipped: bool) -> Result<Tally, Error> {
+fn set_aside(c: &Connection, load_id: LoadId, skipped: bool) -> Result<Tally, Error> {
     let mut statement = c.prepare_cached(
         "select count(*), currency, sum(amount) from rejected
          where load_id = ?1 and ((nth, line) in (select nth, line from temp.skipped)) = ?2 group by iif(amount is null, null, currency)",

@@ -180,7 +180,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn accepted(
         &self,
         which: &'static str,
-        bound: i64,
+        bound: impl rusqlite::ToSql,
     ) -> Result<(ByService, u64), Error> {
         let mut statement = self.c.prepare(&format!(
             "select code, currency, count(*), coalesce(sum(amount), 0),

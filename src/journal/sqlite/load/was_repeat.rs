@@ -28,7 +28,7 @@ impl Load<'_> {
                 .prepare_cached(
                     "select errors from rejected where load_id = ?1 and line = ?2 and nth = ?3",
                 )?
-                .query_row([load_id, line, nth], |row| row.get(0))?;
+                .query_row((load_id, line, nth), |row| row.get(0))?;
             let Some(was) = was_repeat(&errors) else {
                 continue;
             };

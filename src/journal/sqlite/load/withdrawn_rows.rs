@@ -3,6 +3,7 @@
 use super::aside::withdrawal;
 use super::corrections::late;
 use super::job::Load;
+use crate::domain::EvidenceId;
 use crate::journal::{Error, LoadRefusal};
 use crate::ledger::correction::Refusal;
 use crate::ledger::likeness::of_reference;
@@ -13,7 +14,7 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn refuse_withdrawn(
         &self,
     ) -> Result<Option<LoadRefusal>, Error> {
-        let mut withdrawn: BTreeMap<String, i64> = BTreeMap::new();
+        let mut withdrawn: BTreeMap<String, EvidenceId> = BTreeMap::new();
         let mut statement = self.c.prepare_cached(
             "select reference, withdrawn from rejected where batch_id = ?1 and withdrawn is not null and reference is not null",
         )?;

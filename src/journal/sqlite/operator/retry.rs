@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::chosen::chosen;
 use super::recorded::{assert_as_recorded, worth};
 use super::unretried;
-use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId, LoadId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{PRESUMED_POSTED, REPLACED};
@@ -112,7 +112,7 @@ pub(super) fn replace(
         (
             payment_of(row, 0)?,
             row.get::<_, LaneId>(PAYMENT_WIDTH)?,
-            row.get::<_, i64>(PAYMENT_WIDTH + 1)?,
+            row.get::<_, LoadId>(PAYMENT_WIDTH + 1)?,
         )
     };
     let generation = old.generation + 1;

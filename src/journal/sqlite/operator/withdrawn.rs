@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Row, params};
 
 use super::decided::refuse_more;
-use crate::domain::{BatchId, BatchName, PaymentId, Tally, Timestamp};
+use crate::domain::{BatchId, BatchName, EvidenceId, LoadId, PaymentId, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
@@ -60,7 +60,7 @@ impl Journal {
 }
 
 /// The place of a rejected row: its load, its line, and which row of that line.
-type Place = (i64, i64, i64);
+type Place = (LoadId, i64, i64);
 
 /// The rejected rows that an order is about.
 struct Which {
@@ -145,7 +145,7 @@ fn row_text(c: &Connection, (load, line, nth): Place) -> Result<String, Error> {
             "select l.source, r.reference, r.amount_text from rejected r join load l using (load_id)
              where r.load_id = ?1 and r.line = ?2 and r.nth = ?3",
         )?
-        .query_row([load, line, nth], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        .query_row((load, line, nth), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let parts = [Some(format!("line {line} of {source}")), reference, amount];
     let parts: Vec<String> = parts
         .into_iter()
@@ -161,7 +161,7 @@ fn content_of(c: &Connection, (load, line, nth): Place) -> Result<String, Error>
         .prepare_cached(
             "select digest from rejected where load_id = ?1 and line = ?2 and nth = ?3",
         )?
-        .query_row([load, line, nth], |row| row.get(0))?;
+        .query_row((load, line, nth), |row| row.get(0))?;
     Ok(match digest {
         Some(digest) => data_encoding::HEXLOWER.encode(&digest),
         None => format!("line {line}"),
@@ -169,7 +169,7 @@ fn content_of(c: &Connection, (load, line, nth): Place) -> Result<String, Error>
 }
 
 /// Before every place.
-const FIRST: Place = (0, -1, -1);
+const FIRST: Place = (LoadId::NONE, -1, -1);
 
 fn place_of(row: &Row<'_>) -> Result<Place, rusqlite::Error> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -252,7 +252,7 @@ fn all_named(c: &Connection, batch: &BatchName, places: &[Place]) -> Result<Stri
 fn became(
     c: &Connection,
     replaced_by: Option<PaymentId>,
-    withdrawn: Option<i64>,
+    withdrawn: Option<EvidenceId>,
 ) -> Result<Became, Error> {
     if let Some(withdrawal) = withdrawal(c, withdrawn)? {
         return Ok(Became::Withdrawn(withdrawal));
@@ -288,7 +288,7 @@ fn add(c: &Connection, (load, line, nth): Place, tally: &mut Tally) -> Result<()
         .prepare_cached(
             "select amount, currency from rejected where load_id = ?1 and line = ?2 and nth = ?3",
         )?
-        .query_row([load, line, nth], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row((load, line, nth), |row| Ok((row.get(0)?, row.get(1)?)))?;
     tally.count += 1;
     if let (Some(minor), Some(currency)) = (minor, currency) {
         tally
@@ -306,7 +306,7 @@ fn one(
     let mut statement = c.prepare_cached(&format!(
         "select {REJECTED_COLUMNS} from rejected r join load l using (load_id) where r.load_id = ?1 and r.line = ?2 and r.nth = ?3"
     ))?;
-    let mut rows = statement.query([load, line, nth])?;
+    let mut rows = statement.query((load, line, nth))?;
     let row = rows
         .next()?
         .ok_or_else(|| corrupt("a rejected row that is gone while it is read"))?;

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{BatchId, LaneId, PaymentId};
+use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -65,7 +65,7 @@ impl ClaimRange {
 /// The first claim of a payment.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::journal::sqlite) struct FirstClaim {
-    pub(in crate::journal::sqlite) evidence_id: i64,
+    pub(in crate::journal::sqlite) evidence_id: EvidenceId,
     pub(in crate::journal::sqlite) at: i64,
     pub(in crate::journal::sqlite) policy_id: Option<i64>,
 }
@@ -82,7 +82,7 @@ pub(in crate::journal::sqlite) fn first_claim(
     seq: PaymentId,
 ) -> Result<Option<FirstClaim>, Error> {
     let mut statement = c.prepare_cached(BLOCKS)?;
-    let mut rows = statement.query((batch_id, 0, CLAIMED_TOGETHER))?;
+    let mut rows = statement.query((batch_id, EvidenceId::NONE, CLAIMED_TOGETHER))?;
     while let Some(row) = rows.next()? {
         let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
         let runs = together.runs()?;
@@ -113,7 +113,7 @@ impl FirstClaims {
         Self {
             lane,
             claim: FirstClaim {
-                evidence_id: 0,
+                evidence_id: EvidenceId::NONE,
                 at: 0,
                 policy_id: None,
             },
@@ -157,7 +157,7 @@ impl FirstClaims {
             }
         }
         // Nothing more is found for good.
-        self.claim.evidence_id = i64::MAX;
+        self.claim.evidence_id = EvidenceId::AFTER_ALL;
         Ok(false)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchId, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
@@ -36,7 +36,7 @@ pub(in crate::journal::sqlite) fn words(
     let (_, earlier) = split(row)?;
     let ordered = match earlier.last() {
         Some(predecessor) => last(c, predecessor.seq, REPLACED)?,
-        None => 0,
+        None => EvidenceId::NONE,
     };
     let mut words = Vec::with_capacity(earlier.len());
     for member in earlier {
@@ -59,7 +59,7 @@ pub(in crate::journal::sqlite) fn words(
 fn word_of(
     c: &Connection,
     member: &Member,
-    ordered: i64,
+    ordered: EvidenceId,
     patience: Option<(StepContext, &Policy)>,
 ) -> Result<(Word, bool), Error> {
     let life = &member.life;
@@ -85,7 +85,7 @@ pub(in crate::journal::sqlite) fn is_taken_back(
 ) -> Result<bool, Error> {
     match member.life.state {
         State::Failed => {
-            let (word, _) = word_of(c, member, 0, None)?;
+            let (word, _) = word_of(c, member, EvidenceId::NONE, None)?;
             Ok(word == Word::TakenBack)
         }
         State::Cancelled => {
@@ -106,7 +106,7 @@ fn waited(life: &PaymentState, class: Class, (moment, policy): (StepContext, &Po
     began.is_some_and(|began| is_patient(moment.now.since(began), longest))
 }
 
-fn last(c: &Connection, seq: PaymentId, event: i64) -> Result<i64, Error> {
+fn last(c: &Connection, seq: PaymentId, event: i64) -> Result<EvidenceId, Error> {
     let mut last = c.prepare_cached(
         "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
     )?;
@@ -114,7 +114,7 @@ fn last(c: &Connection, seq: PaymentId, event: i64) -> Result<i64, Error> {
 }
 
 /// What is on record of an ended payment, by its evidence, and whether any of it was recorded when the gateway could be asked.
-type Marks = (Vec<(i64, Mark)>, bool);
+type Marks = (Vec<(EvidenceId, Mark)>, bool);
 
 /// Returns what evidence of a kind and a class says of an ended payment; `expressly`: the second word of a person.
 fn mark_of(kind: i64, class: Option<i64>, expressly: bool) -> Result<Option<Mark>, Error> {
@@ -153,7 +153,7 @@ fn marks(c: &Connection, seq: PaymentId) -> Result<Marks, Error> {
 
 /// The newest evidence whenever it was noticed that the journal may have missed something of a payment, or that what it was told
 /// was read wrongly.
-fn noticed(c: &Connection, seq: PaymentId) -> Result<Vec<i64>, Error> {
+fn noticed(c: &Connection, seq: PaymentId) -> Result<Vec<EvidenceId>, Error> {
     // By a person's word, nothing had been missed.
     let mut statement = c.prepare_cached(&format!(
         "select newest_evidence from recovery where newest_seq >= ?1 and reason is null
@@ -363,7 +363,7 @@ pub(in crate::journal::sqlite) fn is_open_to_decision(
     let (newest, earlier) = split(&row)?;
     let ordered = match earlier.last() {
         Some(predecessor) => last(c, predecessor.seq, REPLACED)?,
-        None => 0,
+        None => EvidenceId::NONE,
     };
     let retried = place + 1 < row.len() && !newest.life.state.is_finished();
     let (word, _) = word_of(c, member, ordered, None)?;

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::domain::{BatchId, Instruction, PaymentId};
+use crate::domain::{BatchId, Instruction, LoadId, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, Stored, corrupt, stored_of};
 use crate::journal::sqlite::repeats::fingerprints::{Entry, Key, entry_of, place_of};
 use crate::journal::sqlite::repeats::joins::{join, join_open};
@@ -85,7 +85,7 @@ pub(in crate::journal::sqlite) fn instruction(
 
 /// Loads of the batch itself, and those of others that something is unfinished of: what has ended holds no bill of another
 /// batch. A rehearsal and a payment hold none of each other.
-fn loads(c: &Connection, batch_id: BatchId) -> Result<Vec<i64>, Error> {
+fn loads(c: &Connection, batch_id: BatchId) -> Result<Vec<LoadId>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select l.load_id from load l cross join batch b on b.batch_id = l.batch_id cross join batch own on own.batch_id = ?1
          where l.accepted > 0 and (l.batch_id = ?1

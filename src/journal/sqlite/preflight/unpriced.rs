@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{Amount, BatchId, BatchName, LaneId, Money, PaymentId, Totals};
+use crate::domain::{Amount, BatchId, BatchName, LaneId, LoadId, Money, PaymentId, Totals};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
@@ -137,7 +137,7 @@ pub(in crate::journal::sqlite) fn unpriced(
 
 fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDifference>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let loads: Vec<(i64, String, i64, String)> = c
+    let loads: Vec<(LoadId, String, i64, String)> = c
         .prepare_cached(
             "select load_id, source, total, total_currency from load where batch_id = ?1 and total is not null order by load_id",
         )?
@@ -172,7 +172,7 @@ fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDiffere
 }
 
 /// What the rows of one load add up to, those set aside included.
-fn total_of(c: &Connection, batch_id: BatchId, load_id: i64) -> Result<Totals, Error> {
+fn total_of(c: &Connection, batch_id: BatchId, load_id: LoadId) -> Result<Totals, Error> {
     let mut total = Totals::default();
     for sql in [
         "select currency, sum(amount) from instruction

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::reader::Snapshot;
 use crate::domain::{
-    BankAccount, Currency, LaneId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId, PaymentId,
+    BankAccount, Currency, LaneId, LoadId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
+    PaymentId,
 };
 use crate::journal::sqlite::codec::values::{
     NEVER, amount_of, corrupt, currency_of, stamp, state_of,
@@ -42,7 +43,7 @@ impl Snapshot<'_> {
             .map_err(Error::from)?;
         while let Some(row) = rows.next().map_err(Error::from)? {
             if let Some(plain) = known.plain(self.c, row)? {
-                let place = (integer(row, 1)?, plain.line);
+                let place = (LoadId::new(integer(row, 1)?), plain.line);
                 while let Some(rejected) = others.rejected_before(place)? {
                     visit(ListedRow::Other(rejected))?;
                 }
@@ -55,7 +56,7 @@ impl Snapshot<'_> {
             }
             visit(ListedRow::Other(whole))?;
         }
-        while let Some(rejected) = others.rejected_before((i64::MAX, u64::MAX))? {
+        while let Some(rejected) = others.rejected_before((LoadId::AFTER_ALL, u64::MAX))? {
             visit(ListedRow::Other(rejected))?;
         }
         Ok(())

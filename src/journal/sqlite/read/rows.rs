@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::reader::Snapshot;
 use super::reader::{PAGE, record_columns};
-use crate::domain::{Amount, Money, PaymentId};
+use crate::domain::{Amount, LoadId, Money, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_WIDTH, corrupt, currency_of};
 use crate::journal::sqlite::load::aside::withdrawal;
 use crate::journal::{Error, RejectedRow, ReportRow};
@@ -18,11 +18,11 @@ const ROW_TABLES: &str = "from instruction i left join life l on l.seq = i.seq c
 #[derive(Debug)]
 pub struct Rows<'a> {
     snapshot: &'a Snapshot<'a>,
-    payments: VecDeque<(i64, u64, ReportRow)>,
-    rejected: VecDeque<(i64, u64, ReportRow)>,
+    payments: VecDeque<(LoadId, u64, ReportRow)>,
+    rejected: VecDeque<(LoadId, u64, ReportRow)>,
     /// Where the next page begins; `None` when there is none.
-    last_payment: Option<i64>,
-    last_rejected: Option<(i64, i64, i64)>,
+    last_payment: Option<PaymentId>,
+    last_rejected: Option<(LoadId, i64, i64)>,
 }
 
 impl<'a> Rows<'a> {
@@ -31,8 +31,8 @@ impl<'a> Rows<'a> {
             snapshot,
             payments: VecDeque::new(),
             rejected: VecDeque::new(),
-            last_payment: Some(0),
-            last_rejected: Some((0, -1, -1)),
+            last_payment: Some(PaymentId::NONE),
+            last_rejected: Some((LoadId::NONE, -1, -1)),
         }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Rows<'a> {
     /// Takes the next rejected row, when it stands before a place: a load and a line.
     pub(in crate::journal::sqlite) fn rejected_before(
         &mut self,
-        place: (i64, u64),
+        place: (LoadId, u64),
     ) -> Result<Option<ReportRow>, Error> {
         if self.rejected.is_empty()
             && let Some(last) = self.last_rejected.take()
@@ -68,7 +68,7 @@ impl<'a> Rows<'a> {
         Ok(row.map(|(_, _, row)| row))
     }
 
-    fn fill_payments(&mut self, last: i64) -> Result<(), Error> {
+    fn fill_payments(&mut self, last: PaymentId) -> Result<(), Error> {
         let c = self.snapshot.c;
         let mut statement = c.prepare_cached(&format!(
             "select {} {ROW_TABLES}
@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn fill_rejected(&mut self, (load_id, line, nth): (i64, i64, i64)) -> Result<(), Error> {
+    fn fill_rejected(&mut self, (load_id, line, nth): (LoadId, i64, i64)) -> Result<(), Error> {
         let mut statement = self.snapshot.c.prepare_cached(
             "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
                  coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth, digest, coalesce(cells, ''), withdrawn
@@ -93,7 +93,7 @@ impl<'a> Rows<'a> {
         let mut rows =
             statement.query(params![self.snapshot.batch_id, load_id, line, nth, PAGE])?;
         while let Some(row) = rows.next()? {
-            let (load_id, line): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (load_id, line): (LoadId, i64) = (row.get(0)?, row.get(1)?);
             self.last_rejected = Some((load_id, line, row.get(10)?));
             let currency_code: String = row.get(7)?;
             let amount: Option<i64> = row.get(8)?;
@@ -159,7 +159,7 @@ impl Snapshot<'_> {
     pub(in crate::journal::sqlite) fn row_of(
         &self,
         seq: PaymentId,
-    ) -> Result<((i64, u64), ReportRow), Error> {
+    ) -> Result<((LoadId, u64), ReportRow), Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {} {ROW_TABLES} where i.seq = ?1",
             record_columns()
@@ -171,7 +171,7 @@ impl Snapshot<'_> {
         self.report_row(row)
     }
 
-    fn report_row(&self, row: &Row<'_>) -> Result<((i64, u64), ReportRow), Error> {
+    fn report_row(&self, row: &Row<'_>) -> Result<((LoadId, u64), ReportRow), Error> {
         if let Some((load_id, record)) = self.unpriced_record(row)? {
             let line = record.row.line;
             return Ok(((load_id, line), ReportRow::Unpriced(Box::new(record))));

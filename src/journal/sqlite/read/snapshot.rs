@@ -9,8 +9,8 @@ use super::reader::{RECORD_TABLES, record_columns};
 use super::reader::{Reader, Snapshot};
 use super::rows::Rows;
 use crate::domain::{
-    BatchId, BatchName, ControlTotals, Currency, LaneId, Originator, PayerTransactionId, PaymentId,
-    Timestamp,
+    BatchId, BatchName, ControlTotals, Currency, EvidenceId, LaneId, LoadId, Originator,
+    PayerTransactionId, PaymentId, Timestamp,
 };
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::{known_batch, name};
@@ -324,7 +324,7 @@ impl Snapshot<'_> {
         let mut trail = Vec::new();
         while let Some(row) = rows.next()? {
             let kind: i64 = row.get(1)?;
-            let evidence_id: i64 = row.get(10)?;
+            let evidence_id: EvidenceId = row.get(10)?;
             if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
                 trail.push(intent(claim));
             }
@@ -356,7 +356,7 @@ impl Snapshot<'_> {
     pub(in crate::journal::sqlite) fn unpriced_record(
         &self,
         row: &Row<'_>,
-    ) -> Result<Option<(i64, UnpricedRecord)>, Error> {
+    ) -> Result<Option<(LoadId, UnpricedRecord)>, Error> {
         let at = PAYMENT_WIDTH + 10;
         if row.get::<_, Option<i64>>(AMOUNT)?.is_some() {
             return Ok(None);
@@ -377,7 +377,7 @@ impl Snapshot<'_> {
     pub(in crate::journal::sqlite) fn payment_record(
         &self,
         row: &Row<'_>,
-    ) -> Result<(i64, PaymentRecord), Error> {
+    ) -> Result<(LoadId, PaymentRecord), Error> {
         let at = PAYMENT_WIDTH + 10;
         let seq: PaymentId = row.get(at)?;
         let payment = payment_of(row, 0)?;
@@ -426,7 +426,7 @@ impl Snapshot<'_> {
 
     /// Returns what a person decided of a payment last: `recorded as failed by ana on desk-7: REASON (evidence: EVIDENCE)`.
     fn decision(&self, seq: PaymentId) -> Result<Option<String>, Error> {
-        let found: Option<(i64, i64, Option<String>)> = self
+        let found: Option<(EvidenceId, i64, Option<String>)> = self
             .c
             .prepare_cached(
                 "select evidence_id, event, detail from evidence indexed by evidence_by_payment
@@ -487,7 +487,7 @@ impl Snapshot<'_> {
     pub(in crate::journal::sqlite) fn standing_for(
         &self,
         seq: PaymentId,
-    ) -> Result<(i64, PaymentRecord), Error> {
+    ) -> Result<(LoadId, PaymentRecord), Error> {
         let standing = standing_for(self.c, seq)?;
         let mut statement = self.c.prepare_cached(&format!(
             "select {} {RECORD_TABLES} where i.seq = ?1",

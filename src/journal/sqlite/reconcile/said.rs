@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::Timestamp;
+use crate::domain::{EvidenceId, Timestamp};
 use crate::journal::sqlite::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
@@ -80,7 +80,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn reconciliations(&self) -> Result<Vec<ReconciliationRecord>, Error> {
-        let read = |event: i64| -> Result<Vec<(i64, i64, Value)>, Error> {
+        let read = |event: i64| -> Result<Vec<(EvidenceId, i64, Value)>, Error> {
             let mut statement = self.c.prepare_cached(
                 "select evidence_id, at, detail from evidence indexed by about_batch where seq = 0 and event = ?1 and batch_id = ?2 order by evidence_id",
             )?;

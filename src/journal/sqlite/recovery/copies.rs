@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use rustix::fs::OFlags;
 
 use super::backup::{Backup, backup};
-use crate::domain::Timestamp;
+use crate::domain::{EvidenceId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::schema::open::{self, APPLICATION_ID};
 use crate::ledger::copies::{self, Earlier, Reach};
@@ -204,8 +204,8 @@ fn look(path: &Path, ours: &[u8], new: &Connection, stamp: &str) -> Result<Optio
     Ok(Some(Earlier {
         stamp: stamp.to_owned(),
         reach: Reach {
-            evidence: evidence.map_or(0, |last| last.0),
-            payments: payment.map_or(0, |last| last.0),
+            evidence: evidence.map_or(EvidenceId::NONE, |last| last.0),
+            payments: payment.map_or(PaymentId::NONE, |last| last.0),
         },
         is_within,
     }))
@@ -242,10 +242,13 @@ fn identity(journal: &Connection) -> Result<Vec<u8>, Error> {
 }
 
 /// A row of evidence, as far as it tells it from every other: its number, its payment, its time, its kind.
-type EvidenceRow = (i64, i64, i64, i64);
+type EvidenceRow = (EvidenceId, PaymentId, i64, i64);
 
 /// Returns the row of this number; the last one without a number.
-fn last_evidence(journal: &Connection, number: Option<i64>) -> Result<Option<EvidenceRow>, Error> {
+fn last_evidence(
+    journal: &Connection,
+    number: Option<EvidenceId>,
+) -> Result<Option<EvidenceRow>, Error> {
     let row = journal
         .query_row(
             "select evidence_id, seq, at, event from evidence where evidence_id = coalesce(?1, (select max(evidence_id) from evidence))",
@@ -257,10 +260,13 @@ fn last_evidence(journal: &Connection, number: Option<i64>) -> Result<Option<Evi
 }
 
 /// A payment: its number and its identifier.
-type PaymentRow = (i64, String);
+type PaymentRow = (PaymentId, String);
 
 /// Returns the payment of this number; the last one without a number.
-fn last_payment(journal: &Connection, number: Option<i64>) -> Result<Option<PaymentRow>, Error> {
+fn last_payment(
+    journal: &Connection,
+    number: Option<PaymentId>,
+) -> Result<Option<PaymentRow>, Error> {
     let row = journal
         .query_row(
             "select seq, identifier from instruction where seq = coalesce(?1, (select max(seq) from instruction))",

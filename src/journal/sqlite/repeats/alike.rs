@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use super::judge::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
-use crate::domain::{BatchId, BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, LoadId, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::load::job::Load;
@@ -30,9 +29,9 @@ impl Load<'_> {
         let loads = self.loads_of(record, table)?;
         for (load_id, other) in loads.into_iter().take(SHOWN) {
             let kind = match load_id {
-                SAME_FILE => AlikeKind::SameFile,
-                SAME_BILL => AlikeKind::SameBill,
-                SAME_REFERENCE => AlikeKind::SameReference,
+                LoadId::SAME_FILE => AlikeKind::SameFile,
+                LoadId::SAME_BILL => AlikeKind::SameBill,
+                LoadId::SAME_REFERENCE => AlikeKind::SameReference,
                 _ => kind,
             };
             let (lines, others) = self.lines_of(table, load_id)?;
@@ -63,7 +62,7 @@ impl Load<'_> {
     }
 
     /// Counts the rows whose like is paid by now, in whichever generation.
-    fn paid_among(&self, table: &'static str, load_id: i64) -> Result<u64, Error> {
+    fn paid_among(&self, table: &'static str, load_id: LoadId) -> Result<u64, Error> {
         let count: i64 = self.c.query_row(
             &format!("with recursive generation (seq, latest) as (
                  select r.seq, r.other from {table} r where r.load_id = ?1
@@ -76,8 +75,8 @@ impl Load<'_> {
     }
 
     /// Returns the first lines of what was found, and where they are like rows of the same file, the lines of those.
-    fn lines_of(&self, table: &str, load_id: i64) -> Result<(Vec<u64>, Vec<u64>), Error> {
-        let is_same_file = load_id <= SAME_FILE;
+    fn lines_of(&self, table: &str, load_id: LoadId) -> Result<(Vec<u64>, Vec<u64>), Error> {
+        let is_same_file = load_id.is_same_file();
         let mut statement = self.c.prepare(&format!(
             "select i.line, o.line from {table} t cross join instruction i on i.seq = t.seq
              left join instruction o on ?2 and o.seq = t.other where t.load_id = ?1 order by i.seq limit {ALIKE_LINES}"
@@ -127,7 +126,7 @@ fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>, u64), Error> {
     }
 }
 
-fn save(c: &Connection, load_id: i64, alike: &Alike) -> Result<(), Error> {
+fn save(c: &Connection, load_id: LoadId, alike: &Alike) -> Result<(), Error> {
     let lines = lines_json(alike).to_string();
     c.prepare_cached(
         "insert into alike (load_id, kind, batch, source, loaded_at, count, lines) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -204,7 +203,7 @@ fn alike(c: &Connection, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
 fn cancelled(
     c: &Connection,
     batch_id: BatchId,
-    load_id: i64,
+    load_id: LoadId,
     alike: &Alike,
 ) -> Result<BTreeSet<u64>, Error> {
     let lines: Vec<u64> = [&alike.lines[..], &alike.others].concat();

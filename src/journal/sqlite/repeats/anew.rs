@@ -11,7 +11,7 @@ use super::namesakes::Namesakes;
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other, Which, loads_on_record};
 use super::vouched::{Vouched, check_loads};
-use crate::domain::{AmountField, BatchId, Instruction, PaymentId, Timestamp};
+use crate::domain::{AmountField, BatchId, Instruction, LoadId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of,
 };
@@ -74,7 +74,7 @@ impl<'a> Anew<'a> {
         }
         check_loads(c)?;
         // Whatever came after the first row of the batch may pay what of it has failed.
-        let first: Option<i64> = c.query_row(
+        let first: Option<LoadId> = c.query_row(
             "select min(load_id) from load where batch_id = ?1",
             [batch_id],
             |row| row.get(0),
@@ -130,7 +130,7 @@ impl<'a> Anew<'a> {
 
     fn find_as<M: AmountField + Clone>(
         &self,
-        load_id: i64,
+        load_id: LoadId,
         own: &[PaymentId],
         (row, amount): (&Instruction<M>, Option<i64>),
     ) -> Result<Elsewhere, Error> {
@@ -185,7 +185,7 @@ impl<'a> Anew<'a> {
         Ok(self.namesakes.get_or_init(|| read))
     }
 
-    fn row(&self, seq: PaymentId) -> Result<(i64, Instruction<Stored>), Error> {
+    fn row(&self, seq: PaymentId) -> Result<(LoadId, Instruction<Stored>), Error> {
         let mut statement = self.c.prepare_cached(&format!(
             "select {PAYMENT_COLUMNS}, i.load_id from instruction i join service s using (service_id) where i.seq = ?1"
         ))?;

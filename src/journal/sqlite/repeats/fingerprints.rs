@@ -12,7 +12,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use sha2::Sha256;
 
-use crate::domain::{AmountField, Instruction, PaymentId, ServiceCode};
+use crate::domain::{AmountField, Instruction, LoadId, PaymentId, ServiceCode};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
 use crate::ledger::likeness::of_reference;
@@ -345,7 +345,7 @@ pub(in crate::journal::sqlite) fn signed(entry: Entry) -> i64 {
 /// Writes the fingerprints of a load.
 pub(in crate::journal::sqlite) struct Store<'c> {
     insert: CachedStatement<'c>,
-    load_id: i64,
+    load_id: LoadId,
     /// Its first instruction.
     first: i64,
     chunk: Vec<u8>,
@@ -355,7 +355,7 @@ pub(in crate::journal::sqlite) struct Store<'c> {
 impl<'c> Store<'c> {
     pub(in crate::journal::sqlite) fn new(
         c: &'c Connection,
-        load_id: i64,
+        load_id: LoadId,
         first: i64,
     ) -> Result<Self, Error> {
         Ok(Self {
@@ -402,9 +402,9 @@ pub(in crate::journal::sqlite) fn fill(c: &Connection) -> Result<(), Error> {
     ))?;
     let mut rows = statement.query([])?;
     // The rows of a load follow one another; retries come between those of two loads alone.
-    let mut load: Option<(i64, i64, Collector)> = None;
+    let mut load: Option<(LoadId, i64, Collector)> = None;
     while let Some(row) = rows.next()? {
-        let (load_id, seq): (i64, PaymentId) =
+        let (load_id, seq): (LoadId, PaymentId) =
             (row.get(PAYMENT_WIDTH)?, row.get(PAYMENT_WIDTH + 1)?);
         if load
             .as_ref()
@@ -425,7 +425,7 @@ pub(in crate::journal::sqlite) fn fill(c: &Connection) -> Result<(), Error> {
     store(c, load)
 }
 
-fn store(c: &Connection, load: Option<(i64, i64, Collector)>) -> Result<(), Error> {
+fn store(c: &Connection, load: Option<(LoadId, i64, Collector)>) -> Result<(), Error> {
     let Some((load_id, first, mut collector)) = load else {
         return Ok(());
     };
@@ -478,7 +478,7 @@ fn unwritable(cause: impl std::fmt::Display) -> Error {
 }
 
 /// Returns how many rows the fingerprints of a load take.
-pub(in crate::journal::sqlite) fn chunks_of(c: &Connection, load_id: i64) -> Result<i64, Error> {
+pub(in crate::journal::sqlite) fn chunks_of(c: &Connection, load_id: LoadId) -> Result<i64, Error> {
     Ok(
         c.prepare_cached("select count(*) from fingerprints where load_id = ?1")?
             .query_row([load_id], |row| row.get(0))?,

@@ -6,7 +6,7 @@ use super::fingerprints::{
     AMOUNT_BITS, Entry, PLACE_BITS, account_of, entries_of, hash_of, is_of_payment, is_open,
     place_of, signed,
 };
-use crate::domain::PaymentId;
+use crate::domain::{LoadId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
 
@@ -14,7 +14,7 @@ use crate::journal::sqlite::codec::values::corrupt;
 struct Recorded<'c> {
     before: CachedStatement<'c>,
     after: CachedStatement<'c>,
-    load_id: i64,
+    load_id: LoadId,
     /// What the chunk that is in memory begins with, as it is stored.
     least: i64,
     first: i64,
@@ -23,7 +23,7 @@ struct Recorded<'c> {
 }
 
 impl<'c> Recorded<'c> {
-    fn of(c: &'c Connection, load_id: i64) -> Result<Self, Error> {
+    fn of(c: &'c Connection, load_id: LoadId) -> Result<Self, Error> {
         Ok(Self {
             before: c.prepare_cached(
                 "select least, first_seq, entries from fingerprints indexed by fingerprints_by_load
@@ -102,7 +102,7 @@ pub(in crate::journal::sqlite) const TOGETHER: usize = 1024;
 /// the instructions on record, each with its own entry, no more than [`TOGETHER`] at once.
 pub(in crate::journal::sqlite) fn join(
     c: &Connection,
-    load_id: i64,
+    load_id: LoadId,
     slice: &[Entry],
     mut found: impl FnMut(&[Entry], &[(PaymentId, Entry)]) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -140,7 +140,7 @@ pub(in crate::journal::sqlite) fn join(
 /// such rows may be on record.
 pub(in crate::journal::sqlite) fn join_open(
     c: &Connection,
-    load_id: i64,
+    load_id: LoadId,
     slice: &[Entry],
     recorded_open: bool,
     mut found: impl FnMut(&[Entry], &[(PaymentId, Entry)]) -> Result<(), Error>,

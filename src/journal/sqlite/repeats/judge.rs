@@ -9,7 +9,9 @@ use super::on_record::day;
 use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
 use super::sides::{Counted, Found, Sides, Table};
 use super::vouched::Vouched;
-use crate::domain::{AmountField, BatchName, ContentDigest, Instruction, PaymentId, Timestamp};
+use crate::domain::{
+    AmountField, BatchName, ContentDigest, Instruction, LoadId, PaymentId, Timestamp,
+};
 use crate::journal::sqlite::codec::values::{
     PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of,
 };
@@ -31,11 +33,6 @@ use crate::ledger::forgetting::forgotten;
 use crate::ledger::payer::{CameBack, Identifiers, came_back, key};
 use crate::ledger::repeats::{References, is_same_account, is_same_payment};
 use crate::ledger::was_repeat::Repeated;
-
-/// In the place of a load on record: the file itself, by what rows of it have in common.
-pub(in crate::journal::sqlite) const SAME_FILE: i64 = 0;
-pub(in crate::journal::sqlite) const SAME_BILL: i64 = -1;
-pub(in crate::journal::sqlite) const SAME_REFERENCE: i64 = -2;
 
 /// What is let in, and shown.
 const SHOWN: [(Table, AlikeKind); 4] = [
@@ -446,11 +443,11 @@ impl Load<'_> {
         &self,
         record: &Connection,
         table: &'static str,
-    ) -> Result<Vec<(i64, RepeatedLoad)>, Error> {
+    ) -> Result<Vec<(LoadId, RepeatedLoad)>, Error> {
         let mut statement = self.c.prepare(&format!(
             "select load_id, count(*) from {table} group by load_id order by load_id desc"
         ))?;
-        let counted: Vec<(i64, i64)> = statement
+        let counted: Vec<(LoadId, i64)> = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
         let mut loads = Vec::with_capacity(counted.len());
@@ -460,10 +457,15 @@ impl Load<'_> {
         Ok(loads)
     }
 
-    fn load_of(&self, record: &Connection, load_id: i64, rows: u64) -> Result<RepeatedLoad, Error> {
-        let (c, load_id) = match load_id {
-            ..=SAME_FILE => (self.c as &Connection, self.load_id),
-            load_id => (record, load_id),
+    fn load_of(
+        &self,
+        record: &Connection,
+        load_id: LoadId,
+        rows: u64,
+    ) -> Result<RepeatedLoad, Error> {
+        let (c, load_id) = match load_id.is_same_file() {
+            true => (self.c as &Connection, self.load_id),
+            false => (record, load_id),
         };
         let found = c
             .prepare_cached(
@@ -488,7 +490,7 @@ impl Load<'_> {
         let vouched = Vouched::read_as(plan.and_then(|plan| plan.reading.as_deref()));
         loop {
             // The newest load that has the debt; read in pages, as rows are removed meanwhile.
-            let page: Vec<(PaymentId, i64, PaymentId)> = self
+            let page: Vec<(PaymentId, LoadId, PaymentId)> = self
                 .c
                 .prepare_cached(
                     "select seq, max(load_id), other from temp.repeat where seq > ?1 group by seq order by seq limit 512",

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::fingerprints;
 use super::on_record::OnRecord;
-use crate::domain::{AmountField, BatchId, Instruction, PaymentId};
+use crate::domain::{AmountField, BatchId, Instruction, LoadId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::ledger::forgetting::hidden_name;
@@ -51,7 +51,7 @@ impl Namesakes {
         if found.is_empty() {
             return Ok(Self(found, key));
         }
-        let places: FxHashMap<i64, usize> = loads
+        let places: FxHashMap<LoadId, usize> = loads
             .iter()
             .enumerate()
             .map(|(place, load)| (load.load_id, place))

@@ -8,7 +8,7 @@ use super::fingerprints::Entry;
 use super::fingerprints::Key;
 use super::fingerprints::hash_of;
 use super::vouched::{Vouched, check_key, replaced_at};
-use crate::domain::{Instruction, PaymentId, Timestamp};
+use crate::domain::{Instruction, LoadId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
 use crate::journal::sqlite::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::sqlite::run::belongs::assert_rehearsals;
@@ -217,7 +217,7 @@ fn newest_of_row(
 /// A load that a new row is compared with.
 #[derive(Clone, Copy)]
 pub(in crate::journal::sqlite) struct OnRecord {
-    pub(in crate::journal::sqlite) load_id: i64,
+    pub(in crate::journal::sqlite) load_id: LoadId,
     /// It came within the longest window.
     is_recent: bool,
 }
@@ -251,17 +251,14 @@ impl OnRecord {
     }
 }
 
-/// No load comes after it.
-const NO_LOAD: i64 = i64::MAX;
-
 /// Which loads a row is compared with, beyond what is unfinished or recent.
 #[derive(Clone, Copy)]
 pub(in crate::journal::sqlite) enum Which {
     /// All but this one.
-    Not(i64),
+    Not(LoadId),
     All,
     /// With whatever came, or was retried, after this one.
-    After(i64),
+    After(LoadId),
 }
 
 /// Loads that a new row is compared with: what may be unfinished, and what came, was posted or was retried within the longest window. A
@@ -275,6 +272,7 @@ pub(in crate::journal::sqlite) fn loads_on_record(
     assert_rehearsals(c)?;
     let window = i64::try_from(plan.terms.longest().as_millis()).unwrap_or(i64::MAX);
     let since = now.as_millis().saturating_sub(window);
+    let none = LoadId::AFTER_ALL;
     let mut statement = c.prepare_cached(&format!(
         "select l.load_id, l.loaded_at > ?1 or l.load_id > ?2 or coalesce(b.last_claim_at, 0) > ?1
          from load l cross join batch b on b.batch_id = l.batch_id
@@ -283,15 +281,15 @@ pub(in crate::journal::sqlite) fn loads_on_record(
              or exists (select 1 from inquiry q where q.batch_id = l.batch_id)
              or exists (select 1 from tally t where t.batch_id = l.batch_id and t.count > 0 and t.state in {UNFINISHED})
              or exists (select 1 from life r indexed by replaced cross join instruction i on i.seq = r.replaced_by
-                 where r.batch_id = l.batch_id and r.replaced_by is not null and (i.received_at > ?1 or ?2 < {NO_LOAD})))
+                 where r.batch_id = l.batch_id and r.replaced_by is not null and (i.received_at > ?1 or ?2 < {none})))
          order by l.load_id desc"
     ))?;
     let (own, after) = match which {
-        Which::Not(own) => (Some(own), NO_LOAD),
-        Which::All => (None, NO_LOAD),
+        Which::Not(own) => (Some(own), none),
+        Which::All => (None, none),
         Which::After(load) => (None, load),
     };
-    let loads = statement.query_map([since, after], |row| {
+    let loads = statement.query_map((since, after), |row| {
         Ok(OnRecord {
             load_id: row.get(0)?,
             is_recent: row.get(1)?,

@@ -10,7 +10,7 @@ use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
 use super::on_record::check_row;
 use super::on_record::{OnRecord, Other};
 use super::vouched::Vouched;
-use crate::domain::{AmountField, Instruction, PaymentId};
+use crate::domain::{AmountField, Instruction, LoadId, PaymentId};
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
@@ -94,7 +94,7 @@ impl Found<'_> {
         &self,
         table: Table,
         seq: PaymentId,
-        load_id: i64,
+        load_id: LoadId,
         other: PaymentId,
     ) -> Result<(), Error> {
         let sql = format!("insert or ignore into {} values (?1, ?2, ?3)", table.name());
@@ -105,7 +105,7 @@ impl Found<'_> {
     }
 
     /// Returns the loads on record that a table names.
-    pub(in crate::journal::sqlite) fn loads(&self, table: Table) -> Result<Vec<i64>, Error> {
+    pub(in crate::journal::sqlite) fn loads(&self, table: Table) -> Result<Vec<LoadId>, Error> {
         let sql = format!("select distinct load_id from {}", table.name());
         let mut statement = self.c.prepare(&sql)?;
         let loads = statement.query_map([], |row| row.get(0))?;
@@ -179,14 +179,14 @@ pub(in crate::journal::sqlite) struct Sides<'a, 'b> {
 
 /// How many rows were found by load.
 #[derive(Default)]
-pub(in crate::journal::sqlite) struct Counted(RefCell<BTreeMap<i64, u64>>);
+pub(in crate::journal::sqlite) struct Counted(RefCell<BTreeMap<LoadId, u64>>);
 
 impl Counted {
-    fn get(&self, load_id: i64) -> u64 {
+    fn get(&self, load_id: LoadId) -> u64 {
         self.0.borrow().get(&load_id).copied().unwrap_or_default()
     }
 
-    fn count(&self, load_id: i64) {
+    fn count(&self, load_id: LoadId) {
         *self.0.borrow_mut().entry(load_id).or_default() += 1;
     }
 }
@@ -351,7 +351,7 @@ impl Sides<'_, '_> {
     // Of many rows on record with the same recipient, amount and service one with a reference, and one without, stand for all.
     fn compare_payments(
         &self,
-        load_id: i64,
+        load_id: LoadId,
         entries: &[Entry],
         others: Vec<Other>,
     ) -> Result<(), Error> {
@@ -384,7 +384,7 @@ impl Sides<'_, '_> {
 
     fn judge_payments(
         &self,
-        load_id: i64,
+        load_id: LoadId,
         (seq, row): (PaymentId, &Instruction<Stored>),
         payments: &BTreeMap<PaymentKey, SamePayment>,
     ) -> Result<(), Error> {
@@ -412,7 +412,7 @@ impl Sides<'_, '_> {
     /// Judges a row by one on record; returns whether it is watched.
     fn judge(
         &self,
-        load_id: i64,
+        load_id: LoadId,
         (seq, row): (PaymentId, &Instruction<Stored>),
         other: &Other,
         same_payment: bool,

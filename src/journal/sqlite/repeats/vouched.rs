@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fingerprints::chunks_of;
 use super::fingerprints::{Key, entry_of};
 use super::joins::join;
-use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
+use crate::domain::{BatchId, LaneId, LoadId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{FILE_LOADED, REPLACED};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
@@ -35,7 +35,7 @@ pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Erro
         let detail: String = row.get(2)?;
         let detail: serde_json::Value =
             serde_json::from_str(&detail).map_err(|_| corrupt("a load on the chain"))?;
-        let load_id = detail["load"].as_i64().unwrap_or_default();
+        let load_id = detail["load"].as_i64().map_or(LoadId::NONE, LoadId::new);
         on_chain.insert(load_id);
         let Some(batch) = row.get::<_, Option<String>>(3)? else {
             return altered(c, load_id, "its batch is gone");
@@ -70,7 +70,7 @@ pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Erro
 /// Returns whether a load is in its batch, from when it was, and of as many rows. What it set aside is compared with no row.
 fn is_as_loaded(
     c: &Connection,
-    (batch_id, load_id): (BatchId, i64),
+    (batch_id, load_id): (BatchId, LoadId),
     digest: Option<Digest>,
     detail: &serde_json::Value,
 ) -> Result<bool, Error> {
@@ -91,7 +91,7 @@ fn is_as_loaded(
 pub(in crate::journal::sqlite) fn check_key(
     c: &Connection,
     key: Key,
-    load_id: i64,
+    load_id: LoadId,
 ) -> Result<(), Error> {
     let sql = format!(
         "select {PAYMENT_COLUMNS}, i.seq from instruction i join service s using (service_id)
@@ -122,7 +122,7 @@ pub(in crate::journal::sqlite) fn check_key(
     }
 }
 
-fn altered<T>(c: &Connection, load_id: i64, what: &str) -> Result<T, Error> {
+fn altered<T>(c: &Connection, load_id: LoadId, what: &str) -> Result<T, Error> {
     let source: Option<String> = c
         .prepare_cached("select source from load where load_id = ?1")?
         .query_row([load_id], |row| row.get(0))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use super::sides::{Found, Table};
-use crate::domain::PaymentId;
+use crate::domain::{LoadId, PaymentId};
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, stored_of};
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{Error, RepeatPlan};
@@ -14,7 +14,7 @@ use crate::ledger::set_aside::{Named, may_be_withdrawn};
 
 /// A rejected row that was withdrawn, as it is compared.
 struct Withdrawn {
-    load_id: i64,
+    load_id: LoadId,
     reference: Option<String>,
     account: String,
 }
@@ -29,7 +29,7 @@ struct OnRecord {
 
 impl OnRecord {
     /// Reads what was withdrawn from other loads than `own` since a time, but for rehearsals.
-    fn read(c: &Connection, own: Option<i64>, since: i64) -> Result<Self, Error> {
+    fn read(c: &Connection, own: Option<LoadId>, since: i64) -> Result<Self, Error> {
         let mut statement = c.prepare(
             "select r.load_id, r.reference, coalesce(nullif(r.account_number, ''), r.msisdn, '')
              from rejected r cross join evidence e on e.evidence_id = r.withdrawn cross join batch b on b.batch_id = r.batch_id
@@ -70,7 +70,7 @@ impl OnRecord {
         &'a self,
         row: &'a Named<'a>,
         restart: bool,
-    ) -> impl Iterator<Item = i64> + use<'a> {
+    ) -> impl Iterator<Item = LoadId> + use<'a> {
         let same_reference = row
             .reference
             .and_then(|reference| self.by_reference.get(reference));

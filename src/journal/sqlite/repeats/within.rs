@@ -1,9 +1,8 @@
 //! Rows of a file that look like other rows of it: they are shown, and a person decides.
 
 use super::fingerprints::{Entry, account_of, hash_of, is_of_payment, is_open};
-use super::judge::{SAME_BILL, SAME_FILE, SAME_REFERENCE};
 use super::sides::{PaymentKey, Sides, Table, payment_key};
-use crate::domain::{Instruction, PaymentId};
+use crate::domain::{Instruction, LoadId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::Stored;
 use crate::ledger::likeness::folded;
@@ -25,7 +24,8 @@ impl Sides<'_, '_> {
             let key = (payment_key(&row), name);
             match names.iter().find(|(known, _)| *known == key) {
                 Some((_, first)) => {
-                    self.found.add(Table::Alike, seq, SAME_FILE, *first)?;
+                    self.found
+                        .add(Table::Alike, seq, LoadId::SAME_FILE, *first)?;
                 }
                 None if names.len() < NAMES => names.push((key, seq)),
                 None => {}
@@ -48,8 +48,12 @@ impl Sides<'_, '_> {
                 |(_, first): &&(PaymentId, Instruction<Stored>)| is_same_account(first, &row);
             match waiting.iter().find(same) {
                 Some((first, _)) => {
-                    self.found
-                        .add(Table::Alike, seq.max(*first), SAME_BILL, seq.min(*first))?;
+                    self.found.add(
+                        Table::Alike,
+                        seq.max(*first),
+                        LoadId::SAME_BILL,
+                        seq.min(*first),
+                    )?;
                 }
                 None if place < open && waiting.len() < NAMES => waiting.push((seq, row)),
                 None => {}
@@ -72,7 +76,8 @@ impl Sides<'_, '_> {
                 .find(|(other, _)| reads_alike(other, reference))
             {
                 Some((other, first)) if other != reference => {
-                    self.found.add(Table::Alike, seq, SAME_REFERENCE, *first)?;
+                    self.found
+                        .add(Table::Alike, seq, LoadId::SAME_REFERENCE, *first)?;
                 }
                 None if known.len() < NAMES => known.push((reference.to_owned(), seq)),
                 Some(_) | None => {}

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
-use crate::domain::{BatchId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, Timestamp};
 use crate::journal::sqlite::codec::events::SCHEDULED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -16,14 +16,14 @@ pub(in crate::journal::sqlite) fn dates(
     c: &Connection,
     batch_id: BatchId,
 ) -> Result<BatchDates, Error> {
-    dates_before(c, batch_id, i64::MAX)
+    dates_before(c, batch_id, EvidenceId::AFTER_ALL)
 }
 
 /// Returns the dates that a batch had before a row of evidence.
 pub(in crate::journal::sqlite) fn dates_before(
     c: &Connection,
     batch_id: BatchId,
-    before: i64,
+    before: EvidenceId,
 ) -> Result<BatchDates, Error> {
     let detail: Option<String> = c
         .prepare_cached(

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::{BatchId, LaneId, Timestamp};
+use crate::domain::{BatchId, LaneId, LoadId, Timestamp};
 use crate::journal::sqlite::codec::values::service_of;
 use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -67,7 +67,7 @@ pub(in crate::journal::sqlite) fn hold_all(
 pub(in crate::journal::sqlite) fn hold_added(
     c: &Connection,
     batch_id: BatchId,
-    load_id: i64,
+    load_id: LoadId,
 ) -> Result<(), Error> {
     for why in [HeldFor::Taken, HeldFor::Misread] {
         let held_at: Option<i64> = c

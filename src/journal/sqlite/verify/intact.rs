@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, LaneId, Payment, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
@@ -24,10 +24,9 @@ use crate::ledger::intact::{Mismatch, Span, generation, place, same};
 use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, fold};
 
 /// What a run knows of the chain of its batch.
-#[derive(Default)]
 pub(in crate::journal::sqlite) struct Intact {
     /// Evidence up to this number is taken in.
-    read_to: i64,
+    read_to: EvidenceId,
     /// Blocks of instructions, in order.
     blocks: Vec<Block>,
     /// First claims that share a row of evidence, by their lanes, in order.
@@ -51,7 +50,7 @@ struct Block {
 
 /// The first claims of one row of evidence.
 pub(in crate::journal::sqlite) struct Claims {
-    evidence_id: i64,
+    evidence_id: EvidenceId,
     at: i64,
     policy_id: Option<i64>,
     pub(in crate::journal::sqlite) span: Span,
@@ -61,6 +60,18 @@ pub(in crate::journal::sqlite) struct Claims {
 const ABOUT_ROWS: &str = "select evidence_id, event, at, policy_id, digest, detail from evidence indexed by evidence_by_payment
      where seq = 0 and evidence_id > ?2 and batch_id = ?1 and event in (25, 30) order by evidence_id";
 const _: () = assert!(ROWS_LOADED == 25 && CLAIMED_TOGETHER == 30);
+
+impl Default for Intact {
+    fn default() -> Self {
+        Self {
+            read_to: EvidenceId::NONE,
+            blocks: Vec::new(),
+            claims: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            compared: None,
+        }
+    }
+}
 
 impl Intact {
     /// Another connection has written: what was checked is to be checked again.
@@ -80,7 +91,7 @@ impl Intact {
         let mut statement = c.prepare_cached(ABOUT_ROWS)?;
         let mut rows = statement.query((batch_id, self.read_to))?;
         while let Some(row) = rows.next()? {
-            let (evidence_id, event): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (evidence_id, event): (EvidenceId, i64) = (row.get(0)?, row.get(1)?);
             let detail = row.get_ref(5)?.as_str_or_null().unwrap_or_default();
             if event == ROWS_LOADED {
                 self.blocks.push(Block {
@@ -338,7 +349,7 @@ pub(in crate::journal::sqlite) fn replay(
     let first = intact
         .first_claim(c, lane, seq)?
         .map(|claims| (claims.evidence_id, claims.at, claims.policy_id));
-    let mut facts: Vec<(i64, i64, RecordedEvent, Option<i64>)> = Vec::new();
+    let mut facts: Vec<(EvidenceId, i64, RecordedEvent, Option<i64>)> = Vec::new();
     if let Some((evidence_id, at, policy_id)) = first {
         facts.push((
             evidence_id,

@@ -39,7 +39,7 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
         Some(Witness {
             journal,
             epoch: Epoch::new(epoch),
-            evidence,
+            evidence: EvidenceId::new(evidence),
             orders,
         })
     };
@@ -84,8 +84,8 @@ fn what_lies_beside_a_journal_speaks_against_the_word_that_nothing_ran() {
                     known: Epoch::new(3),
                 },
                 Ran::Further {
-                    seen: 21,
-                    known: 20,
+                    seen: EvidenceId::new(21),
+                    known: EvidenceId::new(20),
                 },
                 Ran::Orders(1),
             ],

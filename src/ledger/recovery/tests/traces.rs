@@ -20,7 +20,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
     let seen = Witness::of(&marked());
     assert_eq!(
         (seen.epoch, seen.evidence, seen.orders),
-        (Epoch::new(3), 20, 2)
+        (Epoch::new(3), EvidenceId::new(20), 2)
     );
     let fits = Some(seen);
     let ahead = |change: fn(&mut Witness)| {
@@ -89,7 +89,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         (
             "later evidence",
             None,
-            ahead(|seen| seen.evidence = 21),
+            ahead(|seen| seen.evidence = EvidenceId::new(21)),
             Verdict::Behind(C::MissingEvidence),
         ),
         (
@@ -101,7 +101,9 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         (
             "a word that was not written, or lost with the power",
             None,
-            ahead(|seen| (seen.epoch, seen.evidence, seen.orders) = (Epoch::new(2), 5, 0)),
+            ahead(|seen| {
+                (seen.epoch, seen.evidence, seen.orders) = (Epoch::new(2), EvidenceId::new(5), 0)
+            }),
             Verdict::Current,
         ),
         (
@@ -145,7 +147,7 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
         journal: OTHER,
         was_marked: false,
         epoch: Epoch::new(0),
-        evidence: 0,
+        evidence: EvidenceId::NONE,
         orders: 0,
         heads: Vec::new(),
         ..found()
@@ -366,7 +368,7 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         journal: OTHER,
         was_marked: false,
         epoch: Epoch::new(0),
-        evidence: 0,
+        evidence: EvidenceId::NONE,
         orders: 0,
         heads: Vec::new(),
         ..found()

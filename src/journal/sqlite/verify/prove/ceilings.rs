@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::prover::Verifier;
-use crate::domain::{Day, PaymentId, Timestamp, WireZone};
+use crate::domain::{Day, EvidenceId, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
@@ -45,9 +45,11 @@ impl Verifier<'_> {
         };
         use rusqlite::types::Value::{Integer, Text};
         let (up_to, zone) = match (meta(UP_TO)?, meta(ZONE)?) {
-            (Some(Integer(up_to)), Some(Text(zone))) => (up_to, WireZone::from_name(&zone)),
+            (Some(Integer(up_to)), Some(Text(zone))) => {
+                (EvidenceId::new(up_to), WireZone::from_name(&zone))
+            }
             (None, _) => return Ok(()),
-            _ => (0, None),
+            _ => (EvidenceId::NONE, None),
         };
         let Some(zone) = zone else {
             self.find("up to where payments are counted towards ceilings is not on record");
@@ -63,7 +65,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn compare_counted(&mut self, up_to: i64, zone: &WireZone) -> Result<(), Error> {
+    fn compare_counted(&mut self, up_to: EvidenceId, zone: &WireZone) -> Result<(), Error> {
         // Claims that share a row are not found by their payments.
         let mut later = Vec::new();
         let mut blocks = self.c.prepare(BLOCKS)?;

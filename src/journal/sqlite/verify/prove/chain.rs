@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::prover::Verifier;
-use crate::domain::PaymentId;
+use crate::domain::{EvidenceId, LoadId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::sqlite::codec::events::{
@@ -73,7 +73,7 @@ impl Verifier<'_> {
         let mut covered = Covered::default();
         let mut intact = true;
         // The oldest row that no hash on record covers yet.
-        let mut uncovered: Option<i64> = None;
+        let mut uncovered: Option<EvidenceId> = None;
         let mut statement = self.c.prepare(&format!(
             "select {EVIDENCE}, e.policy_id, e.hash, {SAID}, e.salt from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
         ))?;
@@ -82,7 +82,7 @@ impl Verifier<'_> {
             self.proof.evidence += 1;
             let computed = self.hash(row, &previous)?;
             let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1)?;
-            let (evidence_id, seq): (i64, PaymentId) = (row.get(0)?, row.get(1)?);
+            let (evidence_id, seq): (EvidenceId, PaymentId) = (row.get(0)?, row.get(1)?);
             let first = *uncovered.get_or_insert(evidence_id);
             if stored.is_some() {
                 uncovered = None;
@@ -159,7 +159,7 @@ impl Verifier<'_> {
             words.into_iter().for_each(|word| canon.value(word));
         }
         if policy_id.is_some() && terms.is_none() {
-            let evidence_id: i64 = row.get(0)?;
+            let evidence_id: EvidenceId = row.get(0)?;
             self.find(format!("evidence {evidence_id}: its policy is missing"));
         }
         Ok(canon.finish())
@@ -183,7 +183,7 @@ impl Verifier<'_> {
         })
     }
 
-    fn compare_head(&mut self, last: &Digest, uncovered: Option<i64>) -> Result<(), Error> {
+    fn compare_head(&mut self, last: &Digest, uncovered: Option<EvidenceId>) -> Result<(), Error> {
         let head = crate::journal::sqlite::evidence::chain::head(self.c, self.batch_id)?;
         if head.length != self.proof.evidence {
             self.find(format!(
@@ -293,7 +293,7 @@ impl Verifier<'_> {
                 covered.loads += 1;
                 covered.rehearsal = detail["rehearsal"].as_bool().or(covered.rehearsal);
                 covered.rejected = covered.rejected.saturating_add(number("rejected"));
-                let load = number("load");
+                let load = LoadId::new(number("load"));
                 let found = file_digest(self.c, load)?.map(|(digest, _)| digest);
                 (format!("load {load}, or a row that it set aside"), found)
             }
@@ -320,7 +320,7 @@ impl Verifier<'_> {
     /// Compares a fact that a row of evidence holds itself, without a digest of other rows, with the tables that repeat it.
     fn compare_fact(
         &mut self,
-        (evidence_id, seq, event): (i64, PaymentId, i64),
+        (evidence_id, seq, event): (EvidenceId, PaymentId, i64),
         digest: Option<Digest>,
         detail: &Value,
         covered: &mut Covered,
@@ -411,7 +411,7 @@ impl Verifier<'_> {
     fn is_withdrawn_by(
         &self,
         [load, line, nth]: [i64; 3],
-        evidence_id: i64,
+        evidence_id: EvidenceId,
     ) -> Result<bool, Error> {
         Ok(self
             .c

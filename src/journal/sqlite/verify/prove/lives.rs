@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::learn::{said_in, word};
 use super::prover::{Above, Verifier};
 use crate::domain::{
-    BatchId, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, RowKey, Timestamp,
+    BatchId, EvidenceId, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, RowKey, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
@@ -234,7 +234,7 @@ impl Verifier<'_> {
         let unjudged = Policy::default();
         while let Some(row) = rows.next()? {
             counted.evidence += 1;
-            let evidence_id: i64 = row.get(11)?;
+            let evidence_id: EvidenceId = row.get(11)?;
             if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
                 self.claim(&mut folded, claim, counted)?;
             }
