@@ -78,15 +78,25 @@ pub fn judge_forgotten(
     (money, country): (Money, Country),
     is_ours: impl Fn(&str) -> bool,
 ) -> Judgement {
+    // A number that is recognised is ours: all that is named is compared with it, as if nobody had been forgotten.
+    let number = named
+        .iter()
+        .filter(|named| names_recipient(std::slice::from_ref(*named)))
+        .filter_map(|named| Msisdn::parse(named.text.trim(), country).ok())
+        .find(|number| is_ours(number.as_str()));
+    if let Some(msisdn) = number {
+        let recipient = Some(Recipient {
+            msisdn,
+            account: msisdn.as_str(),
+            country,
+        });
+        return judge(named, &Ours { money, recipient });
+    }
     let ours = Ours {
         money,
         recipient: None,
     };
-    let is_recipient = |text: &str| {
-        let number = Msisdn::parse(text.trim(), country).ok();
-        let number = number.is_some_and(|number| is_ours(number.as_str()));
-        number || is_ours(&of_account(text.trim()))
-    };
+    let is_recipient = |text: &str| is_ours(&of_account(text.trim()));
     let judgement = judge_by(named, &ours, |named| match named.member {
         Member::Msisdn | Member::Account if is_recipient(&named.text) => Agreement::Agrees,
         _ => agreement(named, &ours),

@@ -1,7 +1,7 @@
 //! What is said late about payments whose persons were forgotten.
 
 use disburse::domain::{Member, PayerTransactionId};
-use disburse::journal::{Heard, Received};
+use disburse::journal::{Finding, Heard, Received};
 use disburse::lifecycle::{Class, State};
 
 use super::forgetting::{assert_sound, end, end_at, finished, order, person};
@@ -139,4 +139,48 @@ async fn no_word_about_somebody_else_says_that_money_of_a_forgotten_payment_move
     let snapshot = reader.snapshot(&batch()).unwrap();
     assert_eq!(world.count(State::Failed), 1);
     assert_eq!(snapshot.inquiries().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_about_somebody_else_frees_no_payment_of_a_forgotten_debt() {
+    // Ours, of somebody else, hidden in part, and ours beside an account of somebody else.
+    type Case<'c> = (&'c [(Member, &'c str)], bool);
+    let cases: [Case<'_>; 4] = [
+        (&[(Member::Msisdn, "254700000001")], true),
+        (&[(Member::Msisdn, "254700000009")], false),
+        (&[(Member::Msisdn, "2547****0001")], false),
+        (
+            &[
+                (Member::Msisdn, "254700000001"),
+                (Member::Account, "254700000009"),
+            ],
+            false,
+        ),
+    ];
+    for (named, is_believed) in cases {
+        let world = World::new();
+        world
+            .load_new(other_batch("payroll", 0), vec![person(1)])
+            .await;
+        end(&world, Class::Failed, 110).await;
+        let id = world.identifiers()[0];
+        let seq = disburse::domain::PaymentId::new(1);
+        let forgotten = world.journal.forget(order(None), at(40 * DAY)).await;
+        forgotten.unwrap();
+        // The gateway takes its word back, and then says it again, about whom it names.
+        let taken_back = note(id, Class::Acknowledged, 139, 7);
+        world.callback(taken_back, 41 * DAY).await;
+        let reader = world.reader();
+        assert_eq!(reader.snapshot(&batch()).unwrap().inquiries().unwrap(), 1);
+        let again = Finding {
+            said: naming(named),
+            ..finding(seq, answer(Class::Failed, 110))
+        };
+        world.record(vec![again], 42 * DAY).await;
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        let still_asked = snapshot.inquiries().unwrap() == 1;
+        assert_eq!(still_asked, !is_believed, "{named:?}");
+        assert_eq!(world.count(State::Failed), 1);
+        assert!(snapshot.prove(None).is_sound());
+    }
 }

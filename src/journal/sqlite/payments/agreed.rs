@@ -18,9 +18,15 @@ use crate::ledger::forgetting::hidden_recipient;
 use crate::ledger::{
     Judgement, Ours, Recipient, UNCOMPARED, judge, judge_forgotten, names_recipient,
 };
-use crate::lifecycle::{Anomaly, Event, PaymentState, Policy, Step, StepContext, step};
+use crate::lifecycle::{Anomaly, Event, PaymentState, Policy, State, Step, StepContext, step};
 
-/// Compares what was named with what was ordered.
+/// Returns whether a payment has ended, and nobody was paid by it.
+pub(in crate::journal::sqlite) fn has_ended_unpaid(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled)
+}
+
+/// Compares what was named with what was ordered. Whoever reads the words, of a post, of a question or of a callback, believes nothing
+/// that differs.
 pub(in crate::journal::sqlite) fn judged(
     c: &WriteSession,
     subject: &Subject,
@@ -67,7 +73,12 @@ pub(in crate::journal::sqlite) fn judged(
             // The bank's code was forgotten with the account: an account of a bank is never recognised.
             hidden_recipient("", text, |parts| key.pseudonym(parts)) == pseudonym
         };
-        return Ok(judge_forgotten(&said.named, (money, country), is_ours));
+        let judgement = judge_forgotten(&said.named, (money, country), is_ours);
+        let differs = judgement.disbelieved(has_ended_unpaid(subject.moved.life.state));
+        return Ok(Judgement {
+            differs,
+            ..judgement
+        });
     }
     let recipient = Recipient {
         msisdn,

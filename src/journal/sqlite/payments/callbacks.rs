@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::agreed::{hastened, judged, note_other, noted};
+use super::agreed::{has_ended_unpaid, hastened, judged, note_other, noted};
 use super::apply::apply;
 use super::generations;
 use super::inquiries::is_taken_back;
@@ -99,7 +99,7 @@ pub(in crate::journal::sqlite) fn callback(
         return note_early(c, seq, note, kept, moment);
     };
     let judgement = judged(c, &subject, &note.said)?;
-    let differs = judgement.disbelieved(has_ended_unpaid(subject.moved.life.state));
+    let differs = judgement.differs.clone();
     let is_doubt = casts_doubt(c, &subject, note, differs.is_some())?;
     if is_repeat && !is_doubt {
         return Ok(Received::Repeat);
@@ -171,10 +171,6 @@ fn unread(note: &IncomingCallback, why: &str) -> IncomingCallback {
         digest: note.digest,
         body: note.body.clone(),
     }
-}
-
-fn has_ended_unpaid(state: State) -> bool {
-    matches!(state, State::Failed | State::Cancelled)
 }
 
 /// Returns where a payment stands; `None` when its life has not begun.
