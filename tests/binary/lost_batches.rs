@@ -54,12 +54,12 @@ fn what_a_lost_batch_may_have_paid_is_paid_anew_by_nobody() {
     let again = ["load", "other.csv", "--batch", "c"];
     let refused = world.expect(2, &again);
     refused
-        .says("this batch was posted before")
+        .says("the journal that this one replaces has posted this batch")
         .says("this journal may have missed what became of it since it ended");
     assert!(!refused.err.contains("--on-error skip"), "{refused:?}");
     world
         .expect(2, &["load", "other.csv", "--batch", "another"])
-        .says("nothing tells whether this batch was posted before");
+        .says("the journal that this one replaces may have posted this batch");
     let (_, digest) = refused.err.split_once("--allow-repeats ").unwrap();
     let digest: String = digest.chars().take_while(char::is_ascii_hexdigit).collect();
     world.expect(0, &[&again[..], &["--allow-repeats", &digest]].concat());

@@ -224,41 +224,7 @@ fn tell_who_is_not_paid(
         output::complain("hint", &hint);
     }
     if failed > 0 {
-        let why = match out {
-            Some(_) => "the report says why each failed".to_owned(),
-            None => {
-                format!("to see why each failed: disburse report {batch} --out reports/{batch}")
-            }
-        };
-        output::complain("hint", &why);
-        let file = out.map(failed_rows::name_in);
-        let again = ended::ways_on(
-            batch,
-            &examples.failed,
-            file.as_deref(),
-            sandbox_flag(standing.purpose),
-        );
-        let hints = match (orders_lost.is_none(), examples.lost.is_none()) {
-            (true, true) => again,
-            // What had failed may be paid by a retry or a corrected row that is lost.
-            (false, _) => vec![
-                format!(
-                    "do not pay them again yet: an order that is lost may have paid them. {}",
-                    behind::orders_lost_text(orders_lost)
-                ),
-                hints::ORDERS_LOST_HINT.to_owned(),
-            ],
-            (true, false) => {
-                let first = format!(
-                    "do not pay them again yet: this journal (an older copy or a new one) lacks {}, posted from its place, which may have paid them. First load those files again, each under its batch name, and run them; then:",
-                    examples.lost.text()
-                );
-                std::iter::once(first).chain(again).collect()
-            }
-        };
-        for hint in hints {
-            output::complain("hint", &hint);
-        }
+        tell_ways_on(batch, orders_lost, standing.purpose, examples, out);
     }
     if rejected > 0 {
         let first = match orders_lost.is_none() && examples.lost.is_none() {
@@ -280,6 +246,51 @@ fn tell_who_is_not_paid(
             "hint",
             "what was cancelled is never paid under this batch name; to pay it after all, load it under another one",
         );
+    }
+}
+
+/// Says of failed payments why each failed, and what may be done, a hint for each step.
+fn tell_ways_on(
+    batch: &BatchName,
+    orders_lost: OrdersLost,
+    purpose: Purpose,
+    examples: &Examples,
+    out: Option<&Path>,
+) {
+    let why = match out {
+        Some(_) => "the report says why each failed".to_owned(),
+        None => {
+            format!("to see why each failed: disburse report {batch} --out reports/{batch}")
+        }
+    };
+    output::complain("hint", &why);
+    let file = out.map(failed_rows::name_in);
+    let again = ended::ways_on(
+        batch,
+        &examples.failed,
+        file.as_deref(),
+        sandbox_flag(purpose),
+    );
+    let hints = match (orders_lost.is_none(), examples.lost.is_none()) {
+        (true, true) => again,
+        // What had failed may be paid by a retry or a corrected row that is lost.
+        (false, _) => vec![
+            format!(
+                "do not pay them again yet: an order that is lost may have paid them. {}",
+                behind::orders_lost_text(orders_lost)
+            ),
+            hints::ORDERS_LOST_HINT.to_owned(),
+        ],
+        (true, false) => {
+            let first = format!(
+                "do not pay them again yet: this journal (an older copy or a new one) lacks {}, posted from its place, which may have paid them. First load those files again, each under its batch name, and run them; then:",
+                examples.lost.text()
+            );
+            std::iter::once(first).chain(again).collect()
+        }
+    };
+    for hint in hints {
+        output::complain("hint", &hint);
     }
 }
 
