@@ -277,8 +277,15 @@ fn open(path: &Path, for_writing: bool) -> std::io::Result<File> {
         .custom_flags(no_links)
         .open(path)?;
     let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(std::io::Error::other("is not a file of ours"));
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("is not a file"));
+    }
+    let (owner, own) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if owner != own {
+        let text = format!(
+            "belongs to user {owner}, and this command is run as user {own}: run it as the user whose journal it is"
+        );
+        return Err(std::io::Error::other(text));
     }
     Ok(file)
 }

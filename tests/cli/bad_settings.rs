@@ -229,7 +229,10 @@ fn what_belongs_to_another_user_is_refused() {
         2,
         &[
             &format!("error: secret: it belongs to user 4321, who is neither root nor the user of this program ({own}), so what it says may be somebody else's word"),
-            &format!("hint: read what it says; if that is right: sudo chown {own} secret"),
+            &match own {
+                0 => "hint: read what it says; if that is right: run the command as that user, as in: sudo -u '#4321' disburse ...; only if the file is meant for root: sudo chown 0 secret".to_owned(),
+                _ => format!("hint: read what it says; if that is right: sudo chown {own} secret"),
+            },
         ],
     );
 }

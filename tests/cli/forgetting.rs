@@ -393,3 +393,62 @@ fn a_number_as_it_is_written_within_its_country_finds_the_same_person() {
         assert_eq!(holds(&after, text), stays, "{text}");
     }
 }
+
+#[test]
+fn whoever_archives_failures_is_told_before_that_nobody_can_retry_them_and_keeps_the_report() {
+    let desk = Desk::new()
+        .file(
+            "rows.csv",
+            &ROWS
+                .replace("254712000003", "254712000004")
+                .lines()
+                .take(4)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )
+        .file("faults.toml", "reject = 1.0\n")
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms");
+    desk.shell("disburse pay rows.csv --batch b --sandbox --faults faults.toml --yes --out r")
+        .finished(3);
+    let report = fs::read(desk.path("r/payments.csv")).unwrap();
+    let warning = "warning: 3 rows are failed or rejected: once names and numbers are in the archive alone, nobody can retry or mend these";
+    let planned = desk.run(&["archive", "b", "--dry-run"]).finished(0);
+    assert!(planned.err.contains(warning), "{}", planned.err);
+    let kept = desk
+        .run(&["archive", "b", "--dry-run", "--keep-people"])
+        .finished(0);
+    assert!(!kept.err.contains("nobody can retry"), "{}", kept.err);
+    let said = desk
+        .run(&["archive", "b", "--out", "kept", "--yes"])
+        .finished(0);
+    assert!(said.err.contains(warning), "{}", said.err);
+    // The same job again: it finds all ended, and leaves the report with the names as it is.
+    let again = desk
+        .shell("disburse pay rows.csv --batch b --sandbox --faults faults.toml --yes --out r")
+        .finished(3);
+    assert!(again.err.contains("archived since"), "{}", again.err);
+    assert!(
+        again.err.contains("nobody can retry or mend these"),
+        "{}",
+        again.err
+    );
+    for wrong in ["disburse retry b", "--amend"] {
+        assert!(!again.err.contains(wrong), "{}", again.err);
+    }
+    assert!(fs::read(desk.path("r/payments.csv")).unwrap() == report);
+    desk.refuses(
+        &["report", "b", "--out", "r"],
+        2,
+        &["the report in r stays as it is", "disburse archive read "],
+    );
+    assert!(fs::read(desk.path("r/payments.csv")).unwrap() == report);
+    let path = archive_of(&desk);
+    let archive = path.to_str().unwrap();
+    desk.run(&["archive", "read", archive, "--report", "whole"])
+        .finished(0);
+    let failed = fs::read_to_string(desk.path("whole/failed.csv")).unwrap();
+    assert!(failed.contains("254712000001"), "{failed}");
+    // Without names, where nothing is lost by it.
+    desk.run(&["report", "b", "--out", "nameless"]).finished(0);
+}

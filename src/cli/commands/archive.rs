@@ -65,6 +65,9 @@ pub(in crate::cli) async fn archive(
     if wanted.is_named && !stays.is_empty() {
         return Err(archive_told::refusal(session, &stays));
     }
+    if let Some(text) = archive_told::never_again(&chosen).filter(|_| !keeps) {
+        output::complain("warning", &text);
+    }
     let out = match (&arguments.out, arguments.dry_run) {
         (Some(out), false) => out,
         (out, _) => {

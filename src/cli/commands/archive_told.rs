@@ -14,6 +14,7 @@ use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Forgotten, Reader, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::archive::Stays;
+use crate::lifecycle::State;
 
 /// A batch that is archived.
 pub(super) struct Chosen {
@@ -93,6 +94,23 @@ pub(super) fn planned(
     }
     tell_stays(session, chosen.len(), stays);
     Ok(())
+}
+
+/// Says what nobody can do any more once the people of these batches are in their archives; `None` where nothing of them is unpaid.
+pub(super) fn never_again(chosen: &[Chosen]) -> Option<String> {
+    let unpaid: u64 = chosen
+        .iter()
+        .map(|one| one.standing.of(State::Failed).count + one.standing.rejected.count)
+        .sum();
+    (unpaid > 0).then(|| {
+        format!(
+            "{} failed or rejected: once names and numbers are in the archive alone, nobody can retry or mend these. Pay them first, or keep the names with --keep-people",
+            match unpaid {
+                1 => "1 row is".to_owned(),
+                _ => format!("{} are", output::counted(unpaid, "row")),
+            }
+        )
+    })
 }
 
 /// Says of one archive that it is there.

@@ -300,6 +300,7 @@ pub(in crate::cli) async fn open_and_load(
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let path = session.journal_path();
     let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
+    let is_payment = plan.purpose == Purpose::Gateway;
     crate::journal::refuse_reserved(path)?;
     aside::remove_leftovers(path);
     if path.symlink_metadata().is_ok() {
@@ -350,6 +351,13 @@ pub(in crate::cli) async fn open_and_load(
     });
     let (summary, fresh) = placed?;
     let journal = session.journal()?;
+    // Whoever types the command of every month in another folder pays everybody once more.
+    if is_payment {
+        session.note(&format!(
+            "the journal {} is new: it knows of no payment that another journal made. If this payroll was loaded before, do not run it here, and name that journal with --journal",
+            output::name(&absolute(path))
+        ));
+    }
     // Another one may have been in this place before.
     recover::warn(&journal, &session.zone(false)).await?;
     recover::warn_missing(&journal).await?;
@@ -357,6 +365,15 @@ pub(in crate::cli) async fn open_and_load(
         say_begun(&journal, &batch).await?;
     }
     Ok((journal, summary, fresh))
+}
+
+/// Names a file from the root, so that it is seen in which folder it lies.
+fn absolute(path: &Path) -> String {
+    let whole = std::path::absolute(path);
+    whole
+        .unwrap_or_else(|_| path.to_owned())
+        .display()
+        .to_string()
 }
 
 /// Says what follows from an order that a batch is presumed posted, where it has begun a recovery.

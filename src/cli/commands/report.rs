@@ -21,8 +21,8 @@ use crate::cli::words::rows::{scheduled_note, set_aside_name, state_name};
 use crate::cli::words::waiting;
 use crate::domain::{BankAccount, BatchName, ControlTotals, PaymentKind, Timestamp, WireZone};
 use crate::journal::{
-    ActRecord, BatchRecord, ListedPayment, ListedRow, PaymentRecord, Reader, ReconciliationRecord,
-    RejectedRow, ReportRow, Snapshot, Standing, UnpricedRecord,
+    ActRecord, BatchRecord, LetGo, ListedPayment, ListedRow, PaymentRecord, Reader,
+    ReconciliationRecord, RejectedRow, ReportRow, Snapshot, Standing, UnpricedRecord,
 };
 use crate::ledger::calendar::Calendar;
 use crate::ledger::schedule::Scheduled;
@@ -32,6 +32,9 @@ use crate::report::{
     AtWork, BatchHeader, CalendarWaits, Deed, Entry, Load, Prepaid, Report, StateName, Stated,
     Writer, remove_leftover,
 };
+
+/// The file of a report that has every row.
+const PAYMENTS: &str = "payments.csv";
 
 /// The workbook of earlier releases.
 const BOOK_BEFORE: &str = "payments.xlsx";
@@ -68,6 +71,7 @@ pub(in crate::cli) async fn report(
     let Some(out) = &arguments.out else {
         return Ok(ExitStatus::Done);
     };
+    refuse_to_lose_names(session, &batch, out)?;
     let written = write(session, &batch, out, arguments.all_rows).await?;
     let paths = &written.paths;
     if session.common.json {
@@ -131,6 +135,30 @@ fn tell_waits(
         count: unposted.waiting_count(),
     };
     Ok(())
+}
+
+/// Refuses to write a report without names over one that may have them.
+fn refuse_to_lose_names(session: &Session, batch: &BatchName, out: &Path) -> Result<(), Error> {
+    let reader = Reader::open(session.journal_path())?;
+    let Some(LetGo {
+        archive: Some(file),
+        at,
+    }) = reader.snapshot(batch)?.let_go()?
+    else {
+        return Ok(());
+    };
+    if !out.join(PAYMENTS).exists() {
+        return Ok(());
+    }
+    let name = output::name(&out.display().to_string());
+    let since = session.zone(false).format_named(at);
+    Err(Error::refused(format!(
+        "batch {batch} is archived since {since}, and this journal has its names and numbers no more: the report in {name} stays as it is"
+    ))
+    .hint(format!(
+        "to write it with names, in the folder of the archives: disburse archive read {} --report FOLDER. Without names: --out another folder",
+        output::quoted(&file)
+    )))
 }
 
 /// Writes the report of a batch as it stands now.

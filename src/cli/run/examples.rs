@@ -26,6 +26,8 @@ pub(super) struct Examples {
     pub(super) failed: ByCode,
     /// Batches that are to be loaded again before what failed is paid anew.
     pub(super) lost: Lost,
+    /// The people of the batch are in its archive alone: nothing of it can be retried or mended.
+    pub(super) is_archived: bool,
     /// What waits for its time, in words.
     pub(super) scheduled: Option<String>,
     /// What waits for a limit.
@@ -79,6 +81,7 @@ impl Examples {
         };
         Ok(Self {
             conflict: some_of(&[State::Conflict])?,
+            is_archived: snapshot.let_go()?.is_some_and(|it| it.archive.is_some()),
             open,
             has_no_entry,
             failed: match standing.of(State::Failed).count {

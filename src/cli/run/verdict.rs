@@ -20,6 +20,7 @@ use crate::cli::words::approvals;
 use crate::cli::words::behind;
 use crate::cli::words::ended;
 use crate::cli::words::hints;
+use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::no_entry;
 use crate::cli::words::unpaid::unpaid;
@@ -39,6 +40,11 @@ pub(super) async fn conclude(
     outcome: &Outcome,
     out: Option<PathBuf>,
 ) -> Result<ExitStatus, Error> {
+    let let_go = Reader::open(session.journal_path())?
+        .snapshot(batch)?
+        .let_go()?;
+    // A report that was written when the people were known stays: this one would have digests in their place.
+    let out = out.filter(|_| let_go.as_ref().is_none_or(|it| it.archive.is_none()));
     let written = match &out {
         Some(out) => Some(report::write(session, batch, out, false).await),
         None => None,
@@ -77,6 +83,10 @@ pub(super) async fn conclude(
                 output::name(&written.paths.html.display().to_string())
             ),
         );
+    }
+    if let Some(let_go) = &let_go {
+        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+        output::complain("note", &let_go_text(let_go, None, &zone));
     }
     if standing.named_otherwise > 0 {
         let first = Reader::open(session.journal_path())?
@@ -222,6 +232,13 @@ fn tell_who_is_not_paid(
             sandbox_flag(standing.purpose)
         );
         output::complain("hint", &hint);
+    }
+    if failed + rejected > 0 && examples.is_archived {
+        output::complain(
+            "hint",
+            "nobody can retry or mend these, as their people are in the archive alone: disburse archive read FILE --report FOLDER writes failed.csv with their names; what is still owed is a row of a new batch",
+        );
+        return;
     }
     if failed > 0 {
         tell_ways_on(batch, orders_lost, standing.purpose, examples, out);

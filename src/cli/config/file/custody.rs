@@ -100,11 +100,22 @@ pub(in crate::cli::config) fn check(
                     "it belongs to user {}, who is neither root nor the user of this program ({own})",
                     seen.owner
                 ),
-                command: format!("sudo chown {own} {}", word(path)),
+                command: taken_over(seen.owner, own, path),
             });
         }
     }
     Ok(())
+}
+
+/// Says what is to be done about the file of another user. Root most often reads one that is that user's by right.
+fn taken_over(owner: u32, own: u32, path: &Path) -> String {
+    let chown = format!("sudo chown {own} {}", word(path));
+    match own {
+        ROOT => format!(
+            "run the command as that user, as in: sudo -u '#{owner}' disburse ...; only if the file is meant for root: {chown}"
+        ),
+        _ => chown,
+    }
 }
 
 fn mended(holds: Holds) -> &'static str {
