@@ -241,12 +241,12 @@ fn memory(bench: &Bench) -> Outcome<bool> {
     let rows = bench.sizes.rows;
     let mut complete = true;
     for rows in [rows.div_ceil(10), rows] {
-        for name in ["load", "run", "report", "archive", "forget"] {
+        for name in ["load", "run", "report", "archive"] {
             let sample = match name {
                 "load" => bench.load(rows, "rows.csv"),
                 "run" => bench.run(rows, Until::Posted, &[]),
                 "report" => bench.report(rows),
-                _ => bench.archive(rows, name == "forget"),
+                _ => bench.archive(rows),
             };
             let row = Row {
                 name: MEMORY,

@@ -94,7 +94,7 @@ const fn row(
 
 /// The name of the rows of peak memory; they have sizes of their own.
 pub const MEMORY: &str = "memory";
-pub const MEMORY_NOTE: &str = "peak resident memory (VmHWM), one measure each: load, run (until everything is posted), report, archive (of a finished batch), and archive that forgets its people";
+pub const MEMORY_NOTE: &str = "peak resident memory (VmHWM), one measure each: load, run (until everything is posted), report, and archive --keep-people (of a finished batch)";
 pub const MEMORY_GOAL: Goal = Goal::Within(64.0, 32.0);
 
 const ROWS_PER_SECOND: Figure = Figure::PerSecond("rows");

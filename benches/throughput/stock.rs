@@ -80,11 +80,6 @@ impl Stock {
         Ok(folder)
     }
 
-    /// Measures no more from the finished journal of so many rows, which is changed.
-    pub fn give_up_finished(&mut self, rows: usize) {
-        self.finished.remove(&rows);
-    }
-
     /// Makes a journal in this folder of which half is paid, and the rest not posted yet: exactly so many are left. A copy of one
     /// would not do: it asks before it posts.
     pub fn half_into(&mut self, folder: &Path, rows: usize) -> Outcome<(Gateway, SocketAddr)> {

@@ -368,21 +368,14 @@ impl Bench {
         })
     }
 
-    /// Writes the archive of a finished batch; a journal whose people are forgotten is of no more use.
-    pub fn archive(&self, rows: usize, forgets: bool) -> Outcome<Sample> {
+    /// Writes the archive of a finished batch, whose people stay in the journal: they do so for a month after its last post.
+    pub fn archive(&self, rows: usize) -> Outcome<Sample> {
         let journal = self.stock.borrow_mut().finished(rows)?;
-        // Never in a copy: that may have missed something, and forgets nobody.
-        if forgets {
-            self.stock.borrow_mut().give_up_finished(rows);
-        }
         self.in_folder(|folder| {
             let mut command = disburse(&journal);
             command
-                .args(["archive", BATCH, "--yes", "--out"])
+                .args(["archive", BATCH, "--keep-people", "--out"])
                 .arg(folder.join("archives"));
-            if !forgets {
-                command.arg("--keep-people");
-            }
             self.ours(&mut command, rows, &[0])
         })
     }
