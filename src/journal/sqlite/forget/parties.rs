@@ -1,0 +1,110 @@
+//! Whom a number or an account may mean: the rows that name it, by whom they pay.
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, Row};
+
+use super::verbs::{OF_RECIPIENT, REJECTED_OF_RECIPIENT, compared};
+use crate::domain::BatchName;
+use crate::journal::sqlite::codec::recipient::know_recipients;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::read::reader::Reader;
+use crate::journal::sqlite::repeats::fingerprints::Key;
+use crate::journal::{Error, Forgotten, PaidIn, Party};
+use crate::ledger::forgetting::{PartyOf, Recipient, party};
+
+/// Whom a payment `i` pays, as a word.
+pub(super) const INSTRUCTION_PARTY: &str = "party(i.msisdn, coalesce(i.account_number, ''),
+    coalesce((select x.value ->> '$[1]' from json_each(nullif(i.extra, '')) x where x.value ->> '$[0]' = 'destinationBankCode'), ''),
+    (select s.code from service s where s.service_id = i.service_id))";
+
+/// The same of a rejected row `r`; a number that is written as it is within its country is taken in full.
+pub(super) const REJECTED_PARTY: &str = "party(
+    coalesce((select n.value ->> '$[2]' from json_each(?1, '$.national') n
+        where n.value ->> '$[1]' = recipient(coalesce(r.msisdn, '')) and n.value ->> '$[0]' = coalesce(
+            nullif(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''),
+            (select case when min(j.country) = max(j.country) then min(j.country) end from instruction j where j.batch_id = r.batch_id),
+            ?1 ->> '$.of_none')), r.msisdn, ''),
+    coalesce(r.account_number, ''),
+    coalesce(json_extract(nullif(r.cells, ''), '$.bank_code'), ''), coalesce(r.service_code, ''))";
+
+/// Lets a statement tell recipients apart as the ledger does where one of them is forgotten.
+pub(super) fn know_parties(c: &Connection) -> Result<(), Error> {
+    know_recipients(c)?;
+    // A journal without a key has no rows.
+    let key = Key::of(c)?;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    c.create_scalar_function("party", 4, flags, move |context| {
+        let text = |at: usize| context.get::<String>(at);
+        let [number, account, bank, service] = [text(0)?, text(1)?, text(2)?, text(3)?];
+        let row = PartyOf {
+            number: &number,
+            account: &account,
+            bank: &bank,
+            service: &service,
+        };
+        Ok(key.map(|key| party(row, |parts| key.pseudonym(parts))))
+    })?;
+    Ok(())
+}
+
+impl Reader {
+    /// Returns everybody whom a recipient may be, as far as their rows are not forgotten, each with its rows.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn parties(&self, recipient: &Recipient) -> Result<Vec<Party>, Error> {
+        let c = &self.connection;
+        know_parties(c)?;
+        let mut statement = c.prepare(&format!(
+            "with found (word, number, account, bank, service, country, batch_id, payments, rejected) as (
+                 select {INSTRUCTION_PARTY}, i.msisdn, coalesce(i.account_number, ''),
+                     coalesce((select x.value ->> '$[1]' from json_each(nullif(i.extra, '')) x
+                         where x.value ->> '$[0]' = 'destinationBankCode'), ''),
+                     (select s.code from service s where s.service_id = i.service_id), i.country, i.batch_id, 1, 0
+                 from instruction i where length(i.salt) is not 32 and {OF_RECIPIENT}
+                 union all
+                 select {REJECTED_PARTY}, coalesce(r.msisdn, ''), coalesce(r.account_number, ''),
+                     coalesce(json_extract(nullif(r.cells, ''), '$.bank_code'), ''), coalesce(r.service_code, ''),
+                     coalesce(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''), r.batch_id, 0, 1
+                 from rejected r where length(r.salt) is not 32 and {REJECTED_OF_RECIPIENT})
+             select word, max(number), max(account), max(bank), max(service), max(country), b.name, sum(payments), sum(rejected)
+             from found join batch b using (batch_id) group by word, batch_id order by word, batch_id"
+        ))?;
+        let mut rows = statement.query([compared(recipient)])?;
+        let mut found: Vec<Party> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let next = party_of(row)?;
+            match found.last_mut() {
+                Some(last) if last.word == next.word => last.paid_in.extend(next.paid_in),
+                _ => found.push(next),
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn party_of(row: &Row<'_>) -> Result<Party, Error> {
+    let (number, account): (String, String) = (row.get(1)?, row.get(2)?);
+    let bank: String = row.get(3)?;
+    let is_number = bank.is_empty() && (account.is_empty() || account == number);
+    let name: String = row.get(6)?;
+    let (payments, rejected): (i64, i64) = (row.get(7)?, row.get(8)?);
+    Ok(Party {
+        word: row.get(0)?,
+        account: match account.is_empty() {
+            true => number,
+            false => account,
+        },
+        is_number,
+        bank,
+        service: row.get(4)?,
+        country: row.get(5)?,
+        paid_in: vec![PaidIn {
+            batch: BatchName::parse(&name).map_err(|_| corrupt("the name of a batch"))?,
+            rows: Forgotten {
+                payments: payments.unsigned_abs(),
+                rejected: rejected.unsigned_abs(),
+            },
+        }],
+    })
+}
