@@ -67,8 +67,9 @@ impl Reader {
                      coalesce(json_extract(nullif(r.cells, ''), '$.bank_code'), ''), coalesce(r.service_code, ''),
                      coalesce(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''), r.batch_id, 0, 1
                  from rejected r where length(r.salt) is not 32 and {REJECTED_OF_RECIPIENT})
-             select word, max(number), max(account), max(bank), max(service), max(country), b.name, sum(payments), sum(rejected)
-             from found join batch b using (batch_id) group by word, batch_id order by word, batch_id"
+             select f.word, max(f.number), max(f.account), max(f.bank), max(f.service), max(f.country), b.name,
+                 sum(f.payments), sum(f.rejected)
+             from found f join batch b on b.batch_id = f.batch_id group by f.word, f.batch_id order by f.word, f.batch_id"
         ))?;
         let mut rows = statement.query([compared(recipient)])?;
         let mut found: Vec<Party> = Vec::new();
