@@ -197,7 +197,7 @@ fn one_of(parties: &[Party], only: Option<&str>) -> Result<String, Error> {
         |party: &&Party| only.is_some_and(|word| party.word.eq_ignore_ascii_case(word.trim()));
     let refusal = match (parties, only) {
         // Whom it would name is in no message: errors are kept in logs of jobs.
-        ([], _) => return Err(Error::refused("no row of this journal names this recipient").hint("write the number with its country code, as 254712345678, and an account as its rows have it: `disburse explain BATCH REFERENCE --reveal` shows how a row has it. Rows of people who were forgotten have neither any more")),
+        ([], _) => return Err(Error::refused("no row of this journal names this recipient").hint("write the number with its country code, as 254712345678, and an account as its rows have it: payments.csv of `disburse report BATCH --out FOLDER` has both. Rows of people who were forgotten have neither any more")),
         ([one], None) => return Ok(one.word.clone()),
         (several, None) => format!(
             "what is written may mean {} recipients; nobody was forgotten",

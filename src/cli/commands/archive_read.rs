@@ -111,7 +111,7 @@ fn tell(shown: &str, checked: &Checked, (sha256, bytes): (&str, u64)) {
             output::grouped(&(manifest.members.len() + 1).to_string())
         ));
         output::line(
-            "not compared with the evidence: report/ in it, which whoever writes new digests can edit; --report FOLDER writes the report anew, out of the evidence",
+            "not compared with the evidence: report/ and README.txt in it, which whoever writes new digests can edit; --report FOLDER writes the report anew, out of the evidence",
         );
     }
 }
