@@ -2,8 +2,8 @@
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Row};
+use serde_json::json;
 
-use super::verbs::{OF_RECIPIENT, REJECTED_OF_RECIPIENT, compared};
 use crate::domain::BatchName;
 use crate::journal::sqlite::codec::recipient::know_recipients;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -11,6 +11,22 @@ use crate::journal::sqlite::read::reader::Reader;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::{Error, Forgotten, PaidIn, Party};
 use crate::ledger::forgetting::{PartyOf, Recipient, party};
+
+/// Payments `i` of the recipient ?1 ([`compared`]); of anybody where that is null.
+pub(super) const OF_RECIPIENT: &str = "(?1 is null or recipient(i.msisdn) in (select value from json_each(?1, '$.texts'))
+    or recipient(coalesce(i.account_number, i.msisdn)) in (select value from json_each(?1, '$.texts')))";
+
+/// The same of rejected rows `r`, whose number may be written as it is within its country: that of the row, of all rows of its
+/// batch, or of rows that name none.
+pub(super) const REJECTED_OF_RECIPIENT: &str = "(?1 is null
+    or recipient(coalesce(r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
+    or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
+    or exists (select 1 from json_each(?1, '$.national') n
+        where n.value ->> '$[1]' in (recipient(coalesce(r.msisdn, '')), recipient(coalesce(r.account_number, '')))
+        and n.value ->> '$[0]' = coalesce(
+            nullif(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''),
+            (select case when min(j.country) = max(j.country) then min(j.country) end from instruction j where j.batch_id = r.batch_id),
+            ?1 ->> '$.of_none')))";
 
 /// Whom a payment `i` pays, as a word.
 pub(super) const INSTRUCTION_PARTY: &str = "party(i.msisdn, coalesce(i.account_number, ''),
@@ -45,6 +61,21 @@ pub(super) fn know_parties(c: &Connection) -> Result<(), Error> {
         Ok(key.map(|key| party(row, |parts| key.pseudonym(parts))))
     })?;
     Ok(())
+}
+
+/// Returns a recipient as statements compare it.
+pub(super) fn compared(recipient: &Recipient) -> String {
+    let national = recipient.national.iter();
+    let national: Vec<_> = national
+        .map(|(country, text, number)| json!([country.code(), text, number]))
+        .collect();
+    json!({
+        "texts": recipient.texts,
+        "national": national,
+        "only": recipient.only,
+        "of_none": recipient.of_none.map(|country| country.code().to_owned()),
+    })
+    .to_string()
 }
 
 impl Reader {

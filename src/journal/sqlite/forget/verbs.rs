@@ -4,7 +4,9 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::facts::facts;
-use super::parties::{INSTRUCTION_PARTY, REJECTED_PARTY, know_parties};
+use super::parties::{
+    INSTRUCTION_PARTY, OF_RECIPIENT, REJECTED_OF_RECIPIENT, REJECTED_PARTY, compared, know_parties,
+};
 use super::rows::{RejectedPlace, forget_payment, forget_rejected};
 use crate::domain::{BatchId, BatchName, Country, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -31,22 +33,6 @@ const PAGE: usize = 2_000;
 /// Payments `i` of which something personal is left.
 const PERSONAL: &str = "(length(i.salt) = 16 or exists (
     select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and length(e.salt) = 16))";
-
-/// Payments `i` of the recipient ?1 ([`compared`]); of anybody where that is null.
-pub(super) const OF_RECIPIENT: &str = "(?1 is null or recipient(i.msisdn) in (select value from json_each(?1, '$.texts'))
-    or recipient(coalesce(i.account_number, i.msisdn)) in (select value from json_each(?1, '$.texts')))";
-
-/// The same of rejected rows `r`, whose number may be written as it is within its country: that of the row, of all rows of its
-/// batch, or of rows that name none.
-pub(super) const REJECTED_OF_RECIPIENT: &str = "(?1 is null
-    or recipient(coalesce(r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
-    or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
-    or exists (select 1 from json_each(?1, '$.national') n
-        where n.value ->> '$[1]' in (recipient(coalesce(r.msisdn, '')), recipient(coalesce(r.account_number, '')))
-        and n.value ->> '$[0]' = coalesce(
-            nullif(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''),
-            (select case when min(j.country) = max(j.country) then min(j.country) end from instruction j where j.batch_id = r.batch_id),
-            ?1 ->> '$.of_none')))";
 
 impl Journal {
     /// Forgets persons of a finished batch, all of them in one transaction: who is stopped half way has forgotten nobody.
@@ -105,21 +91,6 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
             .execute([TO_REWRITE])?;
     }
     Ok(found)
-}
-
-/// Returns a recipient as statements compare it.
-pub(super) fn compared(recipient: &Recipient) -> String {
-    let national = recipient.national.iter();
-    let national: Vec<_> = national
-        .map(|(country, text, number)| json!([country.code(), text, number]))
-        .collect();
-    json!({
-        "texts": recipient.texts,
-        "national": national,
-        "only": recipient.only,
-        "of_none": recipient.of_none.map(|country| country.code().to_owned()),
-    })
-    .to_string()
 }
 
 /// Returns the condition that a row is one of the word of the recipient ?1, if that has one.
