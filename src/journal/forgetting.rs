@@ -49,6 +49,25 @@ pub struct LetGo {
     pub archive: Option<String>,
 }
 
+/// One of those whom a number or an account may mean, with what tells them apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// The word that stands for it ([`crate::ledger::forgetting::party`]).
+    pub word: String,
+    /// The account that is paid, or the number, as some row of it has it.
+    pub account: String,
+    /// Whether that is the number of a wallet.
+    pub is_number: bool,
+    /// The code of the bank, or nothing.
+    pub bank: String,
+    /// The service of some row of it.
+    pub service: String,
+    /// The country of some row of it, where one is known.
+    pub country: String,
+    /// Its rows.
+    pub paid_in: Vec<PaidIn>,
+}
+
 /// A batch in which somebody was paid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaidIn {

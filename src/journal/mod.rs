@@ -42,7 +42,7 @@ pub use decisions::{
 };
 pub use error::{Error, Kind};
 pub use figures::{Figures, HeldService};
-pub use forgetting::{ArchivedAs, ForgetOrder, Forgotten, LetGo, PaidIn};
+pub use forgetting::{ArchivedAs, ForgetOrder, Forgotten, LetGo, PaidIn, Party};
 pub use generations::{
     CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
     Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,

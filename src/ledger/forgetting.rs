@@ -5,7 +5,7 @@
 //! ([`crate::ledger::likeness`]). Amount, currency, service, identifier and times are not personal, and stay.
 
 use crate::domain::{Country, Instruction, Msisdn, Reference, Timestamp, WireZone};
-use crate::ledger::likeness::{of_account, of_name, of_reference};
+use crate::ledger::likeness::{folded, of_account, of_account_in_full, of_name, of_reference};
 use crate::ledger::repeats::{HOLDER, recipient};
 use crate::lifecycle::State;
 
@@ -81,15 +81,54 @@ pub fn forgotten<M: Clone>(
     }
 }
 
+/// Letters of a word that stands for one recipient.
+const WORD_LETTERS: usize = 8;
+
+/// Returns the word that stands for whom a row pays, among those whom a number or an account may mean: a wallet, an account at a
+/// bank, or an account of a service (a bill, a meter). `keyed` is a keyed digest, in letters and digits.
+///
+/// Rows of one word are forgotten together, and nothing that was forgotten comes back: so an account that differs in the zeros in
+/// front of it is another one here, though a repeat of a payment is looked for without them.
+#[must_use]
+pub fn party(row: PartyOf<'_>, keyed: impl Fn(&[&str]) -> String) -> String {
+    let [number, account] = [row.number, row.account].map(of_account_in_full);
+    let bank = of_account(row.bank);
+    let account = match account.as_str() {
+        "" => &number,
+        account => account,
+    };
+    let digest = match (&*bank, *account == number) {
+        ("", true) => keyed(&["party", "number", account]),
+        ("", false) => keyed(&["party", "service", &folded(row.service), account]),
+        (bank, _) => keyed(&["party", "bank", bank, account]),
+    };
+    digest.chars().take(WORD_LETTERS).collect()
+}
+
+/// What of a row says whom it pays, each as it is written; what is not there is empty.
+#[derive(Clone, Copy, Debug)]
+pub struct PartyOf<'a> {
+    /// The number.
+    pub number: &'a str,
+    /// The account.
+    pub account: &'a str,
+    /// The code of its bank.
+    pub bank: &'a str,
+    /// The service.
+    pub service: &'a str,
+}
+
 /// One recipient, in every way in which rows write them; each text as it is compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recipient {
     /// The number as it is paid, or an account.
     pub texts: Vec<String>,
-    /// As a row that was refused may have written the number: without the code of this country.
-    pub national: Vec<(Country, String)>,
+    /// As a row that was refused may have written the number: without the code of this country; and in full.
+    pub national: Vec<(Country, String, String)>,
     /// The country of rows that name none.
     pub of_none: Option<Country>,
+    /// Of all that are written so, the one of this word ([`party`]); `None`: whoever it is.
+    pub only: Option<String>,
 }
 
 impl Recipient {
@@ -108,7 +147,10 @@ impl Recipient {
         let national = number.national(country);
         Self {
             national: national
-                .map(|text| (country, of_account(text).into_owned()))
+                .map(|text| {
+                    let number = number.as_str().to_owned();
+                    (country, of_account(text).into_owned(), number)
+                })
                 .into_iter()
                 .collect(),
             ..Self::written(number.as_str())
@@ -121,6 +163,7 @@ impl Recipient {
         self.texts.extend(other.texts);
         self.national.extend(other.national);
         self.of_none = self.of_none.or(other.of_none);
+        self.only = self.only.or(other.only);
         self
     }
 }
@@ -335,6 +378,49 @@ mod tests {
             assert_eq!(is_same_payment(&hidden, &other), is_same);
             // Who it was may be the same for all that is known.
             assert!(may_be_same_person(&hidden, &other));
+        }
+    }
+
+    #[test]
+    fn who_is_forgotten_is_one_wallet_or_one_account_at_one_bank_or_of_one_service() {
+        let word = |[number, account, bank, service]: [&str; 4]| {
+            let row = PartyOf {
+                number,
+                account,
+                bank,
+                service,
+            };
+            // As good as a digest: all of it is compared.
+            party(row, |parts| {
+                let mut sum = 0_u64;
+                for byte in parts.join("|").bytes() {
+                    sum = sum.wrapping_mul(1_000_003).wrapping_add(u64::from(byte));
+                }
+                format!("{:08x}", sum % 0xffff_fffb)
+            })
+        };
+        let bank = ["254700000001", "0011223344", "01", "BANK"];
+        let wallet = ["254712345678", "", "", "B2C"];
+        let bill = ["254700000001", "0712345678", "", "POWER"];
+        for (one, other, is_same) in [
+            (bank, ["254700000002", "00-1122 3344", "1", "RTGS"], true),
+            (bank, ["254700000001", "0011223344", "02", "BANK"], false),
+            (bank, ["254700000001", "11223344", "01", "BANK"], false),
+            (wallet, ["+254 712 345678", "254712345678", "", "PAY"], true),
+            (
+                wallet,
+                ["254712345678", "254712345678", "02", "BANK"],
+                false,
+            ),
+            (wallet, ["256712345678", "", "", "B2C"], false),
+            // A number that is only told of a payment to an account is not whom it pays.
+            (wallet, ["254712345678", "0011223344", "01", "BANK"], false),
+            (bill, ["254700000009", "0712 345678", "", "power"], true),
+            (bill, ["254700000001", "712345678", "", "POWER"], false),
+            (bill, ["254700000001", "0712345678", "", "WATER"], false),
+            (bill, ["254700000001", "0712345678", "01", "POWER"], false),
+        ] {
+            assert_eq!(word(one) == word(other), is_same, "{one:?} {other:?}");
         }
     }
 

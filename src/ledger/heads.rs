@@ -37,6 +37,26 @@ pub fn to_text(journal: &[u8], at: Timestamp, heads: &[BatchHead]) -> String {
     text
 }
 
+/// Returns whether a text, whenever it was written, says of one journal that the evidence of its one batch reaches so far, and nothing else.
+/// `journal`: its name, in hexadecimal digits.
+#[must_use]
+pub fn is_of(text: &[u8], journal: &str, head: &BatchHead) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return false;
+    };
+    let at = text
+        .lines()
+        .nth(2)
+        .and_then(|line| line.strip_prefix("at: "));
+    let (Some(at), Ok(journal)) = (
+        at.and_then(Timestamp::parse),
+        HEXLOWER.decode(journal.as_bytes()),
+    ) else {
+        return false;
+    };
+    text == to_text(&journal, at, std::slice::from_ref(head))
+}
+
 /// One text with its signature, as it was handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedHeads {
@@ -121,6 +141,35 @@ fn head(line: &str) -> Option<BatchHead> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_one_head_is_that_of_it_alone_and_nothing_is_written_beside_it() {
+        let head = BatchHead {
+            batch: "june".to_owned(),
+            rows: 7,
+            head: [3; 32],
+        };
+        let journal = "07".repeat(16);
+        let text = to_text(
+            &[7; 16],
+            Timestamp::from_millis(0),
+            std::slice::from_ref(&head),
+        );
+        assert!(is_of(text.as_bytes(), &journal, &head), "{text}");
+        for other in [
+            text.replace("june 7", "june 8"),
+            text.replace("june", "july"),
+            text.replace("0303", "0304"),
+            text.replace("0707", "0708"),
+            text.replace("at: ", "at: x"),
+            format!("{text}x"),
+            String::new(),
+        ] {
+            assert_ne!(other, text);
+            assert!(!is_of(other.as_bytes(), &journal, &head), "{other}");
+        }
+        assert!(!is_of(b"\xff", &journal, &head));
+    }
     use crate::ledger::approval::ssh::made_up::{public, sign};
 
     fn document(key: u8, rows: u64) -> String {

@@ -130,11 +130,24 @@ pub fn of_account(account: &str) -> Cow<'_, str> {
         return without_zeros(Cow::Borrowed(account));
     }
     let mut text = folded(account);
-    text.retain(|c| !(is_dash(c) || c.is_whitespace() || matches!(c, '.' | '/' | '_' | '+')));
+    text.retain(|c| !is_separator(c));
     match text.bytes().all(|byte| byte.is_ascii_digit()) {
         true => without_zeros(Cow::Owned(text)),
         false => Cow::Owned(text),
     }
+}
+
+/// Returns an account as its holder knows it: without separators, and with every zero in front, which at some bank makes another
+/// account.
+#[must_use]
+pub fn of_account_in_full(account: &str) -> String {
+    let mut text = folded(account);
+    text.retain(|c| !is_separator(c));
+    text
+}
+
+fn is_separator(c: char) -> bool {
+    is_dash(c) || c.is_whitespace() || matches!(c, '.' | '/' | '_' | '+')
 }
 
 /// Drops blanks, but for one between two digits: `1 12` is not `11 2`. Every dash is the plain one.

@@ -272,6 +272,9 @@ pub struct Way<'a> {
     pub row: Option<&'a str>,
 }
 
+/// What to do about a failed payment whose person was forgotten: nobody knows any more whom it would pay.
+pub const OF_FORGOTTEN: &str = "It cannot be retried, because its person was forgotten. If it is to be paid after all, load a new row in a new batch";
+
 /// Returns what to do about a payment that failed with this code; none: an operator recorded it.
 #[must_use]
 pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {

@@ -153,7 +153,8 @@ fn what_is_archived_is_told_again_from_the_archive_alone() {
     assert_eq!(told["states"]["paid"]["count"], 200);
     let said = read(&desk, &["--verify"]).finished(0).out;
     assert!(
-        said.contains("sound: everything fits") && said.contains("and the evidence verifies"),
+        said.contains("sound: everything fits")
+            && said.contains("verifies\nnot compared with the evidence: report/"),
         "{said}"
     );
     let row = desk
@@ -384,7 +385,15 @@ fn what_is_no_archive_is_refused_in_words() {
         edit(&mut edited);
         pack_all(&at, &edited);
     };
-    let cases: [(&str, Edit<'_>, &str); 10] = [
+    let cases: [(&str, Edit<'_>, &str); 11] = [
+        (
+            "another head",
+            &|all| {
+                all.get_mut("heads.txt").unwrap().extend(b"c 1 00\n");
+                with_digests(all);
+            },
+            "heads.txt: it is not the head of the evidence in its journal",
+        ),
         (
             "a changed report",
             &|all| all.get_mut("report/payments.csv").unwrap().push(b'\n'),

@@ -354,16 +354,16 @@ fn a_number_as_it_is_written_within_its_country_finds_the_same_person() {
     for (text, why) in [
         (
             "0712000001",
-            "what is written may be the number ********0001 or the number ********0001; nobody was forgotten",
+            "what is written may mean 2 recipients; nobody was forgotten",
         ),
         // The row that was refused in the other country may be meant.
         (
             "0712000002",
-            "what is written may be the number ********0002 or the number ********0002; nobody was forgotten",
+            "what is written may mean 2 recipients; nobody was forgotten",
         ),
         (
             "0712000004",
-            "what is written may be the number ********0004 or an account of somebody else; nobody was forgotten",
+            "the account ******0004 at bank 68 of KE (10 characters, 1 zero in front): 1 row of batch k",
         ),
         ("0799000000", "no row of this journal names this recipient"),
     ] {
@@ -392,6 +392,113 @@ fn a_number_as_it_is_written_within_its_country_finds_the_same_person() {
     ] {
         assert_eq!(holds(&after, text), stays, "{text}");
     }
+}
+
+/// The rows that are paid and named as they were before, by their references.
+fn known(desk: &Desk) -> Vec<String> {
+    let after = journal(desk);
+    ["ANNA", "BEN", "CY", "KE", "DAN"]
+        .iter()
+        .filter(|name| holds(&after, &format!("EMP-{name}")))
+        .map(|name| (*name).to_owned())
+        .collect()
+}
+
+#[test]
+fn accounts_of_several_people_are_told_apart_and_each_is_forgotten_alone() {
+    let rows = "reference,service_code,msisdn,bank_code,bank_name,bank_account_name,bank_account_number,amount,currency_code,country_code\n\
+        EMP-ANNA,BANK_TRANSFER,254712000008,01,Mlima,Anna,0011223344,200.00,KES,KE\n\
+        EMP-BEN,BANK_TRANSFER,254712000009,02,Bonde,Ben,0011223344,200.00,KES,KE\n\
+        EMP-CY,BANK_TRANSFER,254712000007,02,Bonde,Cy,11223344,200.00,KES,KE\n\
+        EMP-KE,B2C_MPESA,254712345678,,,,,200.00,KES,KE\n\
+        EMP-DAN,BANK_TRANSFER,254712000001,02,Bonde,Dan,254712345678,200.00,KES,KE\n";
+    let desk = Desk::new()
+        .file("rows.csv", rows)
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms");
+    desk.shell("disburse load rows.csv --batch b --sandbox && disburse run b --sandbox --faults none --yes")
+        .finished(0);
+    let forget = |text: &str, more: &[&str]| {
+        let all = ["archive", "--forget", text, "--reason", "request", "--yes"];
+        desk.run(&[&all[..], more].concat())
+    };
+    let before = journal(&desk);
+    let word = |text: &str, of: &str| {
+        let said = forget(text, &[]);
+        assert_eq!(said.code, 2, "{text}: {}", said.err);
+        assert!(said.err.contains("; nobody was forgotten"), "{}", said.err);
+        assert!(!said.err.contains(text), "{}", said.err);
+        let line = said.err.lines().find(|line| line.contains(of));
+        let word = line.and_then(|line| line.split_once("--only "));
+        let word = word.and_then(|(_, word)| word.split_once(':'));
+        word.unwrap_or_else(|| panic!("{of}: {}", said.err))
+            .0
+            .to_owned()
+    };
+    let cy = word("0011223344", "account ****3344 at bank 02");
+    let anna = word("11223344", "account ******3344 at bank 01");
+    let ke = word("254712345678", "the number ********5678 of KE");
+    assert!(forget("0011223344", &["--only", &ke]).code == 2);
+    assert!(journal(&desk) == before);
+    for (text, only, left) in [
+        ("254712345678", &ke, &["ANNA", "BEN", "CY", "DAN"][..]),
+        ("0011223344", &anna, &["BEN", "CY", "DAN"]),
+        ("0011223344", &cy, &["BEN", "DAN"]),
+    ] {
+        let said = forget(text, &["--only", only]).finished(0);
+        assert_eq!(said.out, "batch b: 1 row forgotten\n");
+        assert_eq!(known(&desk), left);
+    }
+    // Who is the only one left needs no word.
+    forget("0011223344", &[]).finished(0);
+    assert_eq!(known(&desk), ["DAN"]);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn a_failed_payment_whose_person_was_forgotten_is_never_said_to_be_retried() {
+    let desk = Desk::new()
+        .file(
+            "rows.csv",
+            ROWS.split_inclusive("EMP-WRONG")
+                .next()
+                .unwrap()
+                .replace("EMP-WRONG", ""),
+        )
+        .file("faults.toml", "reject = 1.0\n")
+        .variable("DISBURSE_FIRST_QUERY_AFTER", "200ms")
+        .variable("DISBURSE_CALLBACK_GRACE", "500ms");
+    desk.shell("disburse load rows.csv --batch b --sandbox")
+        .finished(0);
+    desk.run(&["run", "b", "--sandbox", "--faults", "faults.toml", "--yes"])
+        .finished(3);
+    let id = |reference: &str| {
+        desk.run(&["report", "b", "--out", "r"]);
+        let text = desk.text("r/payments.csv");
+        let row = text.lines().find(|line| line.contains(reference)).unwrap();
+        row.split(',').nth(2).unwrap().to_owned()
+    };
+    let (gone, stays) = (id("EMP-BRAVO"), id("EMP-ALPHA"));
+    desk.shell("disburse archive --forget 254712000002 --reason request --yes")
+        .finished(0);
+    let told = |id: &str| desk.run(&["explain", "b", "--id", id]).finished(0).out;
+    let (of_gone, of_other) = (told(&gone), told(&stays));
+    assert!(
+        of_gone.contains("It cannot be retried, because its person was forgotten")
+            && !of_gone.contains("disburse retry"),
+        "{of_gone}"
+    );
+    assert!(
+        of_other.contains("disburse retry b EMP-ALPHA"),
+        "{of_other}"
+    );
+    desk.run(&["report", "b", "--out", "after"]);
+    let failed = desk.text("after/failed.csv");
+    let row = failed.lines().find(|line| line.contains(&gone)).unwrap();
+    assert!(
+        row.contains("cannot be retried") && !row.contains("disburse retry"),
+        "{row}"
+    );
 }
 
 #[test]

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
-use super::names::JOURNAL;
-use super::unpack::unpack;
+use super::names::{HEADS, JOURNAL};
+use super::unpack::{Unpacked, unpack};
 use crate::cli::Error;
 use crate::cli::files::scratch::{Scratch, Use};
 use crate::cli::session::Session;
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::{Proof, Reader, Standing};
+use crate::ledger::heads::{BatchHead, is_of};
 
 /// What to do about an archive that is not what it was.
 const KEEP: &str = "keep it as it is, and take the archive from another copy; its receipt (the .json beside it) has the digest that it is to have";
@@ -50,7 +51,8 @@ impl Checked {
             Error::refused(format!("{name}: there is no place to unpack it: {error}"))
         })?
         .until_ended();
-        let manifest = unpack(file, folder.path()).map_err(|what| refused(&what))?;
+        let Unpacked { manifest, heads } =
+            unpack(file, folder.path()).map_err(|what| refused(&what))?;
         // The place it is unpacked to is nobody's business.
         let of_journal = |error: crate::journal::Error| {
             let path = folder.path().join(JOURNAL).display().to_string();
@@ -68,6 +70,17 @@ impl Checked {
         let told = Manifest::of(&reader, &batch, Timestamp::now()).map_err(of_journal)?;
         if let Some(what) = manifest.differs(&told) {
             return Err(refused(&format!("manifest.json: {what}")));
+        }
+        let head = BatchHead {
+            batch: batch.to_string(),
+            rows: standing.evidence.length,
+            head: standing.evidence.hash,
+        };
+        if heads.is_some_and(|text| !is_of(&text, &told.journal, &head)) {
+            return Err(refused(&format!(
+                "{HEADS}: it is not the head of the evidence in its journal, {}",
+                standing.evidence.hex()
+            )));
         }
         drop(reader);
         Ok(Self {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use zip::ZipArchive;
 
 use super::manifest::{self, Manifest, Member};
-use super::names::{JOURNAL, MANIFEST, README, is_member};
+use super::names::{HEADS, JOURNAL, MANIFEST, README, is_member};
 use crate::cli::terminal::output;
 
 /// Members, at most: of a report of many rows each part is one.
@@ -24,13 +24,23 @@ const FREE_BYTES: u64 = 64 << 20;
 /// The record at the end of an archive, and the one that may stand before it in a large one.
 const END_BYTES: u64 = 22;
 const LOCATOR_BYTES: u64 = 20;
+/// The text of how far the evidence reached is held in memory.
+const HEADS_BYTES_MAX: u64 = 64 << 10;
 const PIECE_BYTES: usize = 64 << 10;
+
+/// What an archive says of itself.
+#[derive(Debug)]
+pub(in crate::cli) struct Unpacked {
+    pub(in crate::cli) manifest: Manifest,
+    /// How far its evidence reached, as its text has it; it may have none.
+    pub(in crate::cli) heads: Option<Vec<u8>>,
+}
 
 /// Checks every member against the manifest, and puts the journal into a folder.
 ///
 /// # Errors
 /// What is wrong with the archive, in words.
-pub(in crate::cli) fn unpack(file: &mut File, into: &Path) -> Result<Manifest, String> {
+pub(in crate::cli) fn unpack(file: &mut File, into: &Path) -> Result<Unpacked, String> {
     let packed = end_of(file)?;
     let mut zip = ZipArchive::new(io::BufReader::new(file)).map_err(|error| damaged(&error))?;
     if zip.offset() > 0 {
@@ -50,10 +60,11 @@ pub(in crate::cli) fn unpack(file: &mut File, into: &Path) -> Result<Manifest, S
             packed.bytes
         ));
     }
+    let mut heads = None;
     for member in &manifest.members {
         let input = zip.by_name(&member.name).map_err(|error| damaged(&error))?;
-        match member.name == JOURNAL {
-            true => {
+        match member.name.as_str() {
+            JOURNAL => {
                 let output = OpenOptions::new()
                     .write(true)
                     .create_new(true)
@@ -62,10 +73,22 @@ pub(in crate::cli) fn unpack(file: &mut File, into: &Path) -> Result<Manifest, S
                 let mut output = output.map_err(|error| no_room(&error))?;
                 check(member, input, &mut output)?;
             }
-            false => check(member, input, &mut io::sink())?,
+            // It names one batch.
+            HEADS if member.bytes > HEADS_BYTES_MAX => {
+                return Err(format!(
+                    "{HEADS} has {} bytes: no archive's has",
+                    member.bytes
+                ));
+            }
+            HEADS => {
+                let mut text = Vec::new();
+                check(member, input, &mut text)?;
+                heads = Some(text);
+            }
+            _ => check(member, input, &mut io::sink())?,
         }
     }
-    Ok(manifest)
+    Ok(Unpacked { manifest, heads })
 }
 
 /// What the end of a ZIP archive says.

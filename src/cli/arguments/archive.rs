@@ -27,11 +27,14 @@ pub(in crate::cli) struct ArchiveArguments {
     /// Forget one recipient in all finished batches, and archive nothing: the number with its country code, or the account
     #[arg(long, value_name = "RECIPIENT", conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people"])]
     pub forget: Option<String>,
+    /// Of several recipients whom --forget may mean, the one of this word; the refusal lists them with their words
+    #[arg(long, value_name = "WORD", requires = "forget")]
+    pub only: Option<String>,
     /// Why, kept for ever; required with --forget
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Write the journal's file again, so that nothing that was removed is left in it; needed only if an archive or --forget could not do it
-    #[arg(long, conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people", "forget", "reason", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people", "forget", "only", "reason", "dry_run"])]
     pub rewrite: bool,
     /// Do not ask before names and numbers are replaced by digests
     #[arg(short, long)]

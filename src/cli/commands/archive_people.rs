@@ -11,10 +11,11 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::ask::{confirmed, is_attended};
 use crate::cli::terminal::output;
+use crate::cli::words::corrected::masked;
 use crate::cli::words::repeats;
 use crate::domain::{BatchName, Country, Msisdn, Timestamp};
 use crate::journal::{
-    ArchivedAs, ForgetOrder, Forgotten, Journal, PaidIn, Reader, RunLock, compact,
+    ArchivedAs, ForgetOrder, Forgotten, Journal, PaidIn, Party, Reader, RunLock, compact,
 };
 use crate::ledger::forgetting::{Kept, Recipient};
 
@@ -114,12 +115,8 @@ pub(super) async fn forget_one(
             "it is kept for ever: write who asked for it and when, without naming the person, as --reason \"request 2026-118\"",
         ));
     }
-    let recipient = &meant(session, recipient)?;
+    let recipient = &meant(session, recipient, arguments.only.as_deref())?;
     let (batches, stay) = sorted(session, recipient)?;
-    if batches.is_empty() && stay.is_empty() {
-        // Whom it would name is in no message: errors are kept in logs of jobs.
-        return Err(Error::refused("no row of this journal names this recipient").hint("write the number with its country code, as 254712345678, and an account as its rows have it. `disburse explain --phone NUMBER` shows what it finds"));
-    }
     if arguments.dry_run {
         return Ok(told(session, (&batches, &stay), true));
     }
@@ -165,58 +162,111 @@ async fn forget_in(
     Ok(())
 }
 
+/// Recipients that are listed where a text may mean several.
+const LISTED: usize = 20;
+
 /// Finds out who is meant by a number or an account as a person writes it: a number within its country is one of a country of the
 /// rows, or of the configuration. What may mean two is refused, as nothing that was forgotten comes back.
-fn meant(session: &Session, text: &str) -> Result<Recipient, Error> {
+fn meant(session: &Session, text: &str, only: Option<&str>) -> Result<Recipient, Error> {
     let reader = Reader::open(session.journal_path())?;
     let settings = session.settings(false, Vec::new()).ok();
     let of_none = settings.and_then(|settings| settings.profile.country_code);
-    let rows = |recipient: &Recipient| -> Result<u64, Error> {
-        Ok(reader.paid_in(recipient)?.iter().map(rows_of).sum())
-    };
     let mut countries: Vec<Country> = reader.countries()?;
     countries.extend(of_none);
-    let mut numbers: Vec<(Msisdn, Recipient)> = Vec::new();
+    countries.dedup();
+    let mut any = Recipient {
+        of_none,
+        ..Recipient::written(text)
+    };
     for country in countries {
-        let Ok(number) = Msisdn::parse(text, country) else {
-            continue;
-        };
-        let recipient = Recipient {
-            of_none,
-            ..Recipient::number(&number, country)
-        };
-        if numbers.iter().all(|(known, _)| *known != number) && rows(&recipient)? > 0 {
-            numbers.push((number, recipient));
+        if let Ok(number) = Msisdn::parse(text, country) {
+            any = any.or(Recipient::number(&number, country));
         }
     }
-    let written = Recipient::written(text);
-    let Some((number, recipient)) = numbers.pop() else {
-        return Ok(written);
+    let parties = reader.parties(&any)?;
+    let word = one_of(&parties, only)?;
+    Ok(Recipient {
+        only: Some(word),
+        ..any
+    })
+}
+
+/// Returns the word of the one recipient that is meant.
+fn one_of(parties: &[Party], only: Option<&str>) -> Result<String, Error> {
+    let is_it =
+        |party: &&Party| only.is_some_and(|word| party.word.eq_ignore_ascii_case(word.trim()));
+    let refusal = match (parties, only) {
+        // Whom it would name is in no message: errors are kept in logs of jobs.
+        ([], _) => return Err(Error::refused("no row of this journal names this recipient").hint("write the number with its country code, as 254712345678, and an account as its rows have it: payments.csv of `disburse report BATCH --out FOLDER` has both. Rows of people who were forgotten have neither any more")),
+        ([one], None) => return Ok(one.word.clone()),
+        (several, None) => format!(
+            "what is written may mean {} recipients; nobody was forgotten",
+            several.len()
+        ),
+        (some, Some(_)) => match some.iter().find(is_it) {
+            Some(one) => return Ok(one.word.clone()),
+            None => "--only names none of the recipients that what is written may mean; nobody was forgotten".to_owned(),
+        },
     };
-    let several = |what: String| {
-        Error::refused(format!("what is written may be {what}; nobody was forgotten")).hint(
-            "write the number with its country code, digits only, as 254712345678; an account without the zeros in front of it",
-        )
+    let error = Error::refused(refusal)
+        .hint("see which of them is meant, and give the same command with its --only; each is forgotten by a command of its own");
+    let error = parties
+        .iter()
+        .take(LISTED)
+        .fold(error, |error, party| error.hint(told_apart(party)));
+    Err(match parties.len() > LISTED {
+        true => error.hint(
+            "and others: name the one who is meant by the account or the number that is paid",
+        ),
+        false => error,
+    })
+}
+
+/// Says what tells one recipient from others whose number is written alike, and how it is named.
+fn told_apart(party: &Party) -> String {
+    let account = masked(&party.account);
+    let country = match party.country.as_str() {
+        "" => String::new(),
+        country => format!(" of {}", output::name(country)),
     };
-    if let Some((other, _)) = numbers.first() {
-        return Err(several(format!(
-            "the number {} or the number {}",
-            other.masked(),
-            number.masked()
-        )));
-    }
-    let payments = |recipient: &Recipient| -> Result<u64, Error> {
-        let found = reader.paid_in(recipient)?;
-        Ok(found.iter().map(|one| one.rows.payments).sum())
+    let what = match (party.is_number, party.bank.as_str()) {
+        (true, _) => format!("the number {account}{country}"),
+        (false, "") => format!(
+            "the account {account} of service {}{country}",
+            output::name(&party.service)
+        ),
+        (false, bank) => format!(
+            "the account {account} at bank {}{country}",
+            output::name(bank)
+        ),
     };
-    let either = recipient.clone().or(written);
-    match payments(&either)? > payments(&recipient)? {
-        true => Err(several(format!(
-            "the number {} or an account of somebody else",
-            number.masked()
-        ))),
-        false => Ok(recipient),
-    }
+    let characters = output::counted(party.account.chars().count() as u64, "character");
+    let zeros = party.account.chars().take_while(|c| *c == '0').count() as u64;
+    let zeros = match zeros {
+        0 => "no zero in front".to_owned(),
+        zeros => format!("{} in front", output::counted(zeros, "zero")),
+    };
+    let batches: Vec<String> = party
+        .paid_in
+        .iter()
+        .take(LISTED)
+        .map(|one| {
+            format!(
+                "{} of batch {}",
+                output::counted(rows_of(one), "row"),
+                one.batch
+            )
+        })
+        .collect();
+    let more = match party.paid_in.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(", and of {more} other batches"),
+    };
+    format!(
+        "--only {}: {what} ({characters}, {zeros}): {}{more}",
+        party.word,
+        batches.join(", ")
+    )
 }
 
 /// Finds the batches that name a recipient. What does not verify is not touched: leaves would be made of what somebody has edited.
@@ -298,4 +348,58 @@ fn to_json(batches: &[PaidIn], stay: &[(PaidIn, Kept)], dry_run: bool) -> Value 
         "forgotten": batches.iter().map(figures).collect::<Vec<_>>(),
         "stay": stay.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn party(word: &str, account: &str, bank: &str) -> Party {
+        Party {
+            word: word.to_owned(),
+            account: account.to_owned(),
+            is_number: bank.is_empty(),
+            bank: bank.to_owned(),
+            service: "BANK".to_owned(),
+            country: "KE".to_owned(),
+            paid_in: vec![PaidIn {
+                batch: BatchName::parse("june").unwrap(),
+                rows: Forgotten {
+                    payments: 1,
+                    rejected: 1,
+                },
+            }],
+        }
+    }
+
+    #[test]
+    fn one_recipient_is_meant_or_whoever_may_be_is_listed() {
+        let all = [
+            party("AAAA", "0011223344", "01"),
+            party("BBBB", "11223344", "01"),
+            party("CCCC", "254711223344", ""),
+        ];
+        let found = |parties: &[Party], only| one_of(parties, only).ok();
+        for (parties, only, expected) in [
+            (&all[..], None, None),
+            (&all[..1], None, Some("AAAA")),
+            (&all[..], Some(" bbbb"), Some("BBBB")),
+            (&all[..], Some("DDDD"), None),
+            // A word that is wrong is wrong, even where there is only one.
+            (&all[..1], Some("BBBB"), None),
+            (&all[..0], None, None),
+            (&all[..0], Some("AAAA"), None),
+        ] {
+            assert_eq!(found(parties, only).as_deref(), expected, "{only:?}");
+        }
+        let told: Vec<String> = all.iter().map(told_apart).collect();
+        assert_eq!(
+            told,
+            [
+                "--only AAAA: the account ******3344 at bank 01 of KE (10 characters, 2 zeros in front): 2 rows of batch june",
+                "--only BBBB: the account ****3344 at bank 01 of KE (8 characters, no zero in front): 2 rows of batch june",
+                "--only CCCC: the number ********3344 of KE (12 characters, no zero in front): 2 rows of batch june",
+            ]
+        );
+    }
 }

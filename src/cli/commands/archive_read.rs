@@ -110,6 +110,9 @@ fn tell(shown: &str, checked: &Checked, (sha256, bytes): (&str, u64)) {
             "every digest fits ({} files), and the evidence verifies",
             output::grouped(&(manifest.members.len() + 1).to_string())
         ));
+        output::line(
+            "not compared with the evidence: report/ and README.txt in it, which whoever writes new digests can edit; --report FOLDER writes the report anew, out of the evidence",
+        );
     }
 }
 

@@ -21,7 +21,7 @@ use crate::ledger::shield::shielded_in;
 use crate::ledger::unread::{UNREAD, is_unread};
 use crate::ledger::was_repeat::was_repeat;
 use crate::lifecycle::State;
-use crate::report::{Leftover, Way, remedy_of_failure, remove_leftover};
+use crate::report::{Leftover, OF_FORGOTTEN, Way, remedy_of_failure, remove_leftover};
 
 const NAME: &str = "failed.csv";
 /// The same rows as texts of a workbook, where the batch came in as one.
@@ -129,7 +129,10 @@ impl FailedRows {
             example: Some(record.payment.id.as_str()),
             row: Some(&name),
         };
-        let what_to_do = remedy_of_failure(record.life.code.map(i64::from), way);
+        let what_to_do = match row.msisdn.is_forgotten() {
+            true => format!("{OF_FORGOTTEN}."),
+            false => remedy_of_failure(record.life.code.map(i64::from), way),
+        };
         self.write(
             cells,
             ["", record.payment.id.as_str(), &reason, &what_to_do, ""],

@@ -7,7 +7,7 @@ use crate::domain::{BatchName, PaymentKind, Tally};
 use crate::journal::{HistoryEntry, PaymentRecord};
 use crate::ledger::decisions::ByCode;
 use crate::lifecycle::{Event, State};
-use crate::report::{Help, help};
+use crate::report::{Help, OF_FORGOTTEN, help};
 
 /// Says why a payment with this code was not paid.
 fn reason(code: i32) -> &'static str {
@@ -191,6 +191,10 @@ pub(in crate::cli) fn sentence(
                 _ => "It is to be paid again: see its retry",
             };
             format!("Not paid: {why}{code}. {now}")
+        }
+        (State::Failed, number) if record.payment.instruction.msisdn.is_forgotten() => {
+            let why = number.map_or_else(|| decision(record), |number| reason(number).to_owned());
+            format!("Not paid: {why}{code}. {OF_FORGOTTEN}")
         }
         (State::Failed, None) => format!(
             "Not paid: {}. To pay it again: disburse retry {batch} {}, which asks the gateway about it first",

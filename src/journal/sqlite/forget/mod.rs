@@ -2,6 +2,7 @@
 
 pub(super) mod compact;
 pub(super) mod facts;
+pub(super) mod parties;
 pub(super) mod rows;
 pub(super) mod told;
 pub(super) mod verbs;

@@ -4,11 +4,13 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::facts::facts;
+use super::parties::{
+    INSTRUCTION_PARTY, OF_RECIPIENT, REJECTED_OF_RECIPIENT, REJECTED_PARTY, compared, know_parties,
+};
 use super::rows::{RejectedPlace, forget_payment, forget_rejected};
 use crate::domain::{BatchId, BatchName, Country, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::FORGOTTEN;
-use crate::journal::sqlite::codec::recipient::know_recipients;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::{Evidence, head};
 use crate::journal::sqlite::evidence::digests::forgotten_digest;
@@ -31,22 +33,6 @@ const PAGE: usize = 2_000;
 /// Payments `i` of which something personal is left.
 const PERSONAL: &str = "(length(i.salt) = 16 or exists (
     select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and length(e.salt) = 16))";
-
-/// Payments `i` of the recipient ?1 ([`compared`]); of anybody where that is null.
-const OF_RECIPIENT: &str = "(?1 is null or recipient(i.msisdn) in (select value from json_each(?1, '$.texts'))
-    or recipient(coalesce(i.account_number, i.msisdn)) in (select value from json_each(?1, '$.texts')))";
-
-/// The same of rejected rows `r`, whose number may be written as it is within its country: that of the row, of all rows of its
-/// batch, or of rows that name none.
-const REJECTED_OF_RECIPIENT: &str = "(?1 is null
-    or recipient(coalesce(r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
-    or recipient(coalesce(nullif(r.account_number, ''), r.msisdn, '')) in (select value from json_each(?1, '$.texts'))
-    or exists (select 1 from json_each(?1, '$.national') n
-        where n.value ->> '$[1]' in (recipient(coalesce(r.msisdn, '')), recipient(coalesce(r.account_number, '')))
-        and n.value ->> '$[0]' = coalesce(
-            nullif(upper(trim(json_extract(nullif(r.cells, ''), '$.country_code'))), ''),
-            (select case when min(j.country) = max(j.country) then min(j.country) end from instruction j where j.batch_id = r.batch_id),
-            ?1 ->> '$.of_none')))";
 
 impl Journal {
     /// Forgets persons of a finished batch, all of them in one transaction: who is stopped half way has forgotten nobody.
@@ -72,7 +58,7 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     {
         return Err(kept(Kept::Moved));
     }
-    know_recipients(c)?;
+    know_parties(c)?;
     let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
     // What gives way is written over with zeros, and not only given free.
     c.execute_batch("pragma secure_delete = on")?;
@@ -107,18 +93,9 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     Ok(found)
 }
 
-/// Returns a recipient as statements compare it.
-fn compared(recipient: &Recipient) -> String {
-    let national = recipient.national.iter();
-    let national: Vec<_> = national
-        .map(|(country, text)| json!([country.code(), text]))
-        .collect();
-    json!({
-        "texts": recipient.texts,
-        "national": national,
-        "of_none": recipient.of_none.map(|country| country.code().to_owned()),
-    })
-    .to_string()
+/// Returns the condition that a row is one of the word of the recipient ?1, if that has one.
+fn only(party: &str) -> String {
+    format!("(?1 ->> '$.only' is null or {party} = ?1 ->> '$.only')")
 }
 
 fn next_payments(
@@ -128,7 +105,8 @@ fn next_payments(
 ) -> Result<Vec<PaymentId>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select i.seq from instruction i not indexed
-         where i.seq > ?3 and i.batch_id = ?2 and {OF_RECIPIENT} and {PERSONAL} order by i.seq limit {PAGE}"
+         where i.seq > ?3 and i.batch_id = ?2 and {OF_RECIPIENT} and {} and {PERSONAL} order by i.seq limit {PAGE}",
+        only(INSTRUCTION_PARTY)
     ))?;
     let rows = statement.query_map(params![recipient, batch_id, after], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -140,7 +118,8 @@ fn rejected(
 ) -> Result<Vec<RejectedPlace>, Error> {
     let mut statement = c.prepare_cached(&format!(
         "select r.load_id, r.line, r.nth from rejected r
-         where r.batch_id = ?2 and length(r.salt) = 16 and {REJECTED_OF_RECIPIENT}"
+         where r.batch_id = ?2 and length(r.salt) = 16 and {REJECTED_OF_RECIPIENT} and {}",
+        only(REJECTED_PARTY)
     ))?;
     let rows = statement.query_map(params![recipient, batch_id], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -225,14 +204,16 @@ impl Reader {
     /// Faults of the journal.
     pub fn paid_in(&self, recipient: &Recipient) -> Result<Vec<PaidIn>, Error> {
         let c = &self.connection;
-        know_recipients(c)?;
+        know_parties(c)?;
         let recipient = compared(recipient);
         let mut statement = c.prepare(&format!(
             "with found (batch_id, payments, rejected) as (
-                 select i.batch_id, count(*), 0 from instruction i where length(i.salt) is not 32 and {OF_RECIPIENT} group by i.batch_id
+                 select i.batch_id, count(*), 0 from instruction i where length(i.salt) is not 32 and {OF_RECIPIENT} and {} group by i.batch_id
                  union all
-                 select r.batch_id, 0, count(*) from rejected r where length(r.salt) is not 32 and {REJECTED_OF_RECIPIENT} group by r.batch_id)
-             select b.name, sum(payments), sum(rejected) from found join batch b using (batch_id) group by batch_id order by batch_id"
+                 select r.batch_id, 0, count(*) from rejected r where length(r.salt) is not 32 and {REJECTED_OF_RECIPIENT} and {} group by r.batch_id)
+             select b.name, sum(payments), sum(rejected) from found join batch b using (batch_id) group by batch_id order by batch_id",
+            only(INSTRUCTION_PARTY),
+            only(REJECTED_PARTY)
         ))?;
         let rows = statement.query_map([recipient], |row| {
             let name: String = row.get(0)?;
