@@ -222,6 +222,20 @@ pub enum Error {
     #[error("{}", orders_missing_text(missing))]
     OrdersMissing { missing: Vec<Order> },
     #[error(
+        "batch {batch}: a lost order ({}) may have paid what had failed, and nobody has given it again. Nothing was loaded",
+        order.sentence()
+    )]
+    RetryLost { batch: BatchName, order: Order },
+    #[error(
+        "payment {id} of batch {batch} takes the place of one that a lost order may have paid ({}). Nothing was recorded",
+        order.sentence()
+    )]
+    InPlaceOfLost {
+        batch: BatchName,
+        id: PayerTransactionId,
+        order: Order,
+    },
+    #[error(
         "this journal (an older copy or a new one) lacks all or part of {}, posted from its place, which may have paid what failed. Nothing was ordered or loaded",
         lost.text()
     )]

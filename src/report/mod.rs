@@ -30,7 +30,7 @@ mod xml;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Way, meaning, meaning_behind, remedy, remedy_of_failure};
+pub use advice::{RECOVER_FIRST, Way, meaning, meaning_behind, remedy, remedy_of_failure};
 pub use files::error::Error;
 pub use files::own::{FileIdentity, Leftover, is_free, place, remove_leftover};
 pub use files::owner::{Owner, Whose};

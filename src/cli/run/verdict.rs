@@ -239,6 +239,7 @@ fn tell_who_is_not_paid(
             sandbox_flag(standing.purpose),
         );
         let hints = match (orders_lost.is_none(), examples.lost.is_none()) {
+            (true, true) if examples.is_behind => vec![behind::recover_first()],
             (true, true) => again,
             // What had failed may be paid by a retry or a corrected row that is lost.
             (false, _) => vec![
@@ -261,7 +262,9 @@ fn tell_who_is_not_paid(
         }
     }
     if rejected > 0 {
-        let first = match orders_lost.is_none() && examples.lost.is_none() {
+        let knows_all =
+            orders_lost.is_none() && examples.lost.is_none() && !examples.is_behind;
+        let first = match knows_all {
             true => "rejected rows were never sent",
             false => {
                 "rejected rows may have been mended and paid by what this journal lacks; once the recovery is done"

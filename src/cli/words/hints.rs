@@ -1,6 +1,6 @@
 //! What to do about a refusal of the journal that knows which batch or payment it is about: commands that can be typed as they stand.
 
-use crate::journal::Error;
+use crate::journal::{DebtElsewhere, Error};
 
 /// Returns what to do, where the error names what the command is about.
 pub(in crate::cli) fn named(error: &Error) -> Option<String> {
@@ -42,8 +42,19 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             "`disburse status` lists the batches, and `disburse verify` says of each what was changed",
         ),
         Error::PaidElsewhere { batch, found } => format!(
-            "first finish the other payment: disburse run {}. If it fails, repeat this command, which then pays this one. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are separate debts, cancel this one all the same, and load it into a new batch, which asks you to confirm",
-            found.other, found.id
+            "{}. If it fails, repeat this command, which then pays this one. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are separate debts, cancel this one all the same, and load it into a new batch, which asks you to confirm",
+            finish_other(found),
+            found.id
+        ),
+        Error::RetryLost { order, .. } => format!(
+            "give that order again first ({}; with `disburse retry` or `disburse resolve`), for the same payments as then, and do not mend their rows instead: only \
+             then is the gateway asked about what it posted, and recognised what is paid. Rows that it was not about are loaded after it. `disburse recover` shows each step",
+            order.sentence()
+        ),
+        Error::InPlaceOfLost { batch, id, .. } => format!(
+            "a row that was mended, or loaded again, is not the same order: the gateway is not asked by it about what the lost order posted. Close the \
+             payment that takes its place: disburse cancel {batch} --id {id}. Then give the lost order itself again (disburse retry or disburse resolve), run the \
+             batch, which asks the gateway, and repeat this command"
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
             "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was \
@@ -76,6 +87,18 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
     })
 }
 
+/// Says how the other payment of a debt comes to its end.
+fn finish_other(found: &DebtElsewhere) -> String {
+    let (batch, id) = (&found.other, found.other_id);
+    match found.needs_decision {
+        true => format!(
+            "first decide about the other payment, as answers about it disagree: see them with disburse explain {batch} --id {id}, ask the gateway's people, \
+             then disburse resolve {batch} --id {id} --paid, or --failed"
+        ),
+        false => format!("first finish the other payment: disburse run {batch}"),
+    }
+}
+
 fn altered(look: &str) -> String {
     format!(
         "keep the file as it is and send nothing more from it: {look}. Go on with a copy of the journal from before that; what was posted \
@@ -84,4 +107,4 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again (disburse cancel, resolve, retry, schedule, load --amend); confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again as they were (disburse cancel, resolve, retry, schedule, load --amend; a retry as a retry: a row that is mended in its place is not the same order, and may be paid a second time); confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";

@@ -7,19 +7,21 @@ use sha2::{Digest, Sha256};
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
 use super::place::look;
-use crate::domain::{BatchId, ContentDigest, PayerTransactionId, Timestamp};
+use crate::domain::{BatchId, BatchName, ContentDigest, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::events::ORDERS_GIVEN_AGAIN;
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::ledger::payer::key;
 use crate::ledger::recovery::{
     Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
+use crate::lifecycle::State;
 
 /// What an order is about, beyond its batch.
 #[derive(Clone, Debug, Default)]
@@ -167,6 +169,57 @@ fn missing(c: &Connection) -> Result<Vec<Order>, Error> {
     Ok(not_given(&missing, &[]))
 }
 
+/// Refuses to pay a corrected row in place of what had failed, while an order that may have paid it is lost: under the identifier
+/// of the row the gateway does not know what that order posted.
+pub(in crate::journal::sqlite) fn assert_no_retry_lost(
+    c: &Connection,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    let name = key(batch.as_str());
+    let lost = missing(c)?;
+    let lost = lost
+        .into_iter()
+        .find(|order| order.may_have_paid_failures(&name));
+    match lost {
+        Some(order) => Err(Error::RetryLost {
+            batch: batch.clone(),
+            order,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a person's word that lost orders need not be given again, while a payment stands in place of one that such an order
+/// may have paid.
+fn assert_none_in_place(c: &Connection, missing: &[Order]) -> Result<(), Error> {
+    // Failures that were there when it was noticed, and what came for the same debt since: held against each other at their load.
+    let mut statement = c.prepare_cached(
+        "select f.name, b.name, i.identifier from watched w
+         join instruction o on o.seq = w.other join batch f on f.batch_id = o.batch_id
+         join instruction i on i.seq = w.seq join batch b on b.batch_id = i.batch_id
+         left join life l on l.seq = w.seq
+         where w.other <= (select max(newest_seq) from recovery where done_at is null)
+           and w.seq > (select min(newest_seq) from recovery where done_at is null)
+           and coalesce(l.state, 0) not in (?1, ?2, ?3)
+         order by w.seq",
+    )?;
+    let ended = [State::Paid, State::Failed, State::Cancelled].map(state_number);
+    let mut rows = statement.query(ended)?;
+    while let Some(row) = rows.next()? {
+        let (failed, batch, id): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let name = key(&failed);
+        let order = missing.iter().find(|o| o.may_have_paid_failures(&name));
+        if let Some(order) = order {
+            return Err(Error::InPlaceOfLost {
+                batch: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
+                id: PayerTransactionId::parse(&id).ok_or_else(|| corrupt("an identifier"))?,
+                order: order.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
 impl Journal {
     /// Returns the orders of people that are lost, of which nobody has said that they were given again.
     ///
@@ -188,7 +241,7 @@ impl Journal {
     /// known that were not, and shall not be. Returns what was lost.
     ///
     /// # Errors
-    /// [`Error::NoOrdersLost`], [`Error::OrdersMissing`].
+    /// [`Error::NoOrdersLost`], [`Error::OrdersMissing`], [`Error::InPlaceOfLost`].
     pub async fn orders_given_again(
         &self,
         reason: String,
@@ -205,6 +258,7 @@ impl Journal {
             if !may_be_declared_given(missing.len() as u64, without) {
                 return Err(Error::OrdersMissing { missing });
             }
+            assert_none_in_place(c, &missing)?;
             for batch_id in batches(c)? {
                 c.mark(batch_id);
                 let without = without.map_or_else(String::new, |count| format!("without {count}"));
