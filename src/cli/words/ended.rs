@@ -177,7 +177,7 @@ pub(in crate::cli) fn sentence(
     commands: Commands<'_>,
     is_behind: bool,
 ) -> Option<String> {
-    if is_behind && let Some(ended) = ended_as_known(record) {
+    if is_behind && let Some(ended) = ended_as_known(record, commands.batch) {
         return Some(format!("{ended}. {}", recover_first()));
     }
     let (life, batch, id) = (&record.life, commands.batch, record.payment.id);
@@ -240,12 +240,12 @@ pub(in crate::cli) fn sentence(
 }
 
 /// Says how a payment has ended that nothing has taken the place of, as far as the journal knows.
-fn ended_as_known(record: &PaymentRecord) -> Option<String> {
+fn ended_as_known(record: &PaymentRecord, batch: &BatchName) -> Option<String> {
     match (record.life.state, record.life.code) {
         (State::Failed, _) if record.replaced_by.is_some() => None,
         (State::Failed, Some(code)) => Some(format!("Failed: {} ({code})", reason(code))),
         (State::Failed, None) => Some(format!("Failed: {}", decision(record))),
-        (State::Cancelled, _) => Some("Cancelled".to_owned()),
+        (State::Cancelled, _) => Some(format!("Cancelled: batch {batch} never pays it")),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::events::ORDERS_GIVEN_AGAIN;
-use crate::journal::sqlite::codec::values::{corrupt, state_number};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
@@ -21,7 +21,6 @@ use crate::ledger::payer::key;
 use crate::ledger::recovery::{
     Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
-use crate::lifecycle::State;
 
 /// What an order is about, beyond its batch.
 #[derive(Clone, Debug, Default)]
@@ -183,41 +182,10 @@ pub(in crate::journal::sqlite) fn assert_no_retry_lost(
     match lost {
         Some(order) => Err(Error::RetryLost {
             batch: batch.clone(),
-            order,
+            order: Box::new(order),
         }),
         None => Ok(()),
     }
-}
-
-/// Refuses a person's word that lost orders need not be given again, while a payment stands in place of one that such an order
-/// may have paid.
-fn assert_none_in_place(c: &Connection, missing: &[Order]) -> Result<(), Error> {
-    // Failures that were there when it was noticed, and what came for the same debt since: held against each other at their load.
-    let mut statement = c.prepare_cached(
-        "select f.name, b.name, i.identifier from watched w
-         join instruction o on o.seq = w.other join batch f on f.batch_id = o.batch_id
-         join instruction i on i.seq = w.seq join batch b on b.batch_id = i.batch_id
-         left join life l on l.seq = w.seq
-         where w.other <= (select max(newest_seq) from recovery where done_at is null)
-           and w.seq > (select min(newest_seq) from recovery where done_at is null)
-           and coalesce(l.state, 0) not in (?1, ?2, ?3)
-         order by w.seq",
-    )?;
-    let ended = [State::Paid, State::Failed, State::Cancelled].map(state_number);
-    let mut rows = statement.query(ended)?;
-    while let Some(row) = rows.next()? {
-        let (failed, batch, id): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let name = key(&failed);
-        let order = missing.iter().find(|o| o.may_have_paid_failures(&name));
-        if let Some(order) = order {
-            return Err(Error::InPlaceOfLost {
-                batch: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
-                id: PayerTransactionId::parse(&id).ok_or_else(|| corrupt("an identifier"))?,
-                order: order.clone(),
-            });
-        }
-    }
-    Ok(())
 }
 
 impl Journal {
@@ -241,7 +209,7 @@ impl Journal {
     /// known that were not, and shall not be. Returns what was lost.
     ///
     /// # Errors
-    /// [`Error::NoOrdersLost`], [`Error::OrdersMissing`], [`Error::InPlaceOfLost`].
+    /// [`Error::NoOrdersLost`], [`Error::OrdersMissing`].
     pub async fn orders_given_again(
         &self,
         reason: String,
@@ -258,7 +226,6 @@ impl Journal {
             if !may_be_declared_given(missing.len() as u64, without) {
                 return Err(Error::OrdersMissing { missing });
             }
-            assert_none_in_place(c, &missing)?;
             for batch_id in batches(c)? {
                 c.mark(batch_id);
                 let without = without.map_or_else(String::new, |count| format!("without {count}"));
