@@ -253,7 +253,7 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
              the gateway cannot be asked, decide the payments one by one with disburse resolve",
         ),
         E::OrdersMissing { .. } => Some(
-            "give them again as they were (the same payments, the same order), then repeat this command. If all that are listed here were given in another way, or need not be given, add --without N, where N is how many are listed. Anyone they kept from being paid is paid then",
+            "give them again as they were (the same payments, the same order), then repeat this command. A row that was mended, or loaded again, in place of a listed retry is not the same order: give the retry itself again, so that the gateway is asked about it and what it paid is recognised. Only if all that are listed here were given in another way, or need not be given, add --without N, where N is how many are listed. Anyone they kept from being paid is paid then, and what they have paid may be paid again",
         ),
         E::NoRecovery => Some("nothing is to be done: what is loaded is paid without asking first"),
         E::UnknownPayment { .. } => Some(

@@ -245,7 +245,10 @@ impl<G: Gateway> Driver<G> {
         let batch = self.plan.batch.clone();
         let halted = self.halted.map(|halt| match halt {
             Halt::Altered(what) => Error::Altered { batch, what },
-            Halt::PaidElsewhere(found) => Error::PaidElsewhere { batch, found },
+            Halt::PaidElsewhere(found) => Error::PaidElsewhere {
+                batch,
+                found: Box::new(found),
+            },
         });
         match self.fault.or(halted) {
             Some(error) => Err(error),

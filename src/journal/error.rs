@@ -160,7 +160,7 @@ pub enum Error {
     #[error("batch {batch}: {}. It was not posted, and the run has ended", found.what)]
     PaidElsewhere {
         batch: BatchName,
-        found: DebtElsewhere,
+        found: Box<DebtElsewhere>,
     },
     #[error("the journal of batch {batch} was changed from outside: {what}. Nothing was ordered")]
     AlteredRow { batch: BatchName, what: String },
@@ -221,6 +221,11 @@ pub enum Error {
     NoOrdersLost,
     #[error("{}", orders_missing_text(missing))]
     OrdersMissing { missing: Vec<Order> },
+    #[error(
+        "batch {batch}: a lost order ({}) may have paid what had failed, and nobody has given it again. Nothing was loaded",
+        order.sentence()
+    )]
+    RetryLost { batch: BatchName, order: Box<Order> },
     #[error(
         "this journal (an older copy or a new one) lacks all or part of {}, posted from its place, which may have paid what failed. Nothing was ordered or loaded",
         lost.text()

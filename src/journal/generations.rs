@@ -34,6 +34,10 @@ pub struct DebtElsewhere {
     pub id: PayerTransactionId,
     /// The batch of the other one.
     pub other: BatchName,
+    /// The identifier of the other one.
+    pub other_id: PayerTransactionId,
+    /// Answers about the other one disagree: no run brings it to its end, a person decides.
+    pub needs_decision: bool,
 }
 
 /// What a payment waits for that is held back, or is asked about again.

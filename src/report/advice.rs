@@ -82,7 +82,7 @@ pub fn meaning_behind(state: StateName) -> Option<&'static str> {
 }
 
 /// What comes before anything else with a row that has ended in a journal that may have missed something.
-const RECOVER_FIRST: &str = "Pay nobody again yet: “disburse recover” says what this journal may have missed, and each step.";
+pub const RECOVER_FIRST: &str = "Pay nobody again yet: “disburse recover” says what this journal may have missed, and each step.";
 
 /// Says how many payments wait for the time that their rows name, and until when; `None` where none does.
 fn scheduled_text(header: &BatchHeader) -> Option<String> {

@@ -30,7 +30,9 @@ mod xml;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{OF_FORGOTTEN, Way, meaning, meaning_behind, remedy, remedy_of_failure};
+pub use advice::{
+    OF_FORGOTTEN, RECOVER_FIRST, Way, meaning, meaning_behind, remedy, remedy_of_failure,
+};
 pub use files::error::Error;
 pub use files::own::{FileIdentity, Leftover, is_free, place, remove_leftover};
 pub use files::owner::{Owner, Whose};

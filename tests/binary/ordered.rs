@@ -266,6 +266,41 @@ fn a_run_names_no_retry_while_orders_are_lost() {
     assert!(!run.err.contains("disburse retry"), "{run:?}");
 }
 
+/// The gateway knows the retry by its own identifier alone: a mended row in its place would be the second payment.
+#[test]
+fn a_row_is_not_mended_in_place_of_a_retry_that_is_lost() {
+    let (world, books, _server, rows) = world(310, 1, 1);
+    world.expect(0, &LOAD);
+    world.expect(3, &RUN);
+    world.expect(0, &["report", "a", "--out", "r"]);
+    world.expect(0, &["backup", "copy.db"]);
+    world.expect(0, &RETRY);
+    world.expect(0, &RUN);
+    assert_eq!(executions(&books), 1);
+    put_back(&world, &[]);
+    let mended = world
+        .read("r/failed.csv")
+        .replace(&rows[0].msisdn, "254722000310");
+    world.write("failed.csv", &mended);
+    world
+        .expect(2, &["load", "failed.csv", "--batch", "a", "--amend"])
+        .says("retry of 1 payment of batch a")
+        .says("Nothing was loaded")
+        .says("give that order again first");
+    let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
+    world.expect(2, &word).says(
+        "A row that was mended, or loaded again, in place of a listed retry is not the same order",
+    );
+    // The hint is followed: the gateway is asked about the retry, and nobody is paid a second time.
+    world.expect(0, &RETRY);
+    world.expect(0, &RUN);
+    world.expect(0, &word);
+    world.expect(0, &["recover", "--done", "--yes"]);
+    world.expect(0, &RUN);
+    assert_eq!(executions(&books), 1);
+    world.expect(0, &["verify", "a"]).says("sound");
+}
+
 #[test]
 fn what_is_on_record_of_a_recovery_is_not_edited_away() {
     let (world, books, _server, rows) = world(309, 2, 1);

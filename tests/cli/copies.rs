@@ -76,6 +76,51 @@ fn in_a_copy_nothing_says_that_no_money_moved() {
     }
 }
 
+/// What would pay somebody again, as a person types it or reads it.
+const PAYS_AGAIN: [&str; 5] = [
+    "disburse retry",
+    "--amend",
+    "add the corrected row",
+    "under another batch name",
+    "load the corrected row",
+];
+
+/// The lost journal may have paid what this one knows as failed or cancelled: each text says first what comes first.
+#[test]
+fn in_a_copy_no_text_tells_how_to_pay_again() {
+    let says_so = |what: &str, text: &str, first: &str| {
+        assert!(text.contains(first), "{what}: {text}");
+        for way in PAYS_AGAIN {
+            assert!(!text.contains(way), "{what}: {way}\n{text}");
+        }
+    };
+    let said = |desk: &Desk, line: &str| {
+        let said = desk.run(&line.split(' ').collect::<Vec<_>>()).finished(0);
+        format!("{}{}", said.out, said.err)
+    };
+    let first = "Pay nobody again yet: `disburse recover`";
+    let desk = restored("disburse cancel b --yes");
+    says_so("cancelled", &said(&desk, "explain b R-1"), first);
+    let desk = restored(
+        "printf 'refuse = 1.0\\n' > f.toml; disburse run b --sandbox --yes --faults f.toml",
+    );
+    says_so("failed", &said(&desk, "explain b R-1"), first);
+    says_so("report", &said(&desk, "report b --out r"), first);
+    let rows = desk.text("r/failed.csv");
+    says_so(
+        "failed.csv",
+        &rows,
+        "Pay nobody again yet: “disburse recover”",
+    );
+    let told = rows.matches("Pay nobody again yet").count();
+    assert_eq!(told, rows.lines().count() - 1, "{rows}");
+    says_so(
+        "run",
+        &desk.run(&["run", "b", "--sandbox", "--yes"]).err,
+        first,
+    );
+}
+
 #[test]
 fn a_journal_that_knows_all_says_so() {
     let desk = Desk::loaded();

@@ -368,7 +368,7 @@ fn record_texts(
         Some(_) => None,
         None => ended::superseded(record, trail).or_else(|| {
             let kind = shown.kinds.kind(row.service.as_str());
-            ended::sentence(record, kind, shown.commands)
+            ended::sentence(record, kind, shown.commands, shown.is_behind)
         }),
     };
     let mut texts = vec![format!("  {}", ended.unwrap_or_else(stands))];

@@ -221,9 +221,10 @@ pub(in crate::cli) fn write_now(
     header.failed_rows = failed_rows.unwrap_or(header.failed_rows);
     add_waits(session, &snapshot, &standing, &mut header)?;
     header.behind = behind(&reader, &header.zone)?;
+    let is_behind = header.behind.is_some();
     let mut writer = Writer::create(out, header)?;
     let sources = loads.iter().map(|load| load.source.as_str());
-    let mut failed = FailedRows::of((out, told), batch, purpose, sources);
+    let mut failed = FailedRows::of((out, told), (batch, purpose), sources, is_behind);
     let (kinds, commands) = (Kinds::of(session), Commands { batch, purpose });
     add_all(&snapshot, &mut writer, &mut failed, (&kinds, commands))?;
     let report = writer.finish()?;

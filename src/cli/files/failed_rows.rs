@@ -12,6 +12,7 @@ use crate::cli::Error;
 use crate::cli::named;
 use crate::cli::session::sandbox_flag;
 use crate::cli::terminal::output;
+use crate::cli::words::behind::recover_first;
 use crate::domain::{BankAccount, BatchName, Instruction, PaymentKind};
 use crate::intake::{BookCell, COLUMNS, NEW_SHEET, TextBook, unread_advice};
 use crate::journal::{Linked, PaymentRecord, RejectedRow};
@@ -21,7 +22,9 @@ use crate::ledger::shield::shielded_in;
 use crate::ledger::unread::{UNREAD, is_unread};
 use crate::ledger::was_repeat::was_repeat;
 use crate::lifecycle::State;
-use crate::report::{Leftover, OF_FORGOTTEN, Way, remedy_of_failure, remove_leftover};
+use crate::report::{
+    Leftover, OF_FORGOTTEN, RECOVER_FIRST, Way, remedy_of_failure, remove_leftover,
+};
 
 const NAME: &str = "failed.csv";
 /// The same rows as texts of a workbook, where the batch came in as one.
@@ -39,6 +42,10 @@ fn columns() -> impl Iterator<Item = &'static str> {
 /// Said of a row that names a document.
 const BESIDE_DOCUMENTS: &str = "Its document is looked for in the folder of the file that is loaded: first copy this file into the folder of the batch file, and load it from there.";
 
+/// Said of every row while a recovery is to be done first.
+const REPORT_AGAIN: &str =
+    "When that is done, write the report again: it then says what to do with this row.";
+
 /// The file in the making; without a row there is none.
 pub(in crate::cli) struct FailedRows {
     dir: PathBuf,
@@ -53,6 +60,8 @@ pub(in crate::cli) struct FailedRows {
     rows: u64,
     /// Some row names a document.
     has_documents: bool,
+    /// The journal may have missed that a row was paid since.
+    is_behind: bool,
 }
 
 /// The file that was written.
@@ -63,6 +72,7 @@ pub(in crate::cli) struct FailedFile {
     book: Option<PathBuf>,
     rows: u64,
     has_documents: bool,
+    is_behind: bool,
 }
 
 /// Returns the name that the file of a report into this folder gets, as a person types it.
@@ -73,12 +83,13 @@ pub(in crate::cli) fn name_in(dir: &Path) -> String {
 }
 
 impl FailedRows {
-    /// `told`: the folder that it speaks of itself by. `loads`: the files that the batch was loaded from.
+    /// `told`: the folder that it speaks of itself by. `loads`: the files that the batch was loaded from. `is_behind`: the journal
+    /// may have missed that a row was paid since, so that no way to pay it again is told.
     pub(in crate::cli) fn of<'l>(
         (dir, told): (&Path, &Path),
-        batch: &BatchName,
-        purpose: Purpose,
+        (batch, purpose): (&BatchName, Purpose),
         mut loads: impl Iterator<Item = &'l str>,
+        is_behind: bool,
     ) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -90,6 +101,7 @@ impl FailedRows {
             book: None,
             rows: 0,
             has_documents: false,
+            is_behind,
         }
     }
 
@@ -186,11 +198,16 @@ impl FailedRows {
     fn write(&mut self, mut cells: Map<String, Value>, said: [&str; 5]) -> Result<(), Error> {
         // Which documents a file may name is decided by its folder, and that is another one than the batch file's.
         let [rejected_row, replaces, reason, what_to_do, unread] = said;
+        let recover_first = format!("{RECOVER_FIRST} {REPORT_AGAIN}");
+        let what_to_do = match self.is_behind {
+            true => recover_first.as_str(),
+            false => what_to_do,
+        };
         let names_document = cells
             .get("document")
             .and_then(Value::as_str)
             .is_some_and(|document| !document.trim().is_empty());
-        let with_document = match names_document {
+        let with_document = match names_document && !self.is_behind {
             true => format!("{what_to_do} {BESIDE_DOCUMENTS}"),
             false => what_to_do.to_owned(),
         };
@@ -270,6 +287,7 @@ impl FailedRows {
             book,
             rows,
             has_documents,
+            is_behind: self.is_behind,
         }))
     }
 }
@@ -279,6 +297,15 @@ impl FailedFile {
     pub(in crate::cli) fn text(&self, batch: &BatchName, sandbox: bool) -> String {
         let typed = |name: &str| output::quoted(&output::name(name)).into_owned();
         let name = typed(&self.path.display().to_string());
+        let were = if self.rows == 1 { "was" } else { "were" };
+        let rows = output::counted(self.rows, "row");
+        if self.is_behind {
+            return format!(
+                "{rows} that failed or {were} rejected, each with its reason: {name}. {} When that is done, write the report again: it then says \
+                 what to do with them",
+                recover_first()
+            );
+        }
         let copied = self
             .path
             .file_name()
@@ -291,10 +318,8 @@ impl FailedFile {
             ),
         };
         format!(
-            "{} that failed or {} rejected, each with its reason and what to do: {name}. Mend those that are wrong, remove the others, {add}: disburse load {file} \
+            "{rows} that failed or {were} rejected, each with its reason and what to do: {name}. Mend those that are wrong, remove the others, {add}: disburse load {file} \
              --batch {batch} --amend{}{}",
-            output::counted(self.rows, "row"),
-            if self.rows == 1 { "was" } else { "were" },
             if sandbox { " --sandbox" } else { "" },
             self.book.as_ref().map_or_else(String::new, |book| format!(
                 "; or the same rows as a workbook, in which no digit is lost: {}",

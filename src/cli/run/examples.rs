@@ -2,6 +2,7 @@
 
 use super::super::Error;
 use super::super::session::{Commands, Session};
+use crate::cli::words::behind::behind;
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::no_entry;
@@ -28,6 +29,8 @@ pub(super) struct Examples {
     pub(super) lost: Lost,
     /// The people of the batch are in its archive alone: nothing of it can be retried or mended.
     pub(super) is_archived: bool,
+    /// The journal may have missed that somebody was paid who is not paid as far as it knows.
+    pub(super) is_behind: bool,
     /// What waits for its time, in words.
     pub(super) scheduled: Option<String>,
     /// What waits for a limit.
@@ -92,6 +95,7 @@ impl Examples {
                 0 => Lost::default(),
                 _ => journal.batches_lost().await?,
             },
+            is_behind: behind(&reader, &session.zone(is_rehearsal))?.is_some(),
             limited: limits::limited_text(&limited_rows, &session.limits_zone(is_rehearsal)),
             limited_rows,
             exposed,

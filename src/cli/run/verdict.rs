@@ -244,19 +244,8 @@ fn tell_who_is_not_paid(
         tell_ways_on(batch, orders_lost, standing.purpose, examples, out);
     }
     if rejected > 0 {
-        let first = match orders_lost.is_none() && examples.lost.is_none() {
-            true => "rejected rows were never sent",
-            false => {
-                "rejected rows may have been mended and paid by what this journal lacks; once the recovery is done"
-            }
-        };
-        let hint = format!(
-            "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
-             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
-             all: disburse cancel {batch} --rejected LINE --reason TEXT",
-            sandbox_flag(standing.purpose)
-        );
-        output::complain("hint", &hint);
+        let knows_all = orders_lost.is_none() && examples.lost.is_none() && !examples.is_behind;
+        tell_rejected(batch, standing.purpose, knows_all);
     }
     if failed + conflict + rejected == 0 {
         output::complain(
@@ -289,6 +278,7 @@ fn tell_ways_on(
         sandbox_flag(purpose),
     );
     let hints = match (orders_lost.is_none(), examples.lost.is_none()) {
+        (true, true) if examples.is_behind => vec![behind::recover_first()],
         (true, true) => again,
         // What had failed may be paid by a retry or a corrected row that is lost.
         (false, _) => vec![
@@ -309,6 +299,23 @@ fn tell_ways_on(
     for hint in hints {
         output::complain("hint", &hint);
     }
+}
+
+/// Says what is done about rejected rows. `knows_all`: the journal cannot have missed that one was mended.
+fn tell_rejected(batch: &BatchName, purpose: Purpose, knows_all: bool) {
+    let first = match knows_all {
+        true => "rejected rows were never sent",
+        false => {
+            "rejected rows may have been mended and paid by what this journal lacks; once the recovery is done"
+        }
+    };
+    let hint = format!(
+        "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
+             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
+             all: disburse cancel {batch} --rejected LINE --reason TEXT",
+        sandbox_flag(purpose)
+    );
+    output::complain("hint", &hint);
 }
 
 /// Tells that nothing is posted since an earlier run stopped over words that are not about us; returns whether that is so.

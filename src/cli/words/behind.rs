@@ -6,6 +6,7 @@ use crate::domain::{Timestamp, WireZone};
 use crate::journal::{Missed, Presumed, Reader};
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::OrdersLost;
+use crate::report::RECOVER_FIRST;
 
 /// Says why the journal may know less than what became of its payments; `None`: nothing says that it does.
 pub(in crate::cli) fn behind(reader: &Reader, zone: &WireZone) -> Result<Option<String>, Error> {
@@ -14,6 +15,11 @@ pub(in crate::cli) fn behind(reader: &Reader, zone: &WireZone) -> Result<Option<
     }
     let lost = reader.orders_lost()?;
     Ok((!lost.is_none()).then(|| orders_lost_text(lost)))
+}
+
+/// What comes before anything else with a row that is not paid, as the report says it: what pays again is not told before.
+pub(in crate::cli) fn recover_first() -> String {
+    RECOVER_FIRST.replace(['“', '”'], "`")
 }
 
 /// Says when that was noticed.

@@ -3,6 +3,7 @@
 use crate::cli::named;
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
+use crate::cli::words::behind::recover_first;
 use crate::domain::{BatchName, PaymentKind, Tally};
 use crate::journal::{HistoryEntry, PaymentRecord};
 use crate::ledger::decisions::ByCode;
@@ -168,12 +169,17 @@ pub(in crate::cli) fn superseded(record: &PaymentRecord, trail: &[HistoryEntry])
     ))
 }
 
-/// Says what became of a payment that is not paid, or may be, and has ended; `None` of every other.
+/// Says what became of a payment that is not paid, or may be, and has ended; `None` of every other. `is_behind`: the journal may have
+/// missed that it was paid since, so that no way to pay it is told.
 pub(in crate::cli) fn sentence(
     record: &PaymentRecord,
     kind: Option<PaymentKind>,
     commands: Commands<'_>,
+    is_behind: bool,
 ) -> Option<String> {
+    if is_behind && let Some(ended) = ended_as_known(record, commands.batch) {
+        return Some(format!("{ended}. {}", recover_first()));
+    }
     let (life, batch, id) = (&record.life, commands.batch, record.payment.id);
     let code = life
         .code
@@ -235,6 +241,17 @@ pub(in crate::cli) fn sentence(
         ),
         _ => return None,
     })
+}
+
+/// Says how a payment has ended that nothing has taken the place of, as far as the journal knows.
+fn ended_as_known(record: &PaymentRecord, batch: &BatchName) -> Option<String> {
+    match (record.life.state, record.life.code) {
+        (State::Failed, _) if record.replaced_by.is_some() => None,
+        (State::Failed, Some(code)) => Some(format!("Failed: {} ({code})", reason(code))),
+        (State::Failed, None) => Some(format!("Failed: {}", decision(record))),
+        (State::Cancelled, _) => Some(format!("Cancelled: batch {batch} never pays it")),
+        _ => None,
+    }
 }
 
 fn decision(record: &PaymentRecord) -> String {

@@ -1,6 +1,6 @@
 //! What to do about a refusal of the journal that knows which batch or payment it is about: commands that can be typed as they stand.
 
-use crate::journal::Error;
+use crate::journal::{DebtElsewhere, Error};
 
 /// Returns what to do, where the error names what the command is about.
 pub(in crate::cli) fn named(error: &Error) -> Option<String> {
@@ -41,10 +41,6 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         Error::AlteredLoad { .. } => altered(
             "`disburse status` lists the batches, and `disburse verify` says of each what was changed",
         ),
-        Error::PaidElsewhere { batch, found } => format!(
-            "first finish the other payment: disburse run {}. If it fails, repeat this command, which then pays this one. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are separate debts, cancel this one all the same, and load it into a new batch, which asks you to confirm",
-            found.other, found.id
-        ),
         Error::PayerUnknown { batch, account, .. } => format!(
             "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was \
              another account, choose its profile first: {account} would get \"not found\" for everything. Before the run, repeat the orders here (cancel, resolve, retry) that were given there"
@@ -72,8 +68,37 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
                  twice.{unnamed} If such a row repeats one that failed here, the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly these rows beside the failed ones; the gateway is asked about them before any is posted. Then repeat this command"
             )
         }
+        error => return of_debt(error),
+    })
+}
+
+/// The same where the debt of a payment may be paid by another one.
+fn of_debt(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::PaidElsewhere { batch, found } => format!(
+            "{}. If it fails, repeat this command, which then pays this one. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are separate debts, cancel this one all the same, and load it into a new batch, which asks you to confirm",
+            finish_other(found),
+            found.id
+        ),
+        Error::RetryLost { order, .. } => format!(
+            "give that order again first ({}; with `disburse retry` or `disburse resolve`), for the same payments as then, and do not mend their rows instead: only \
+             then is the gateway asked about what it posted, and recognised what is paid. Rows that it was not about are loaded after it. `disburse recover` shows each step",
+            order.sentence()
+        ),
         _ => return None,
     })
+}
+
+/// Says how the other payment of a debt comes to its end.
+fn finish_other(found: &DebtElsewhere) -> String {
+    let (batch, id) = (&found.other, found.other_id);
+    match found.needs_decision {
+        true => format!(
+            "first decide about the other payment, as answers about it disagree: see them with disburse explain {batch} --id {id}, ask the gateway's people, \
+             then disburse resolve {batch} --id {id} --paid, or --failed"
+        ),
+        false => format!("first finish the other payment: disburse run {batch}"),
+    }
 }
 
 fn altered(look: &str) -> String {
@@ -84,4 +109,43 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again (disburse cancel, resolve, retry, schedule, load --amend); confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again as they were (disburse cancel, resolve, retry, schedule, load --amend; a retry as a retry: a row that is mended in its place is not the same order, and may be paid a second time); confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{BatchName, PayerTransactionId};
+
+    #[test]
+    fn the_other_payment_of_a_debt_comes_to_its_end_by_what_fits_its_state() {
+        let found = |needs_decision| DebtElsewhere {
+            what: String::new(),
+            id: PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR1").unwrap(),
+            other: BatchName::parse("w").unwrap(),
+            other_id: PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR2").unwrap(),
+            needs_decision,
+        };
+        for (needs_decision, named, unnamed) in [
+            (
+                true,
+                "disburse resolve w --id 0123456789ABCDEFGHJKMNPQR2 --paid, or --failed",
+                "disburse run w",
+            ),
+            (
+                false,
+                "first finish the other payment: disburse run w",
+                "disburse resolve",
+            ),
+        ] {
+            let batch = BatchName::parse("b").unwrap();
+            let found = Box::new(found(needs_decision));
+            let hint = named_hint(&Error::PaidElsewhere { batch, found });
+            assert!(hint.contains(named), "{hint}");
+            assert!(!hint.contains(unnamed), "{hint}");
+        }
+    }
+
+    fn named_hint(error: &Error) -> String {
+        named(error).unwrap()
+    }
+}

@@ -64,6 +64,13 @@ impl Order {
         (&self.act, &self.batch, &self.digest) == (&other.act, &other.batch, &other.digest)
     }
 
+    /// Returns whether it may have had payments of this batch paid anew that had failed, or may say that one of them was paid after all.
+    /// What is paid in place of one of them waits until it was given again: under no other name is the gateway asked about it.
+    #[must_use]
+    pub fn may_have_paid_failures(&self, batch: &str) -> bool {
+        matches!(self.act.as_str(), "retry" | "resolve") && self.batch == batch
+    }
+
     /// Says it to a person.
     #[must_use]
     pub fn sentence(&self) -> String {

@@ -427,3 +427,27 @@ fn a_recovery_is_done_when_everything_presumed_was_asked_about() {
     assert_eq!(may_be_done(false, 0, none), Err(NotDone::NotOpen));
     assert_eq!(may_be_done(false, 7, none), Err(NotDone::NotOpen));
 }
+
+/// Under the identifier of a mended row the gateway knows nothing of what these orders paid.
+#[test]
+fn a_lost_order_that_pays_failures_keeps_mended_rows_of_its_batch() {
+    let order = |act: &str| Order {
+        number: 1,
+        at: Timestamp::from_millis(0),
+        act: act.to_owned(),
+        batch: "w".to_owned(),
+        payments: 1,
+        digest: "d".to_owned(),
+        user: "u".to_owned(),
+    };
+    for (act, batch, expected) in [
+        ("retry", "w", true),
+        ("resolve", "w", true),
+        ("retry", "v", false),
+        ("correct", "w", false),
+        ("cancel", "w", false),
+    ] {
+        let found = order(act).may_have_paid_failures(batch);
+        assert_eq!(found, expected, "{act} {batch}");
+    }
+}

@@ -17,6 +17,7 @@ use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corr
 use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::operator::retry::succeed;
 use crate::journal::sqlite::payments::watched::watch;
+use crate::journal::sqlite::recovery::lost_orders::assert_no_retry_lost;
 use crate::journal::sqlite::recovery::payers::assert_none_lost;
 use crate::journal::sqlite::repeats::anew::{Anew, Elsewhere};
 use crate::journal::sqlite::session::members::{of_row, states};
@@ -122,6 +123,7 @@ impl Load<'_> {
         }
         if self.plan.repeats.is_some() {
             assert_none_lost(self.c)?;
+            assert_no_retry_lost(self.c, &self.plan.batch)?;
         }
         if let Some(what) = check_generations(self.c, (self.batch_id, named.lane), named.seq)? {
             let batch = self.plan.batch.clone();

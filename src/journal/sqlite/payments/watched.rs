@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use crate::domain::{BatchName, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::events::WATCHED;
-use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
+use crate::journal::sqlite::codec::values::{corrupt, identifier_of, state_number};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::repeats::on_record::day;
 use crate::journal::sqlite::repeats::on_record::{Other, other};
@@ -18,6 +18,7 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{DebtElsewhere, Error};
 use crate::ledger::intact::{Mismatch, watches};
 use crate::ledger::repeats::Standing;
+use crate::lifecycle::State;
 
 /// A row that a payment is held against, and whether a person's word alone said that it had failed.
 type Pair = (i64, bool);
@@ -180,6 +181,20 @@ pub(in crate::journal::sqlite) fn watched(
     Ok(watched)
 }
 
+/// Returns whether a person is to decide about a row: no run brings it to its end.
+fn is_in_conflict(c: &Connection, other: &Other) -> Result<bool, Error> {
+    for seq in &other.generations {
+        let state: Option<i64> = c
+            .prepare_cached("select state from life where seq = ?1")?
+            .query_row([seq], |row| row.get(0))
+            .optional()?;
+        if state == Some(state_number(State::Conflict)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn told(c: &Connection, seq: PaymentId, other: &Other) -> Result<DebtElsewhere, Error> {
     let place = |seq: PaymentId| -> Result<(String, i64, String, String, i64), Error> {
         Ok(c.prepare_cached(
@@ -206,5 +221,7 @@ fn told(c: &Connection, seq: PaymentId, other: &Other) -> Result<DebtElsewhere, 
         what,
         id: identifier_of(&id)?,
         other: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
+        other_id: identifier_of(&of)?,
+        needs_decision: is_in_conflict(c, other)?,
     })
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
 use super::place::look;
-use crate::domain::{BatchId, ContentDigest, PayerTransactionId, Timestamp};
+use crate::domain::{BatchId, BatchName, ContentDigest, PayerTransactionId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
@@ -17,6 +17,7 @@ use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
+use crate::ledger::payer::key;
 use crate::ledger::recovery::{
     Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
@@ -165,6 +166,26 @@ fn missing(c: &Connection) -> Result<Vec<Order>, Error> {
         missing.extend(not_given(&[order], &given_orders(c, after)?));
     }
     Ok(not_given(&missing, &[]))
+}
+
+/// Refuses to pay a corrected row in place of what had failed, while an order that may have paid it is lost: under the identifier
+/// of the row the gateway does not know what that order posted.
+pub(in crate::journal::sqlite) fn assert_no_retry_lost(
+    c: &Connection,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    let name = key(batch.as_str());
+    let lost = missing(c)?;
+    let lost = lost
+        .into_iter()
+        .find(|order| order.may_have_paid_failures(&name));
+    match lost {
+        Some(order) => Err(Error::RetryLost {
+            batch: batch.clone(),
+            order: Box::new(order),
+        }),
+        None => Ok(()),
+    }
 }
 
 impl Journal {
