@@ -27,7 +27,7 @@ use crate::cli::words::unpaid::unpaid;
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, PaymentId};
 use crate::engine::Ending;
-use crate::journal::{Journal, Reader, Standing, StandingRow};
+use crate::journal::{Journal, LetGo, Reader, Standing, StandingRow};
 use crate::ledger::recovery::OrdersLost;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
@@ -84,17 +84,7 @@ pub(super) async fn conclude(
             ),
         );
     }
-    if let Some(let_go) = &let_go {
-        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-        output::complain("note", &let_go_text(let_go, None, &zone));
-    }
-    if standing.named_otherwise > 0 {
-        let first = Reader::open(session.journal_path())?
-            .snapshot(batch)?
-            .example_named_otherwise()?;
-        let text = status::named_otherwise_text(batch, &standing, first);
-        output::complain("warning", &text);
-    }
+    tell_of_rows(session, batch, &standing, let_go.as_ref())?;
     match outcome.summary.ending {
         Ending::Misread(first) => return misread(session, batch, first),
         Ending::Taken(_) => return Ok(taken(batch)),
@@ -111,6 +101,27 @@ pub(super) async fn conclude(
         );
     }
     Ok(verdict)
+}
+
+/// Says of the rows of a batch what the table of states does not.
+fn tell_of_rows(
+    session: &Session,
+    batch: &BatchName,
+    standing: &Standing,
+    let_go: Option<&LetGo>,
+) -> Result<(), Error> {
+    if let Some(let_go) = let_go {
+        let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+        output::complain("note", &let_go_text(let_go, None, &zone));
+    }
+    if standing.named_otherwise > 0 {
+        let first = Reader::open(session.journal_path())?
+            .snapshot(batch)?
+            .example_named_otherwise()?;
+        let text = status::named_otherwise_text(batch, standing, first);
+        output::complain("warning", &text);
+    }
+    Ok(())
 }
 
 /// Returns whether the dialect has words for "not found" that wait for a probe.
