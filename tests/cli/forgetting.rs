@@ -506,8 +506,7 @@ fn whoever_archives_failures_is_told_before_that_nobody_can_retry_them_and_keeps
     let desk = Desk::new()
         .file(
             "rows.csv",
-            ROWS
-                .replace("254712000003", "254712000004")
+            ROWS.replace("254712000003", "254712000004")
                 .lines()
                 .take(4)
                 .collect::<Vec<_>>()
