@@ -140,7 +140,7 @@ fn a_copy_that_knows_what_the_journal_does_not_stays() {
     // And it is said that they stay, how many, and why.
     world
         .expect(0, &["backup", "copies", "--keep", "9"])
-        .says("files that are named like copies are none of this journal")
+        .says("files that are named like copies are not copies of this journal")
         .says("--keep never removes them")
         .says("disburse status --journal copies/disburse-");
     let last = names(&world).pop().unwrap();

@@ -82,19 +82,22 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
     }
     if let Some(first) = copied.others.first() {
         let (named, are) = match copied.others.len() {
-            1 => ("1 file that is named like a copy".to_owned(), "is not"),
+            1 => (
+                "1 file that is named like a copy".to_owned(),
+                "is not a copy",
+            ),
             count => (
                 format!(
                     "{} files that are named like copies",
                     output::grouped(&count.to_string())
                 ),
-                "are not",
+                "are not copies",
             ),
         };
         output::complain(
             "warning",
             &format!(
-                "{named} {are} a copy of this journal, {} first: of the journal that was here before this one, or not whole; --keep never removes them",
+                "{named} {are} of this journal, {} first: of the journal that was here before this one, or not whole; --keep never removes them",
                 output::name(&first.display().to_string())
             ),
         );
