@@ -145,7 +145,8 @@ fn recognising_an_address_takes_the_same_time_wherever_its_token_differs() {
         "{times:#?}"
     );
     // Left out for a malformed identifier, the HMAC would make it several times as fast.
-    assert!(spread(&times) < least / 3, "{times:#?}");
+    let fastest = *times.values().min().unwrap();
+    assert!(fastest > least - least / 3, "{times:#?}");
 }
 
 /// The kinds whose tokens differ from the genuine one, by where they do.
