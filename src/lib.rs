@@ -77,5 +77,6 @@ pub mod server;
 #[cfg(test)]
 mod simulation;
 pub mod statement;
+pub mod store;
 pub mod watch;
 pub mod workbook;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::cli::terminal::output;
-use crate::{intake, journal};
+use crate::{intake, journal, store};
 
 /// An error that ends a command.
 #[derive(Debug)]
@@ -211,13 +211,17 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
         E::Foreign { .. } => Some("name another file with --journal"),
         E::Damaged { .. } => Some(DAMAGED),
-        E::Storage { cause } if is_damage(cause) => Some(DAMAGED),
+        E::Storage {
+            cause: store::Error::Damaged { .. },
+        } => Some(DAMAGED),
         E::Poisoned { cause } if cause.contains("malformed") => Some(DAMAGED),
         E::Newer { .. } => Some("use the newer disburse for it"),
         E::Held { .. } => {
             Some("wait until it ends, or stop it with Ctrl-C, and repeat this command")
         }
-        E::Storage { cause } if is_full(cause) => Some(FULL),
+        E::Storage {
+            cause: store::Error::Full { .. },
+        } => Some(FULL),
         E::Open { cause, .. }
         | E::Mark { cause, .. }
         | E::Poisoned { cause }
@@ -299,18 +303,6 @@ const DAMAGED: &str = "move the damaged file away, with its -wal and -shm, and l
                        its place, or load the same files again: the gateway is asked about every payment before any is posted, and \
                        `disburse recover` shows how far that is";
 const FULL: &str = "is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
-
-fn is_full(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
-        || matches!(error, rusqlite::Error::SqliteFailure(code, _) if code.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE)
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-    )
-}
 
 impl From<crate::gateway::OperationError> for Error {
     fn from(error: crate::gateway::OperationError) -> Self {

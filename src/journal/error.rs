@@ -1,13 +1,13 @@
 //! What can go wrong with a journal.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::{DebtElsewhere, UnsignedOrders};
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::ledger::forgetting::Kept;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::{Order, OrdersLost};
+use crate::store;
 
 /// Whose mistake an [`Error`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ pub enum Error {
     )]
     BatchesLost { lost: Lost },
     #[error("the journal failed: {cause}")]
-    Storage { cause: Arc<rusqlite::Error> },
+    Storage { cause: store::Error },
     #[error("a temporary file failed: {cause}")]
     Scratch { cause: String },
     #[error("the journal stopped after an earlier failure: {cause}")]
@@ -272,8 +272,18 @@ impl Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(cause: rusqlite::Error) -> Self {
-        Self::Storage {
-            cause: Arc::new(cause),
+        store::Error::from(cause).into()
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(cause: store::Error) -> Self {
+        match cause {
+            store::Error::Corrupt { what } => Self::Corrupt {
+                what: what.to_string(),
+            },
+            store::Error::Fenced => Self::Fenced,
+            cause => Self::Storage { cause },
         }
     }
 }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::{Epoch, EvidenceId, Timestamp};
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::Witness;
+use crate::store;
 
 use super::Error;
 
@@ -228,17 +229,14 @@ impl Error {
     #[must_use]
     pub(super) fn naming_holder(self, path: &std::path::Path) -> Self {
         match &self {
-            Self::Storage { cause }
-                if cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
-            {
-                Self::Busy {
-                    path: path.into(),
-                    holder: holder(path).unwrap_or_else(|| {
-                        "another process that writes it (a listener, a load, a database tool)"
-                            .into()
-                    }),
-                }
-            }
+            Self::Storage {
+                cause: store::Error::Busy { .. },
+            } => Self::Busy {
+                path: path.into(),
+                holder: holder(path).unwrap_or_else(|| {
+                    "another process that writes it (a listener, a load, a database tool)".into()
+                }),
+            },
             _ => self,
         }
     }

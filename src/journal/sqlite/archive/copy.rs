@@ -11,6 +11,7 @@ use crate::journal::sqlite::codec::values::batch_id;
 use crate::journal::sqlite::evidence::chain::head;
 use crate::journal::sqlite::schema::open::{self, Missing};
 use crate::journal::{CopiedBatch, Error};
+use crate::store;
 
 /// Under this name `meta` has the number of the batch that a journal is the archive of.
 pub(in crate::journal::sqlite) const ARCHIVE: &str = open::ARCHIVE;
@@ -137,15 +138,12 @@ fn fill(c: &Connection, table: &str, rows: &str) -> Result<(), Error> {
 /// What cannot be written is told of the copy: nothing is wrong with the journal.
 fn of_copy(to: &Path) -> impl Fn(Error) -> Error + '_ {
     move |error| match &error {
-        Error::Storage { cause } if is_about_writing(cause) => Error::Open {
+        Error::Storage {
+            cause: cause @ store::Error::Full { .. },
+        } => Error::Open {
             path: to.into(),
             cause: cause.to_string(),
         },
         _ => error,
     }
-}
-
-fn is_about_writing(cause: &rusqlite::Error) -> bool {
-    cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
-        || matches!(cause, rusqlite::Error::SqliteFailure(code, _) if code.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE)
 }

@@ -3,7 +3,10 @@
 pub(super) mod catalog;
 pub(super) mod detail;
 pub(super) mod events;
+pub(super) mod facts;
 mod ids;
 pub(super) mod insert;
+pub(super) mod instructions;
+pub(super) mod lives;
 pub(super) mod recipient;
 pub(super) mod values;

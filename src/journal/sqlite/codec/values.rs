@@ -1,6 +1,8 @@
 //! Rows of the tables and their domain values.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::borrow::Cow;
+
+use rusqlite::Row;
 
 use crate::domain::{
     Amount, AmountField, BatchId, Country, Currency, DocumentPath, Instruction, LaneId, Money,
@@ -8,6 +10,7 @@ use crate::domain::{
 };
 use crate::journal::Error;
 use crate::lifecycle::{PaymentState, State};
+use crate::store::{self, Read, Reads, Scan, Write, Writes, shape, tables};
 
 /// What `due_at` holds when nothing is due.
 pub(in crate::journal::sqlite) const NEVER: i64 = i64::MAX;
@@ -85,7 +88,7 @@ pub(in crate::journal::sqlite) fn life_of(row: &Row<'_>, at: usize) -> Result<Pa
 }
 
 /// What `known` holds of an identifier that the gateway had before our first post.
-const TAKEN: i64 = 2;
+pub(in crate::journal::sqlite) const TAKEN: i64 = 2;
 
 /// Returns what `known` holds for a life.
 pub(in crate::journal::sqlite) fn known_number(life: &PaymentState) -> i64 {
@@ -101,38 +104,10 @@ pub(in crate::journal::sqlite) fn due_number(life: &PaymentState) -> i64 {
     millis(life.due_at).unwrap_or(absent)
 }
 
-/// Stores where a payment stands.
-pub(in crate::journal::sqlite) fn save_life(
-    c: &Connection,
-    seq: PaymentId,
-    life: &PaymentState,
-    queued: bool,
-) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(
-        "update or fail life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
-             not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11, queued = ?12 where seq = ?1",
-    )?;
-    let changed = statement.execute(params![
-        seq,
-        state_number(life.state),
-        life.code,
-        life.attempts,
-        millis(life.posted_at),
-        life.exposures,
-        known_number(life),
-        life.not_found,
-        millis(life.quarantine_from),
-        life.queries,
-        due_number(life),
-        queued,
-    ])?;
-    assert_changed(seq, changed)
-}
-
 /// Refuses that a life was changed which is not there.
 pub(in crate::journal::sqlite) fn assert_changed(
     seq: PaymentId,
-    changed: usize,
+    changed: u64,
 ) -> Result<(), Error> {
     if changed == 1 {
         Ok(())
@@ -141,9 +116,16 @@ pub(in crate::journal::sqlite) fn assert_changed(
     }
 }
 
+shape! {
+    /// Rows of a lane that stand at one state, and what they come to.
+    struct Tally of tally {
+        batch_id: BatchId, service_id: LaneId, currency: String, state: State, count: i64, amount: i64,
+    }
+}
+
 /// Adds to (or takes from) the tally of one lane, currency and state.
 pub(in crate::journal::sqlite) fn add_to_tally(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     service_id: LaneId,
     currency: &str,
@@ -151,19 +133,22 @@ pub(in crate::journal::sqlite) fn add_to_tally(
     count: i64,
     amount: i64,
 ) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(
-        "insert into tally (batch_id, service_id, currency, state, count, amount) values (?1, ?2, ?3, ?4, ?5, ?6)
-         on conflict do update set count = count + excluded.count, amount = amount + excluded.amount",
-    )?;
-    statement.execute(params![
+    let one = Scan::of(&tables::tally::TABLE)
+        .at(&batch_id)
+        .at(&service_id)
+        .at(&currency)
+        .at(&state);
+    let mut tally = c.first(&one)?.unwrap_or_else(|| Tally {
         batch_id,
         service_id,
-        currency,
-        state_number(state),
-        count,
-        amount
-    ])?;
-    Ok(())
+        currency: currency.to_owned(),
+        state,
+        count: 0,
+        amount: 0,
+    });
+    tally.count += count;
+    tally.amount += amount;
+    Ok(c.put(&tally)?)
 }
 
 /// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
@@ -258,71 +243,70 @@ pub(in crate::journal::sqlite) fn stored_of(row: &Row<'_>, at: usize) -> Result<
 
 /// The same of the columns behind the first one, which is read already.
 pub(in crate::journal::sqlite) fn row_of(
-    row: &Row<'_>,
+    row: &dyn store::Row,
     at: usize,
     service: ServiceCode,
 ) -> Result<StoredRow, Error> {
-    let text = |index: usize| -> Result<&str, Error> {
-        row.get_ref(at + index)?
-            .as_str()
-            .map_err(|_| corrupt("a text that is not one"))
-    };
-    let optional = |index: usize| -> Result<&str, Error> {
-        Ok(row
-            .get_ref(at + index)?
-            .as_str_or_null()
-            .map_err(|_| corrupt("a text that is not one"))?
-            .unwrap_or(""))
-    };
-    let currency = currency_of(text(9)?)?;
-    let msisdn = msisdn_of(text(6)?)?;
-    let extra = optional(16)?;
-    let amount = match row.get::<_, Option<i64>>(at + AMOUNT)? {
-        Some(minor) => Some(amount_of(minor)?),
-        None => None,
-    };
+    let text = |index: usize| optional(row, at + index)?.ok_or_else(not_a_text);
+    let maybe = |index: usize| Ok::<_, Error>(optional(row, at + index)?.unwrap_or_default());
+    let currency = currency_of(&text(9)?)?;
+    let msisdn = msisdn_of(&text(6)?)?;
+    let extra = maybe(16)?;
     Ok(StoredRow {
-        id: identifier_of(text(2)?)?,
+        id: identifier_of(&text(2)?)?,
         generation: row.get(at + 4)?,
-        received_at: Timestamp::from_millis(row.get(at + 5)?),
+        received_at: row.get(at + 5)?,
         instruction: Instruction {
-            line: row.get::<_, i64>(at + 1)?.unsigned_abs(),
-            reference: match optional(3)? {
+            line: row.get::<i64>(at + 1)?.unsigned_abs(),
+            reference: match &*maybe(3)? {
                 "" => None,
                 text => Some(Reference::parse(text).map_err(|_| corrupt("a reference"))?),
             },
             service,
             msisdn,
-            account_number: match optional(7)? {
+            account_number: match &*maybe(7)? {
                 "" => msisdn.as_str().to_owned(),
                 text => text.to_owned(),
             },
             money: Stored {
-                amount,
+                amount: row.get(at + AMOUNT)?,
                 currency,
                 as_due: row.get(at + 19)?,
             },
-            country: country_of(text(10)?)?,
-            narration: optional(11)?.to_owned(),
-            customer_names: optional(12)?.to_owned(),
-            invoice_number: optional(13)?.to_owned(),
-            payment_mode: optional(14)?.to_owned(),
-            hub_id: optional(15)?.to_owned(),
+            country: country_of(&text(10)?)?,
+            narration: maybe(11)?.into_owned(),
+            customer_names: maybe(12)?.into_owned(),
+            invoice_number: maybe(13)?.into_owned(),
+            payment_mode: maybe(14)?.into_owned(),
+            hub_id: maybe(15)?.into_owned(),
             extra: if extra.is_empty() {
                 Vec::new()
             } else {
-                serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
+                serde_json::from_str(&extra).map_err(|_| corrupt("extra data that is not JSON"))?
             },
-            document: match optional(17)? {
+            document: match &*maybe(17)? {
                 "" => None,
                 written => Some(DocumentPath {
                     written: written.to_owned(),
-                    folder: optional(18)?.to_owned(),
+                    folder: maybe(18)?.into_owned(),
                     digest: None,
                 }),
             },
         },
     })
+}
+
+fn not_a_text() -> Error {
+    corrupt("a text that is not one")
+}
+
+/// Reads a text that may not be there.
+fn optional(row: &dyn store::Row, at: usize) -> Result<Option<Cow<'_, str>>, Error> {
+    match row.value(at)? {
+        store::Value::Null => Ok(None),
+        store::Value::Text(text) => Ok(Some(text)),
+        store::Value::Integer(_) | store::Value::Bytes(_) => Err(not_a_text()),
+    }
 }
 
 pub(in crate::journal::sqlite) fn identifier_of(text: &str) -> Result<PayerTransactionId, Error> {
@@ -351,41 +335,32 @@ pub(in crate::journal::sqlite) fn service_of(text: &str) -> Result<ServiceCode, 
 }
 
 /// Returns the services that a journal has rows of, or had.
-pub(in crate::journal::sqlite) fn services(c: &Connection) -> Result<Vec<ServiceCode>, Error> {
-    let mut statement = c.prepare_cached("select code from service order by service_id")?;
-    let mut rows = statement.query([])?;
-    let mut services = Vec::new();
-    while let Some(row) = rows.next()? {
-        services.push(service_of(&row.get::<_, String>(0)?)?);
-    }
-    Ok(services)
+pub(in crate::journal::sqlite) fn services(c: &dyn Read) -> Result<Vec<ServiceCode>, Error> {
+    let all = Scan::of(&tables::service::TABLE);
+    Ok(c.values(&all, tables::service::code)?)
 }
 
 /// Returns the number of a service, giving it one when it has none.
 pub(in crate::journal::sqlite) fn service_id(
-    c: &Connection,
+    c: &dyn Write,
     service: &ServiceCode,
 ) -> Result<LaneId, Error> {
-    let mut find = c.prepare_cached("select service_id from service where code = ?1")?;
-    if let Some(id) = find
-        .query_row([service.as_str()], |row| row.get(0))
-        .optional()?
-    {
+    shape! {
+        struct Service of service { code: ServiceCode }
+    }
+    let known = Scan::by(&tables::service::by_code).at(service);
+    if let Some(id) = c.value(&known, tables::service::service_id)? {
         return Ok(id);
     }
-    c.prepare_cached("insert into service (code) values (?1)")?
-        .execute([service.as_str()])?;
-    Ok(LaneId::new(c.last_insert_rowid()))
+    let code = service.clone();
+    Ok(LaneId::new(c.append(&Service { code })?))
 }
 
-/// Returns number and originator of a batch.
+/// Returns the number of a batch.
 pub(in crate::journal::sqlite) fn batch_id(
-    c: &Connection,
+    c: &dyn Read,
     name: &str,
 ) -> Result<Option<BatchId>, Error> {
-    Ok(
-        c.prepare_cached("select batch_id from batch where name = ?1")?
-            .query_row([name], |row| row.get(0))
-            .optional()?,
-    )
+    let named = Scan::by(&tables::batch::by_name).at(&name);
+    Ok(c.value(&named, tables::batch::batch_id)?)
 }

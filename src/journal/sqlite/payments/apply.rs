@@ -9,9 +9,10 @@ use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::{PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::event_numbers;
+use crate::journal::sqlite::codec::lives::save_life;
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{
-    assert_changed, due_number, known_number, millis, save_life, state_number,
+    assert_changed, due_number, known_number, millis, state_number,
 };
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::run::lanes::open_all;
@@ -207,7 +208,7 @@ fn save_told(
             delivered,
             queued,
         ])?;
-    assert_changed(seq, changed)
+    assert_changed(seq, changed as u64)
 }
 
 /// Moves a ready payment to `posting`, with its evidence.

@@ -2,7 +2,7 @@
 
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::event_numbers;
-use crate::journal::sqlite::codec::values::save_life;
+use crate::journal::sqlite::codec::lives::save_life;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;

@@ -3,7 +3,7 @@
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
-use crate::journal::sqlite::codec::values::save_life;
+use crate::journal::sqlite::codec::lives::save_life;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::payments::unstarted::begin_all;

@@ -465,7 +465,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         crate::journal::sqlite::evidence::digests::seal_version_1(&transaction)?;
     }
     if (1..5).contains(&version) {
-        crate::journal::sqlite::session::members::recount(&transaction)?;
+        crate::journal::sqlite::session::members::recount(&*transaction)?;
         crate::journal::sqlite::repeats::fingerprints::fill(&transaction)?;
     }
     transaction

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
-
 use super::subject::Subject;
 use crate::domain::{BatchId, LaneId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::add_to_tally;
 use crate::lifecycle::State;
+use crate::store::Write;
 
 /// Where a row is counted, and its minor units there.
 pub(in crate::journal::sqlite) type Counted = (State, i64);
@@ -40,7 +39,7 @@ impl Tallies {
         }
     }
 
-    pub(in crate::journal::sqlite) fn write(self, c: &Connection) -> Result<(), Error> {
+    pub(in crate::journal::sqlite) fn write(self, c: &dyn Write) -> Result<(), Error> {
         for ((batch_id, lane, currency, state), (count, amount)) in self.0 {
             #[cfg(test)]
             if state == State::Failed && crate::seeded_bugs::SeededBug::TallyForgotten.is_active() {

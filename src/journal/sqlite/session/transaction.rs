@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -29,6 +29,7 @@ use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Order};
 use crate::lifecycle::State;
+use crate::store::{self, Clash, Column, Read, Row, Scan, Table, Value, Write};
 
 /// The connection that writes, with the chains that its transaction extends and the sums that it moves.
 pub(in crate::journal::sqlite) struct WriteSession {
@@ -405,6 +406,51 @@ impl WriteSession {
         work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Error>,
     ) -> Result<T, Error> {
         work(&self.connection, &mut self.chain.borrow_mut())
+    }
+}
+
+// What is remembered is not looked at here: the rows as the transaction has them.
+impl Read for WriteSession {
+    fn scan_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
+    ) -> Result<(), store::Error> {
+        self.connection.scan_rows(scan, columns, visit)
+    }
+
+    fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {
+        self.connection.count_rows(scan)
+    }
+}
+
+impl Write for WriteSession {
+    fn insert_rows(
+        &self,
+        table: &'static Table,
+        columns: &[Column],
+        rows: &[Vec<Value<'_>>],
+        clash: Clash,
+    ) -> Result<u64, store::Error> {
+        self.connection.insert_rows(table, columns, rows, clash)
+    }
+
+    fn change_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        values: &[Value<'_>],
+    ) -> Result<u64, store::Error> {
+        self.connection.change_rows(scan, columns, values)
+    }
+
+    fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {
+        self.connection.remove_rows(scan)
+    }
+
+    fn allocate(&self, table: &'static Table, count: u64) -> Result<i64, store::Error> {
+        self.connection.allocate(table, count)
     }
 }
 

@@ -1,0 +1,429 @@
+//! The store that is memory: ordered maps, and what it takes to undo a transaction.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound as End, ControlFlow};
+use std::rc::Rc;
+
+use super::scan::Bound;
+use super::{
+    Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value, Write,
+};
+
+/// Rows that are looked at before they are shown: whoever is shown one may read and write others.
+const SLICE: usize = 128;
+
+/// A part of what rows are ordered by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Value(Value<'static>),
+    /// Behind all values.
+    End,
+}
+
+type Key = Vec<Part>;
+type Columns = Rc<[Value<'static>]>;
+
+/// All rows of one table, and where each stands in each of its indexes.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    rows: BTreeMap<Key, Columns>,
+    indexes: BTreeMap<&'static str, BTreeSet<Key>>,
+}
+
+/// What stood under a key before a transaction changed it.
+#[derive(Clone, Debug)]
+struct Undo {
+    table: &'static Table,
+    key: Key,
+    was: Option<Columns>,
+}
+
+/// A journal's rows in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    tables: RefCell<BTreeMap<&'static str, Rows>>,
+    /// What the transaction under way has changed; `None` between two.
+    undo: RefCell<Option<Vec<Undo>>>,
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        Self {
+            tables: self.tables.clone(),
+            undo: RefCell::default(),
+        }
+    }
+}
+
+fn of_row<'r>(row: &'r [Value<'static>], column: Column) -> &'r Value<'static> {
+    match (&row[usize::from(column.at)], column.or) {
+        (Value::Null, Some(or)) => &row[usize::from(or)],
+        (value, _) => value,
+    }
+}
+
+fn key_of(table: &Table, row: &[Value<'static>]) -> Key {
+    row[..table.key].iter().cloned().map(Part::Value).collect()
+}
+
+fn place_of(index: &Index, key: &Key, row: &[Value<'static>]) -> Option<Key> {
+    let holds = index.of.iter().all(|condition| match *condition {
+        Condition::Is(column, number) => *of_row(row, column) == Value::Integer(number),
+        Condition::AtLeast(column, number) => {
+            matches!(of_row(row, column), Value::Integer(found) if *found >= number)
+        }
+        Condition::AtMost(column, number) => {
+            matches!(of_row(row, column), Value::Integer(found) if *found <= number)
+        }
+        Condition::Absent(column) => *of_row(row, column) == Value::Null,
+        Condition::Present(column) => *of_row(row, column) != Value::Null,
+    });
+    let by = index.columns.iter();
+    let own = by.map(|column| Part::Value(of_row(row, *column).clone()));
+    holds.then(|| own.chain(key.iter().cloned()).collect())
+}
+
+impl Rows {
+    fn put(&mut self, table: &'static Table, key: &Key, row: Option<Columns>) -> Option<Columns> {
+        let was = self.rows.get(key).cloned();
+        for index in table.indexes {
+            let places = self.indexes.entry(index.name).or_default();
+            if let Some(place) = was.as_deref().and_then(|was| place_of(index, key, was)) {
+                places.remove(&place);
+            }
+            if let Some(place) = row.as_deref().and_then(|row| place_of(index, key, row)) {
+                places.insert(place);
+            }
+        }
+        match row {
+            Some(row) => self.rows.insert(key.clone(), row),
+            None => self.rows.remove(key),
+        };
+        was
+    }
+
+    /// Returns the index in which another row is like this one, where no two may be.
+    fn like(&self, table: &Table, key: &Key, row: &[Value<'static>]) -> Option<&'static str> {
+        let unique = table.indexes.iter().filter(|index| index.is_unique);
+        for index in unique {
+            let Some(mut from) = place_of(index, key, row) else {
+                continue;
+            };
+            from.truncate(index.columns.len());
+            let mut to = from.clone();
+            to.push(Part::End);
+            let Some(places) = self.indexes.get(index.name) else {
+                continue;
+            };
+            let mut alike = places.range(from..to);
+            if alike.any(|place| place[index.columns.len()..] != key[..]) {
+                return Some(index.name);
+            }
+        }
+        None
+    }
+
+    /// Returns up to a slice of the rows of a scan behind this place, with their places.
+    fn slice(&self, scan: &Scan<'_>, behind: Option<&Key>) -> Vec<(Key, Columns)> {
+        let (from, to) = span_of(scan, behind);
+        // Nothing lies between ends that are the wrong way round; a map would not have them.
+        if from > to {
+            return Vec::new();
+        }
+        let span = (End::Included(from), End::Excluded(to));
+        let passes = |row: &Columns| {
+            scan.only
+                .iter()
+                .all(|(column, test)| passes(of_row(row, *column), test))
+        };
+        let of_key = |(place, row): (&Key, &Columns)| (place.clone(), Rc::clone(row));
+        let of_place = |place: &Key, columns: usize| {
+            let row = self.rows.get(&place[columns..])?;
+            Some((place.clone(), Rc::clone(row)))
+        };
+        let found: Box<dyn Iterator<Item = (Key, Columns)>> = match scan.index {
+            None if scan.is_descending => Box::new(self.rows.range(span).rev().map(of_key)),
+            None => Box::new(self.rows.range(span).map(of_key)),
+            Some(index) => {
+                let Some(places) = self.indexes.get(index.name) else {
+                    return Vec::new();
+                };
+                let columns = index.columns.len();
+                let range = places.range(span);
+                match scan.is_descending {
+                    true => Box::new(range.rev().filter_map(move |p| of_place(p, columns))),
+                    false => Box::new(range.filter_map(move |p| of_place(p, columns))),
+                }
+            }
+        };
+        found.filter(|(_, row)| passes(row)).take(SLICE).collect()
+    }
+}
+
+/// Returns between which places the rows of a scan stand, of which those up to one were shown before.
+fn span_of(scan: &Scan<'_>, shown: Option<&Key>) -> (Key, Key) {
+    let prefix: Key = scan.at.iter().map(part).collect();
+    let with = |bound: &Bound<'_>, is_behind: bool| {
+        let mut key: Key = prefix.clone();
+        key.extend(bound.values.iter().map(part));
+        if is_behind {
+            key.push(Part::End);
+        }
+        key
+    };
+    let mut from = match &scan.from {
+        Some(bound) => with(bound, !bound.is_included),
+        None => prefix.clone(),
+    };
+    let mut to = match &scan.to {
+        Some(bound) => with(bound, bound.is_included),
+        None => {
+            let mut key = prefix.clone();
+            key.push(Part::End);
+            key
+        }
+    };
+    match shown {
+        Some(shown) if scan.is_descending => to.clone_from(shown),
+        Some(shown) => {
+            from.clone_from(shown);
+            from.push(Part::End);
+        }
+        None => {}
+    }
+    (from, to)
+}
+
+fn part(value: &Value<'_>) -> Part {
+    Part::Value(value.clone().into_owned())
+}
+
+fn passes(found: &Value<'static>, test: &Test<'_>) -> bool {
+    let is_some = *found != Value::Null;
+    match test {
+        Test::Is(value) => is_some && found == value,
+        Test::IsNot(value) => found != value,
+        Test::Among(values) => is_some && values.contains(found),
+        Test::AtLeast(value) => is_some && found >= value,
+        Test::AtMost(value) => is_some && found <= value,
+        Test::Absent => !is_some,
+        Test::Present => is_some,
+    }
+}
+
+/// The columns of a row that were asked for.
+struct Shown<'a> {
+    row: &'a [Value<'static>],
+    columns: &'a [Column],
+}
+
+impl Row for Shown<'_> {
+    fn value(&self, at: usize) -> Result<Value<'_>, Error> {
+        Ok(of_row(self.row, self.columns[at]).as_ref())
+    }
+}
+
+impl Memory {
+    fn each(
+        &self,
+        scan: &Scan<'_>,
+        visit: &mut dyn FnMut(&Key, &Columns) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
+        let (mut shown, mut left) = (None, scan.limit.unwrap_or(usize::MAX));
+        while left > 0 {
+            let slice = match self.tables.borrow().get(scan.table.name) {
+                Some(rows) => rows.slice(scan, shown.as_ref()),
+                None => return Ok(()),
+            };
+            let is_last = slice.len() < SLICE;
+            for (place, row) in slice.iter().take(left) {
+                if visit(place, row)?.is_break() {
+                    return Ok(());
+                }
+            }
+            left = left.saturating_sub(slice.len());
+            match slice.into_iter().next_back() {
+                Some((place, _)) if !is_last => shown = Some(place),
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, table: &'static Table, key: Key, row: Option<Columns>) {
+        let mut tables = self.tables.borrow_mut();
+        let was = tables.entry(table.name).or_default().put(table, &key, row);
+        if let Some(undo) = self.undo.borrow_mut().as_mut() {
+            undo.push(Undo { table, key, was });
+        }
+    }
+
+    /// Returns the rows of a scan with their keys, before any of them is written.
+    fn meant(&self, scan: &Scan<'_>) -> Result<Vec<(Key, Columns)>, Error> {
+        let mut meant = Vec::new();
+        self.each(scan, &mut |_, row| {
+            meant.push((key_of(scan.table, row), Rc::clone(row)));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(meant)
+    }
+
+    fn assert_alone(
+        &self,
+        table: &'static Table,
+        key: &Key,
+        row: &[Value<'static>],
+    ) -> Result<(), Error> {
+        let tables = self.tables.borrow();
+        let like = tables
+            .get(table.name)
+            .and_then(|rows| rows.like(table, key, row));
+        match like {
+            Some(index) => Err(refused(table, index)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn refused(table: &Table, what: &str) -> Error {
+    Error::Refused {
+        what: format!("UNIQUE constraint failed: {}.{what}", table.name).into(),
+    }
+}
+
+impl Read for Memory {
+    fn scan_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.each(scan, &mut |_, row| Ok(visit(&Shown { row, columns })))
+    }
+
+    fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
+        let mut count = 0;
+        self.each(scan, &mut |_, _| {
+            count += 1;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(count)
+    }
+}
+
+impl Write for Memory {
+    fn insert_rows(
+        &self,
+        table: &'static Table,
+        columns: &[Column],
+        rows: &[Vec<Value<'_>>],
+        clash: Clash,
+    ) -> Result<u64, Error> {
+        let mut inserted = 0;
+        for values in rows {
+            let mut row: Vec<Value<'static>> = table.blank();
+            for (column, value) in columns.iter().zip(values) {
+                row[usize::from(column.at)] = value.clone().into_owned();
+            }
+            let key = key_of(table, &row);
+            let there = match self.tables.borrow().get(table.name) {
+                Some(known) => known.rows.get(&key).cloned(),
+                None => None,
+            };
+            let row = match (there, clash) {
+                (Some(_), Clash::Keep) => continue,
+                (Some(_), Clash::Refuse) => return Err(refused(table, table.columns[0])),
+                (Some(there), Clash::Replace) => {
+                    let mut row = there.to_vec();
+                    for (column, value) in columns.iter().zip(values) {
+                        row[usize::from(column.at)] = value.clone().into_owned();
+                    }
+                    row
+                }
+                (None, _) => row,
+            };
+            match self.assert_alone(table, &key, &row) {
+                Err(_) if clash == Clash::Keep => continue,
+                outcome => outcome?,
+            }
+            self.put(table, key, Some(row.into()));
+            inserted += 1;
+        }
+        Ok(inserted)
+    }
+
+    fn change_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        values: &[Value<'_>],
+    ) -> Result<u64, Error> {
+        let meant = self.meant(scan)?;
+        for (key, row) in &meant {
+            let mut changed = row.to_vec();
+            for (column, value) in columns.iter().zip(values) {
+                changed[usize::from(column.at)] = value.clone().into_owned();
+            }
+            let new = key_of(scan.table, &changed);
+            self.assert_alone(scan.table, key, &changed)?;
+            if new != *key {
+                self.put(scan.table, key.clone(), None);
+            }
+            self.put(scan.table, new, Some(changed.into()));
+        }
+        Ok(meant.len() as u64)
+    }
+
+    fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
+        let meant = self.meant(scan)?;
+        let removed = meant.len() as u64;
+        for (key, _) in meant {
+            self.put(scan.table, key, None);
+        }
+        Ok(removed)
+    }
+
+    fn allocate(&self, table: &'static Table, _count: u64) -> Result<i64, Error> {
+        let tables = self.tables.borrow();
+        let newest = tables
+            .get(table.name)
+            .and_then(|rows| rows.rows.last_key_value());
+        match newest.map(|(key, _)| &key[0]) {
+            None => Ok(1),
+            Some(Part::Value(Value::Integer(newest))) if *newest < i64::MAX => {
+                Ok((*newest).max(0) + 1)
+            }
+            Some(_) => Err(Error::corrupt("the greatest number of all")),
+        }
+    }
+}
+
+impl Transact for Memory {
+    fn begin(&self) -> Result<(), Error> {
+        match self.undo.replace(Some(Vec::new())) {
+            None => Ok(()),
+            Some(_) => Err(Error::Fault {
+                what: "a transaction within a transaction".into(),
+            }),
+        }
+    }
+
+    fn commit(&self) -> Result<(), Error> {
+        match self.undo.take() {
+            Some(_) => Ok(()),
+            None => Err(Error::Fault {
+                what: "there is no transaction to end".into(),
+            }),
+        }
+    }
+
+    fn rollback(&self) -> Result<(), Error> {
+        let undo = self.undo.take().unwrap_or_default();
+        let mut tables = self.tables.borrow_mut();
+        for Undo { table, key, was } in undo.into_iter().rev() {
+            tables.entry(table.name).or_default().put(table, &key, was);
+        }
+        Ok(())
+    }
+}

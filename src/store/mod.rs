@@ -1,0 +1,26 @@
+//! The port to whatever keeps the journal's rows: tables of domain values, read and written in slices.
+//!
+//! No verb of money is known here. A [`Table`] names columns, a key and the indexes by which it is read; a [`Shape`] is a struct of
+//! some of its columns; a [`Scan`] says which rows are meant, along the key or an index. [`Read`] and [`Write`] are all that a
+//! store implements; [`Reads`] and [`Writes`] put shapes over them. Another store goes beside [`mod@sqlite`] and `memory`, and
+//! passes `exercise`.
+
+mod error;
+#[cfg(test)]
+pub(crate) mod exercise;
+mod fields;
+#[cfg(test)]
+pub(crate) mod memory;
+mod port;
+mod scan;
+pub(crate) mod sqlite;
+mod table;
+pub mod tables;
+mod value;
+
+pub use error::Error;
+pub use port::{Clash, Read, Reads, Row, Transact, Write, Writes};
+pub use scan::{Scan, Test};
+pub(crate) use table::shape;
+pub use table::{Column, Condition, Index, Shape, Table};
+pub use value::{Field, Value};

@@ -1,0 +1,180 @@
+//! Which rows of a table are meant, and in which order.
+
+use super::{Column, Field, Index, Table, Value};
+
+/// Rows of a table along its key or one of its indexes.
+///
+/// Named are first the columns of that order, one after the other ([`Self::at`]), then a range of what comes next
+/// ([`Self::from`], [`Self::after`], [`Self::up_to`], [`Self::before`]), and then what else the rows must have ([`Self::only`]).
+/// They come in that order; rows that are alike in an index come in the order of their keys.
+#[derive(Clone, Debug)]
+pub struct Scan<'a> {
+    pub(super) table: &'static Table,
+    pub(super) index: Option<&'static Index>,
+    pub(super) at: Vec<Value<'a>>,
+    pub(super) from: Option<Bound<'a>>,
+    pub(super) to: Option<Bound<'a>>,
+    pub(super) only: Vec<(Column, Test<'a>)>,
+    pub(super) is_descending: bool,
+    pub(super) limit: Option<usize>,
+}
+
+/// Where a range of rows begins or ends: the values of the columns behind those that are the same for all.
+#[derive(Clone, Debug)]
+pub(super) struct Bound<'a> {
+    pub(super) values: Vec<Value<'a>>,
+    pub(super) is_included: bool,
+}
+
+/// What a column of a row must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Test<'a> {
+    /// This value. An empty column has none.
+    Is(Value<'a>),
+    /// Another value, or nothing.
+    IsNot(Value<'a>),
+    /// One of these values.
+    Among(Vec<Value<'a>>),
+    /// This value or a greater one.
+    AtLeast(Value<'a>),
+    /// This value or a lesser one.
+    AtMost(Value<'a>),
+    /// Nothing.
+    Absent,
+    /// Any value.
+    Present,
+}
+
+impl<'a> Test<'a> {
+    /// This value.
+    pub fn is(value: &'a impl Field) -> Self {
+        Self::Is(value.to_value())
+    }
+
+    /// Another value, or nothing.
+    pub fn is_not(value: &'a impl Field) -> Self {
+        Self::IsNot(value.to_value())
+    }
+
+    /// One of these values.
+    pub fn among<F: Field>(values: &'a [F]) -> Self {
+        Self::Among(values.iter().map(Field::to_value).collect())
+    }
+
+    /// This value or a greater one.
+    pub fn at_least(value: &'a impl Field) -> Self {
+        Self::AtLeast(value.to_value())
+    }
+
+    /// This value or a lesser one.
+    pub fn at_most(value: &'a impl Field) -> Self {
+        Self::AtMost(value.to_value())
+    }
+}
+
+impl<'a> Scan<'a> {
+    fn new(table: &'static Table, index: Option<&'static Index>) -> Self {
+        Self {
+            table,
+            index,
+            at: Vec::new(),
+            from: None,
+            to: None,
+            only: Vec::new(),
+            is_descending: false,
+            limit: None,
+        }
+    }
+
+    /// The rows of a table, in the order of its key.
+    #[must_use]
+    pub fn of(table: &'static Table) -> Self {
+        Self::new(table, None)
+    }
+
+    /// The rows of an index, in its order.
+    #[must_use]
+    pub fn by(index: &'static Index) -> Self {
+        Self::new((index.table)(), Some(index))
+    }
+
+    /// The next column of the order has this value.
+    #[must_use]
+    pub fn at(mut self, value: &'a impl Field) -> Self {
+        self.at.push(value.to_value());
+        self
+    }
+
+    /// What comes next begins with this value.
+    #[must_use]
+    pub fn from(self, value: &'a impl Field) -> Self {
+        self.from_all(vec![value.to_value()])
+    }
+
+    /// The columns that come next begin with these values.
+    #[must_use]
+    pub fn from_all(mut self, values: Vec<Value<'a>>) -> Self {
+        self.from = Some(Bound {
+            values,
+            is_included: true,
+        });
+        self
+    }
+
+    /// What comes next begins behind this value.
+    #[must_use]
+    pub fn after(self, value: &'a impl Field) -> Self {
+        self.after_all(vec![value.to_value()])
+    }
+
+    /// The columns that come next begin behind these values.
+    #[must_use]
+    pub fn after_all(mut self, values: Vec<Value<'a>>) -> Self {
+        self.from = Some(Bound {
+            values,
+            is_included: false,
+        });
+        self
+    }
+
+    /// What comes next ends with this value.
+    #[must_use]
+    pub fn up_to(mut self, value: &'a impl Field) -> Self {
+        self.to = Some(Bound {
+            values: vec![value.to_value()],
+            is_included: true,
+        });
+        self
+    }
+
+    /// What comes next ends before this value.
+    #[must_use]
+    pub fn before(mut self, value: &'a impl Field) -> Self {
+        self.to = Some(Bound {
+            values: vec![value.to_value()],
+            is_included: false,
+        });
+        self
+    }
+
+    /// Only the rows whose column has that.
+    #[must_use]
+    pub fn only(mut self, column: Column, test: Test<'a>) -> Self {
+        self.only.push((column, test));
+        self
+    }
+
+    /// The last row first.
+    #[must_use]
+    pub fn descending(mut self) -> Self {
+        self.is_descending = true;
+        self
+    }
+
+    /// So many rows at most.
+    #[must_use]
+    pub fn limit(mut self, rows: usize) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+}
