@@ -219,6 +219,10 @@ struct Shown<'a> {
 }
 
 impl Row for Shown<'_> {
+    fn width(&self) -> usize {
+        self.columns.len()
+    }
+
     fn value(&self, at: usize) -> Result<Value<'_>, Error> {
         Ok(of_row(self.row, self.columns[at]).as_ref())
     }

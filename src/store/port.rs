@@ -6,6 +6,9 @@ use super::{Column, Error, Field, Scan, Shape, Table, Value};
 
 /// A row as a store hands it out, for as long as it is looked at.
 pub trait Row {
+    /// Returns how many columns were asked for.
+    fn width(&self) -> usize;
+
     /// Returns what stands in the column that was asked for at this place.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use super::{
     Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value, Write,
 };
 
-/// Rows that one statement inserts: its cursors are opened once for all of them.
-const TOGETHER: usize = 64;
+/// Rows that one statement inserts, the most that are there: its cursors are opened once for all of them.
+const TOGETHER: [usize; 3] = [64, 16, 1];
 
 impl From<rusqlite::Error> for Error {
     fn from(cause: rusqlite::Error) -> Self {
@@ -47,18 +47,29 @@ impl ToSql for Value<'_> {
 }
 
 impl Row for rusqlite::Row<'_> {
+    fn width(&self) -> usize {
+        self.as_ref().column_count()
+    }
+
     fn value(&self, at: usize) -> Result<Value<'_>, Error> {
-        Ok(match self.get_ref(at)? {
+        Ok(self.get_ref(at)?.into())
+    }
+}
+
+impl<'r> From<ValueRef<'r>> for Value<'r> {
+    fn from(found: ValueRef<'r>) -> Self {
+        match found {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => Value::Integer(number),
-            ValueRef::Text(bytes) => Value::Text(
-                std::str::from_utf8(bytes)
-                    .map_err(|_| Error::corrupt("a text that is not one"))?
-                    .into(),
-            ),
+            // No release wrote a text that is none, or a fraction: whoever reads the column finds that it is no such value, and a hash
+            // over it is another one.
+            ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Value::Text(text.into()),
+                Err(_) => Value::Bytes(bytes.into()),
+            },
             ValueRef::Blob(bytes) => Value::Bytes(bytes.into()),
-            ValueRef::Real(_) => return Err(Error::corrupt("a fraction")),
-        })
+            ValueRef::Real(number) => Value::Bytes(number.to_be_bytes().to_vec().into()),
+        }
     }
 }
 
@@ -310,7 +321,8 @@ impl Write for Connection {
         let mut inserted = 0;
         let mut rest = rows;
         while !rest.is_empty() {
-            let together = if rest.len() < TOGETHER { 1 } else { TOGETHER };
+            let together = TOGETHER.into_iter().find(|size| *size <= rest.len());
+            let together = together.unwrap_or(1);
             let (now, later) = rest.split_at(together);
             let mut statement = prepare(self, |text| {
                 insert_into(text, table, columns, (together, clash))

@@ -10,7 +10,6 @@ use crate::domain::{
     ServiceCode, Timestamp,
 };
 use crate::journal::sqlite::load::loading;
-use crate::journal::sqlite::payments::callbacks::STORED_CALLBACKS;
 use crate::journal::sqlite::preflight::documents::without_upload;
 use crate::journal::sqlite::run::claim_started::due_in_lane;
 use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
@@ -261,7 +260,6 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
             "select seq from identifier where identifier = 'x'",
             "PRIMARY KEY",
         ),
-        (STORED_CALLBACKS, "evidence_by_payment"),
     ] {
         let mut statement = c.prepare(&format!("explain query plan {sql}")).unwrap();
         // The plan does not hang on what the parameters are.

@@ -1,6 +1,5 @@
 //! Who did what, on the chain of the batch: one row of evidence for each command that changed something.
 
-use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
 
 use super::chain::Evidence;
@@ -17,6 +16,8 @@ use crate::journal::{ActRecord, Error};
 use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::payer::key;
 use crate::ledger::recovery::{Order, must_not_be_forgotten};
+use crate::store::tables::evidence;
+use crate::store::{Reads, Scan, shape};
 
 impl Journal {
     /// Returns this journal in the hands of somebody: what is done through it is recorded as theirs.
@@ -167,16 +168,8 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn acts(&self) -> Result<Vec<ActRecord>, Error> {
-        let mut statement = self.c.prepare_cached(
-            "select at, detail from evidence indexed by about_batch where seq = 0 and event = 40 and batch_id = ?1 order by evidence_id",
-        )?;
-        let mut rows = statement.query([self.batch_id])?;
-        let mut acts = Vec::new();
-        while let Some(row) = rows.next()? {
-            let detail: String = row.get(1)?;
-            acts.push(record(Timestamp::from_millis(row.get(0)?), &detail)?);
-        }
-        Ok(acts)
+        let acts: Vec<Act> = self.c.list(&acts_of(&self.batch_id))?;
+        acts.iter().map(record).collect()
     }
 }
 
@@ -186,23 +179,25 @@ impl Snapshot<'_> {
         &self,
         evidence_id: EvidenceId,
     ) -> Result<Option<ActRecord>, Error> {
-        let found: Option<(i64, String)> = self
-            .c
-            .prepare_cached(
-                "select at, detail from evidence indexed by about_batch where seq = 0 and event = 40 and batch_id = ?1 and evidence_id > ?2
-                 order by evidence_id limit 1",
-            )?
-            .query_row((self.batch_id, evidence_id), |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        found
-            .map(|(at, detail)| record(Timestamp::from_millis(at), &detail))
-            .transpose()
+        let next = acts_of(&self.batch_id).after(&evidence_id);
+        let found: Option<Act> = self.c.first(&next)?;
+        found.as_ref().map(record).transpose()
     }
 }
 
-fn record(at: Timestamp, detail: &str) -> Result<ActRecord, Error> {
+shape! {
+    struct Act of evidence { at: Timestamp, detail: String }
+}
+
+/// What people did to a batch, oldest first.
+fn acts_of(batch_id: &BatchId) -> Scan<'_> {
+    Scan::by(&evidence::about_batch).at(&ACTED).at(batch_id)
+}
+
+fn record(act: &Act) -> Result<ActRecord, Error> {
+    let at = act.at;
     let detail: Value =
-        serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+        serde_json::from_str(&act.detail).map_err(|_| corrupt("a detail that is not JSON"))?;
     let text = |name: &str| detail[name].as_str();
     let (Some(act), Some(user), Some(host)) = (text("act"), text("user"), text("host")) else {
         return Err(corrupt("an act of nobody"));

@@ -1,14 +1,11 @@
 //! Rows of evidence on their way into the table.
 
-use std::sync::LazyLock;
-
-use rusqlite::{Connection, Statement, ToSql};
-
 use super::encoding::Digest;
 use super::salt::Salt;
 use crate::domain::{BatchId, EvidenceId, PaymentId};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::store::tables::evidence;
+use crate::store::{self, Column, Field, Row, Shape, Table, Value, Write, Writes};
 
 /// Kind, class and code of a row of evidence.
 pub(in crate::journal::sqlite) type Kind = (i64, Option<i64>, Option<i32>);
@@ -32,41 +29,24 @@ pub(in crate::journal::sqlite) struct Waiting {
     pub(in crate::journal::sqlite) salt: Option<Salt>,
 }
 
-/// Rows of evidence that one statement appends: the most that are there. SQLite keeps copies of the pages that a statement of
-/// several rows changes, as a check of the table calls a function; so a few large ones are better than many, and rows that
-/// change a page of the index each are better alone.
-const TOGETHER: [usize; 3] = [64, 16, 1];
 /// Payments whose numbers differ by no more have their evidence on few pages of the index.
 const NEAR: i64 = 4096;
+/// So many rows at most, or so many, are handed over together.
+const SIZES: [usize; 2] = [64, 16];
 /// Rows of evidence that wait at most.
 pub(in crate::journal::sqlite) const WAITING_MAX: usize = 256;
-/// Columns of a row of evidence, its number left out.
-const WIDTH: usize = 16;
-
-// "or fail", and no number that SQLite would have to check: a failure ends the whole transaction anyway.
-const APPEND: &str = "insert or fail into evidence (seq, at, event, class, code, anomaly, digest, detail, batch_id, policy_id, hash,
-     phrase_id, gateway_transaction_id, receipt_number, receiver_narration, salt)";
-
 /// Writes rows that wait.
-pub(in crate::journal::sqlite) fn append(c: &Connection, waiting: &[Waiting]) -> Result<(), Error> {
-    let mut rows = waiting;
-    while !rows.is_empty() {
-        let size = TOGETHER
-            .iter()
-            .position(|size| rows.get(..*size).is_some_and(are_near));
-        let size = size.unwrap_or(TOGETHER.len() - 1);
-        let (now, later) = rows.split_at(TOGETHER[size]);
-        let mut statement = c.prepare_cached(&STATEMENTS[size])?;
-        for (index, row) in now.iter().enumerate() {
-            row.bind(&mut statement, index * WIDTH)?;
-        }
-        statement.raw_execute()?;
-        // The number is in the hash of the row; SQLite gives the same one, the next after the greatest.
-        let given = EvidenceId::new(c.last_insert_rowid());
-        if now.last().is_some_and(|row| row.evidence_id != given) {
-            return Err(corrupt(format!("evidence of another number: {given}")));
-        }
-        rows = later;
+// Those of payments with numbers near one another are handed over together: each of several rows that are far apart in an index changes
+// pages of its own, which a store keeps copies of until the last of them is in.
+pub(in crate::journal::sqlite) fn append(c: &dyn Write, waiting: &[Waiting]) -> Result<(), Error> {
+    let mut rest = waiting;
+    while !rest.is_empty() {
+        let size = SIZES
+            .into_iter()
+            .find(|size| rest.get(..*size).is_some_and(are_near));
+        let (now, later) = rest.split_at(size.unwrap_or(1));
+        c.insert_all(now)?;
+        rest = later;
     }
     Ok(())
 }
@@ -77,39 +57,68 @@ fn are_near(rows: &[Waiting]) -> bool {
     reach.is_some_and(|(min, max)| max.get() - min.get() <= NEAR)
 }
 
-static STATEMENTS: LazyLock<[String; TOGETHER.len()]> = LazyLock::new(|| TOGETHER.map(statement));
+impl Shape for Waiting {
+    const TABLE: &'static Table = &evidence::TABLE;
+    const COLUMNS: &'static [Column] = &[
+        evidence::evidence_id,
+        evidence::seq,
+        evidence::at,
+        evidence::event,
+        evidence::class,
+        evidence::code,
+        evidence::anomaly,
+        evidence::digest,
+        evidence::detail,
+        evidence::batch_id,
+        evidence::policy_id,
+        evidence::hash,
+        evidence::phrase_id,
+        evidence::gateway_transaction_id,
+        evidence::receipt_number,
+        evidence::receiver_narration,
+        evidence::salt,
+    ];
 
-fn statement(rows: usize) -> String {
-    let row = format!("({})", ["?"; WIDTH].join(", "));
-    format!("{APPEND} values {}", vec![row; rows].join(", "))
-}
+    fn read(row: &dyn Row) -> Result<Self, store::Error> {
+        Ok(Self {
+            evidence_id: row.get(0)?,
+            seq: row.get(1)?,
+            at: row.get(2)?,
+            kind: (row.get(3)?, row.get(4)?, row.get(5)?),
+            anomaly: row.get(6)?,
+            digest: row.get(7)?,
+            detail: row.get(8)?,
+            batch_id: row.get(9)?,
+            policy_id: row.get(10)?,
+            hash: row.get(11)?,
+            phrase_id: row.get(12)?,
+            gateway_transaction_id: row.get(13)?,
+            receipt_number: row.get(14)?,
+            receiver_narration: row.get(15)?,
+            salt: row.get(16)?,
+        })
+    }
 
-impl Waiting {
-    fn bind(&self, statement: &mut Statement<'_>, before: usize) -> rusqlite::Result<()> {
-        let (event, class, code) = self.kind;
-        fn bytes(digest: Option<&Digest>) -> Option<&[u8]> {
-            digest.map(|digest| &digest[..])
-        }
-        let mut at = before;
-        let mut bind = |value: &dyn ToSql| {
-            at += 1;
-            statement.raw_bind_parameter(at, value)
-        };
-        bind(&self.seq)?;
-        bind(&self.at)?;
-        bind(&event)?;
-        bind(&class)?;
-        bind(&code)?;
-        bind(&self.anomaly)?;
-        bind(&bytes(self.digest.as_ref()))?;
-        bind(&self.detail)?;
-        bind(&self.batch_id)?;
-        bind(&self.policy_id)?;
-        bind(&bytes(self.hash.as_ref()))?;
-        bind(&self.phrase_id)?;
-        bind(&self.gateway_transaction_id)?;
-        bind(&self.receipt_number)?;
-        bind(&self.receiver_narration)?;
-        bind(&self.salt.as_ref().map(|salt| &salt[..]))
+    fn values(&self) -> Vec<Value<'_>> {
+        let (event, class, code) = &self.kind;
+        vec![
+            self.evidence_id.to_value(),
+            self.seq.to_value(),
+            self.at.to_value(),
+            event.to_value(),
+            class.to_value(),
+            code.to_value(),
+            self.anomaly.to_value(),
+            self.digest.to_value(),
+            self.detail.to_value(),
+            self.batch_id.to_value(),
+            self.policy_id.to_value(),
+            self.hash.to_value(),
+            self.phrase_id.to_value(),
+            self.gateway_transaction_id.to_value(),
+            self.receipt_number.to_value(),
+            self.receiver_narration.to_value(),
+            self.salt.to_value(),
+        ]
     }
 }

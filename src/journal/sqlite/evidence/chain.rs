@@ -9,8 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
-
 use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
@@ -21,6 +19,8 @@ use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
 use crate::ledger::recovery::Position;
 use crate::lifecycle::Policy;
+use crate::store::tables::{chain, evidence, policy};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// A row of evidence, as it is appended.
 #[derive(Clone, Copy)]
@@ -180,20 +180,17 @@ pub(in crate::journal::sqlite) struct Chain {
 
 impl Chain {
     /// Begins the chain of a batch.
-    pub(in crate::journal::sqlite) fn begin(
-        c: &Connection,
-        batch_id: BatchId,
-    ) -> Result<(), Error> {
-        c.execute(
-            "insert into chain (batch_id, length, head) values (?1, 0, ?2)",
-            params![batch_id, &genesis(c, batch_id)?[..]],
-        )?;
-        Ok(())
+    pub(in crate::journal::sqlite) fn begin(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
+        Ok(c.insert(&StoredHead {
+            batch_id,
+            length: 0,
+            head: genesis(c, batch_id)?,
+        })?)
     }
 
     pub(in crate::journal::sqlite) fn append(
         &mut self,
-        c: &Connection,
+        c: &dyn Write,
         row: &Evidence<'_>,
     ) -> Result<(), Error> {
         if self.waiting.len() >= WAITING_MAX {
@@ -246,7 +243,7 @@ impl Chain {
     }
 
     /// Writes the rows that wait.
-    pub(in crate::journal::sqlite) fn flush(&mut self, c: &Connection) -> Result<(), Error> {
+    pub(in crate::journal::sqlite) fn flush(&mut self, c: &dyn Write) -> Result<(), Error> {
         // What the mark names is looked up by its number: its hash is written down.
         for (batch_id, position) in &mut self.marking {
             let mut newest = self.waiting.iter_mut().rev();
@@ -270,7 +267,7 @@ impl Chain {
     /// Takes a row that is there already into the chain, and returns its hash.
     pub(in crate::journal::sqlite) fn take_in(
         &mut self,
-        c: &Connection,
+        c: &dyn Write,
         batch_id: BatchId,
         seal: impl FnOnce(&Digest) -> Result<Digest, Error>,
     ) -> Result<Digest, Error> {
@@ -284,57 +281,50 @@ impl Chain {
         Ok(hash)
     }
 
-    fn next(&mut self, c: &Connection) -> Result<EvidenceId, Error> {
+    fn next(&mut self, c: &dyn Write) -> Result<EvidenceId, Error> {
         let newest = match self.newest {
             Some(newest) => newest,
-            None => c
-                .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
-                .query_row([], |row| row.get(0))?,
+            None => return Ok(EvidenceId::new(c.allocate(&evidence::TABLE, 1)?)),
         };
         Ok(newest.next())
     }
 
-    fn head(&mut self, c: &Connection, batch_id: BatchId) -> Result<&mut Head, Error> {
+    fn head(&mut self, c: &dyn Write, batch_id: BatchId) -> Result<&mut Head, Error> {
         use std::collections::btree_map::Entry;
         match self.heads.entry(batch_id) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
-                let found: Option<(i64, Digest)> = c
-                    .prepare_cached("select length, head from chain where batch_id = ?1")?
-                    .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))
-                    .optional()?;
-                let (length, hash) = found
+                let found: Option<StoredHead> = c.first(&Scan::of(&chain::TABLE).at(&batch_id))?;
+                let found = found
                     .ok_or_else(|| corrupt(format!("batch {batch_id} has no chain of evidence")))?;
                 Ok(entry.insert(Head {
-                    length,
-                    hash,
+                    length: found.length,
+                    hash: found.head,
                     moved: false,
                 }))
             }
         }
     }
 
-    fn policy(&mut self, c: &Connection, terms: Terms) -> Result<i64, Error> {
+    fn policy(&mut self, c: &dyn Write, terms: Terms) -> Result<i64, Error> {
         if let Some((_, id)) = self.policies.iter().find(|(known, _)| *known == terms) {
             return Ok(*id);
         }
         let [quarantine, exposures, settle, query] = terms.0;
-        let found: Option<i64> = c
-            .prepare_cached(
-                "select policy_id from policy where not_found_quarantine = ?1 and exposures_max = ?2 and settle_on = ?3
-                     and status_query = ?4",
-            )?
-            .query_row(params![quarantine, exposures, settle, query], |row| row.get(0))
-            .optional()?;
-        let id = match found {
+        // There are a few, one for every change of the configuration.
+        let alike = Scan::of(&policy::TABLE)
+            .only(policy::not_found_quarantine, Test::is(&quarantine))
+            .only(policy::exposures_max, Test::is(&exposures))
+            .only(policy::settle_on, Test::is(&settle))
+            .only(policy::status_query, Test::is(&query));
+        let id = match c.value(&alike, policy::policy_id)? {
             Some(id) => id,
-            None => {
-                c.execute(
-                    "insert into policy (not_found_quarantine, exposures_max, settle_on, status_query) values (?1, ?2, ?3, ?4)",
-                    params![quarantine, exposures, settle, query],
-                )?;
-                c.last_insert_rowid()
-            }
+            None => c.append(&StoredPolicy {
+                not_found_quarantine: quarantine,
+                exposures_max: exposures,
+                settle_on: settle,
+                status_query: query,
+            })?,
         };
         self.policies.push((terms, id));
         Ok(id)
@@ -354,7 +344,7 @@ impl Chain {
     /// Returns the number of a text that the gateway said.
     pub(in crate::journal::sqlite) fn phrase(
         &mut self,
-        c: &Connection,
+        c: &dyn Write,
         text: &str,
     ) -> Result<i64, Error> {
         self.phrases.number(c, text)
@@ -381,29 +371,41 @@ impl Chain {
     }
 
     /// Writes what waits, and the heads that moved. Without it nothing that was appended may be committed.
-    pub(in crate::journal::sqlite) fn save(&mut self, c: &Connection) -> Result<(), Error> {
+    pub(in crate::journal::sqlite) fn save(&mut self, c: &dyn Write) -> Result<(), Error> {
         self.flush(c)?;
         for (batch_id, head) in self.heads.iter_mut().filter(|(_, head)| head.moved) {
-            c.prepare_cached("update chain set length = ?2, head = ?3 where batch_id = ?1")?
-                .execute(params![batch_id, head.length, &head.hash[..]])?;
+            let moved = MovedHead {
+                length: head.length,
+                head: head.hash,
+            };
+            c.change(&Scan::of(&chain::TABLE).at(batch_id), &moved)?;
             head.moved = false;
         }
         Ok(())
     }
 }
 
+shape! {
+    /// The head of a chain, as it is stored.
+    struct StoredHead of chain { batch_id: BatchId, length: i64, head: Digest }
+}
+shape! {
+    struct MovedHead of chain { length: i64, head: Digest }
+}
+shape! {
+    struct StoredPolicy of policy { not_found_quarantine: i64, exposures_max: i64, settle_on: i64, status_query: i64 }
+}
+
 pub(in crate::journal::sqlite) fn head(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<ChainHead, Error> {
-    Ok(
-        c.prepare_cached("select length, head from chain where batch_id = ?1")?
-            .query_row([batch_id], |row| {
-                Ok(ChainHead {
-                    // No chain has a length below zero; it must not pass for one above.
-                    length: row.get::<_, i64>(0)?.try_into().unwrap_or(u64::MAX),
-                    hash: row.get(1)?,
-                })
-            })?,
-    )
+    let found: Option<MovedHead> = c.first(&Scan::of(&chain::TABLE).at(&batch_id))?;
+    let found =
+        found.ok_or_else(|| corrupt(format!("batch {batch_id} has no chain of evidence")))?;
+    Ok(ChainHead {
+        // No chain has a length below zero; it must not pass for one above.
+        length: found.length.try_into().unwrap_or(u64::MAX),
+        hash: found.head,
+    })
 }

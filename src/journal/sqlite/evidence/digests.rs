@@ -2,231 +2,351 @@
 //!
 //! Each digest has one statement, which the one who appends it and the one who proves it share.
 
+use std::ops::ControlFlow;
+
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::chain::{Chain, Evidence};
-use super::encoding::{CanonicalHasher, Digest};
+use super::encoding::{CanonicalHasher, Digest, digest_over};
 use super::instruction_blocks;
 use super::salt::Sealed;
 use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::catalog::{loaded_for, rehearsal};
+use crate::journal::sqlite::codec::catalog::{batch_of, loaded_for, rehearsal};
 use crate::journal::sqlite::codec::events::{FILE_LOADED, MIGRATED, PINNED, STOOD, UPLOADED};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::payments::stood::{Standing, standing_columns};
 use crate::journal::sqlite::repeats::fingerprints::chunks_of;
-
-/// Returns the digest of one row that a statement finds by a number; `None` when there is none.
-pub(in crate::journal::sqlite) fn digest_of(
-    c: &Connection,
-    what: &'static str,
-    sql: &str,
-    key: i64,
-) -> Result<Option<Digest>, Error> {
-    let mut canon = CanonicalHasher::of(what);
-    let mut statement = c.prepare_cached(sql)?;
-    let mut rows = statement.query([key])?;
-    match rows.next()? {
-        Some(row) => canon.row(row)?,
-        None => return Ok(None),
-    }
-    Ok(Some(canon.finish()))
-}
+use crate::store::tables::{batch, bill, evidence, instruction, load, rejected, upload};
+use crate::store::{Column, Read, Reads, Row, Scan, Test, Value, Write, shape};
 
 pub(in crate::journal::sqlite) fn upload_digest(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
-    let sql = "select seq, at, digest, bytes, reference, reply from upload where seq = ?1";
-    digest_of(c, "upload", sql, seq.get())
+    const COLUMNS: [Column; 6] = [
+        upload::seq,
+        upload::at,
+        upload::digest,
+        upload::bytes,
+        upload::reference,
+        upload::reply,
+    ];
+    digest_over(c, "upload", &Scan::of(&upload::TABLE).at(&seq), &COLUMNS)
 }
 
+/// What is hashed of a bill as it stands.
+const BILL: [Column; 8] = [
+    bill::bill_id,
+    bill::seq,
+    bill::at,
+    bill::outcome,
+    bill::code,
+    bill::due,
+    bill::currency,
+    bill::due_date,
+];
+
+/// The salt of a bill, and what names a person: with a salt that is hashed into a leaf.
+const BILL_LEAF: [Column; 3] = [bill::salt, bill::customer_name, bill::description];
+
 pub(in crate::journal::sqlite) fn bill_digest(
-    c: &Connection,
+    c: &dyn Read,
     bill_id: i64,
 ) -> Result<Option<Digest>, Error> {
-    // With a salt, what names a person is hashed into a leaf.
-    let sql = "select bill_id, seq, at, outcome, code, due, currency, due_date, iif(salt is null, customer_name, null),
-             iif(salt is null, description, null), salt, customer_name, description from bill where bill_id = ?1";
-    let mut statement = c.prepare_cached(sql)?;
-    let mut rows = statement.query([bill_id])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    let leaf = leaf_over(row, 10)?;
-    let mut canon = CanonicalHasher::of("bill");
-    canon.columns(row, 0..10)?;
-    if let Some(leaf) = &leaf {
-        canon.bytes(leaf);
-    }
-    Ok(Some(canon.finish()))
+    let columns: Vec<Column> = BILL.into_iter().chain(BILL_LEAF).collect();
+    let salt = BILL.len();
+    let mut found = None;
+    c.each_row(&Scan::of(&bill::TABLE).at(&bill_id), &columns, |row| {
+        let mut canon = CanonicalHasher::of("bill");
+        canon.columns(row, 0..salt)?;
+        match leaf_over(row, salt)? {
+            Some(leaf) => {
+                canon.null();
+                canon.null();
+                canon.bytes(&leaf);
+            }
+            None => canon.columns(row, salt + 1..columns.len())?,
+        }
+        found = Some(canon.finish());
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    Ok(found)
 }
 
 /// Returns the leaf over the columns behind the one with the salt, all of them.
-fn leaf_over(row: &Row<'_>, salt: usize) -> Result<Option<Digest>, Error> {
+fn leaf_over(row: &dyn Row, salt: usize) -> Result<Option<Digest>, Error> {
     let mut leaves = CanonicalHasher::of("leaf");
     Sealed::of(row, salt)?.leaf(&mut leaves, |leaf| {
-        Ok(leaf.columns(row, salt + 1..row.as_ref().column_count())?)
+        Ok(leaf.columns(row, salt + 1..row.width())?)
     })
 }
 
-/// Returns the leaf of a row that a statement finds: its salt, and what is personal of it; `None` where it has no salt.
-fn leaf_of_row(
-    c: &Connection,
-    sql: &str,
-    keys: impl rusqlite::Params,
-) -> Result<Option<Digest>, Error> {
-    let mut statement = c.prepare_cached(sql)?;
-    let mut rows = statement.query(keys)?;
-    match rows.next()? {
-        Some(row) => leaf_over(row, 0),
-        None => Ok(None),
-    }
+/// Returns the leaf of a row: over its salt, and the columns behind it that are personal; `None` where it has no salt.
+fn leaf_of_row(c: &dyn Read, scan: &Scan<'_>, columns: &[Column]) -> Result<Option<Digest>, Error> {
+    let mut found = None;
+    c.each_row(scan, columns, |row| {
+        found = leaf_over(row, 0)?;
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    Ok(found)
 }
 
 /// Returns the leaf of what a bill says of a person.
 pub(in crate::journal::sqlite) fn bill_leaf(
-    c: &Connection,
+    c: &dyn Read,
     bill_id: i64,
 ) -> Result<Option<Digest>, Error> {
-    let sql = "select salt, customer_name, description from bill where bill_id = ?1";
-    leaf_of_row(c, sql, [bill_id])
+    leaf_of_row(c, &Scan::of(&bill::TABLE).at(&bill_id), &BILL_LEAF)
 }
 
 /// Returns the leaf of a row of evidence.
 pub(in crate::journal::sqlite) fn evidence_leaf(
-    c: &Connection,
+    c: &dyn Read,
     evidence_id: EvidenceId,
 ) -> Result<Option<Digest>, Error> {
-    let sql =
-        "select salt, anomaly, detail, receiver_narration from evidence where evidence_id = ?1";
-    leaf_of_row(c, sql, [evidence_id])
+    const COLUMNS: [Column; 4] = [
+        evidence::salt,
+        evidence::anomaly,
+        evidence::detail,
+        evidence::receiver_narration,
+    ];
+    leaf_of_row(c, &Scan::of(&evidence::TABLE).at(&evidence_id), &COLUMNS)
 }
 
 /// Returns the leaf of a rejected row: of its load, on its line, behind so many others.
 pub(in crate::journal::sqlite) fn rejected_leaf(
-    c: &Connection,
-    place: (LoadId, i64, i64),
+    c: &dyn Read,
+    (load_id, line, nth): (LoadId, i64, i64),
 ) -> Result<Option<Digest>, Error> {
-    let sql = format!(
-        "select salt, {REJECTED_TEXTS} from rejected where load_id = ?1 and line = ?2 and nth = ?3"
-    );
-    leaf_of_row(c, &sql, place)
+    let one = Scan::of(&rejected::TABLE).at(&load_id).at(&line).at(&nth);
+    leaf_of_row(c, &one, &REJECTED[5..])
 }
 
-/// Everything that is left of the people of a batch who were forgotten: pseudonyms, leaves, and that nothing stands where a text was.
-const FORGOTTEN: [&str; 4] = [
-    "select seq, reference, msisdn, account_number, narration, customer_names, invoice_number, extra, document, document_folder, salt
-     from instruction where batch_id = ?1 and length(salt) = 32 order by seq",
-    "select evidence_id, anomaly, detail, receiver_narration, salt from evidence where batch_id = ?1 and length(salt) = 32 order by evidence_id",
-    "select load_id, line, nth, reference, service_code, msisdn, account_number, amount_text, errors, digest, cells, salt
-     from rejected where batch_id = ?1 and length(salt) = 32 order by load_id, line, nth",
-    "select b.bill_id, b.customer_name, b.description, b.salt from bill b cross join instruction i using (seq)
-     where i.batch_id = ?1 and length(b.salt) = 32 order by b.bill_id",
+/// What is left of a payment whose person was forgotten, its salt last.
+const FORGOTTEN_INSTRUCTION: [Column; 11] = [
+    instruction::seq,
+    instruction::reference,
+    instruction::msisdn,
+    instruction::account_number,
+    instruction::narration,
+    instruction::customer_names,
+    instruction::invoice_number,
+    instruction::extra,
+    instruction::document,
+    instruction::document_folder,
+    instruction::salt,
 ];
 
-/// Returns the digest of what is left of the people of a batch who were forgotten.
+/// The same of a row of evidence.
+const FORGOTTEN_EVIDENCE: [Column; 5] = [
+    evidence::evidence_id,
+    evidence::anomaly,
+    evidence::detail,
+    evidence::receiver_narration,
+    evidence::salt,
+];
+
+/// The same of a row that was set aside.
+const FORGOTTEN_REJECTED: [Column; 12] = [
+    rejected::load_id,
+    rejected::line,
+    rejected::nth,
+    rejected::reference,
+    rejected::service_code,
+    rejected::msisdn,
+    rejected::account_number,
+    rejected::amount_text,
+    rejected::errors,
+    rejected::digest,
+    rejected::cells,
+    rejected::salt,
+];
+
+/// The same of a bill, and the payment that it is of, which is not hashed.
+const FORGOTTEN_BILL: [Column; 5] = [
+    bill::bill_id,
+    bill::customer_name,
+    bill::description,
+    bill::salt,
+    bill::seq,
+];
+
+/// Returns the digest of what is left of the people of a batch who were forgotten: pseudonyms, leaves, and that nothing stands where a
+/// text was.
 pub(in crate::journal::sqlite) fn forgotten_digest(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Digest, Error> {
     let mut canon = CanonicalHasher::of("forgotten");
-    for sql in FORGOTTEN {
-        let mut statement = c.prepare_cached(sql)?;
-        let mut rows = statement.query([batch_id])?;
-        while let Some(row) = rows.next()? {
-            canon.row(row)?;
-        }
+    let batch = || Test::is(&batch_id);
+    let instructions = Scan::of(&instruction::TABLE).only(instruction::batch_id, batch());
+    let evidence = Scan::of(&evidence::TABLE).only(evidence::batch_id, batch());
+    let rejected = Scan::of(&rejected::TABLE).only(rejected::batch_id, batch());
+    for (rows, columns) in [
+        (instructions, &FORGOTTEN_INSTRUCTION[..]),
+        (evidence, &FORGOTTEN_EVIDENCE),
+        (rejected, &FORGOTTEN_REJECTED),
+    ] {
+        c.each_row(&rows, columns, |row| {
+            if is_forgotten(row, columns.len() - 1)? {
+                canon.row(row)?;
+            }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
         canon.null();
     }
+    c.each_row(&Scan::of(&bill::TABLE), &FORGOTTEN_BILL, |row| {
+        let seq = row.get(FORGOTTEN_BILL.len() - 1)?;
+        if is_forgotten(row, FORGOTTEN_BILL.len() - 2)? && batch_of(c, seq)? == batch_id {
+            canon.columns(row, 0..FORGOTTEN_BILL.len() - 1)?;
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    canon.null();
     Ok(canon.finish())
 }
 
+/// Returns whether a leaf stands where a salt was.
+fn is_forgotten(row: &dyn Row, salt: usize) -> Result<bool, Error> {
+    Ok(matches!(row.value(salt)?, Value::Bytes(bytes) if bytes.len() == size_of::<Digest>()))
+}
+
 pub(in crate::journal::sqlite) fn pin_digest(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Option<Digest>, Error> {
-    let sql = "select gateway, wire from batch where batch_id = ?1";
-    digest_of(c, "pin", sql, batch_id.get())
+    let one = Scan::of(&batch::TABLE).at(&batch_id);
+    digest_over(c, "pin", &one, &[batch::gateway, batch::wire])
 }
+
+/// What every version has hashed of a load.
+const LOAD: [Column; 9] = [
+    load::load_id,
+    load::batch_id,
+    load::source,
+    load::digest,
+    load::loaded_at,
+    load::accepted,
+    load::rejected,
+    load::total,
+    load::total_currency,
+];
+
+/// By what its columns were read, and the digest of its file: where one of them is known.
+const READ_BY: [Column; 3] = [load::layout, load::layout_digest, load::file_digest];
+
+/// How many payments it brought, and the sum of their identifiers: where they are known.
+const BROUGHT: [Column; 2] = [load::payments, load::identifiers];
+
+/// What every version has hashed of a rejected row without a salt.
+const REJECTED_PLAIN: [Column; 10] = [
+    rejected::line,
+    rejected::batch_id,
+    rejected::reference,
+    rejected::service_code,
+    rejected::msisdn,
+    rejected::account_number,
+    rejected::amount_text,
+    rejected::amount,
+    rejected::currency,
+    rejected::errors,
+];
+
+/// What later ones have hashed behind these.
+const REJECTED_KNOWN: [Column; 3] = [rejected::nth, rejected::digest, rejected::cells];
+
+/// A rejected row with a salt: five columns as they stand, the salt, and what is personal, which is all of its texts and the digest of
+/// its cells.
+const REJECTED: [Column; 14] = [
+    rejected::line,
+    rejected::nth,
+    rejected::batch_id,
+    rejected::amount,
+    rejected::currency,
+    rejected::salt,
+    rejected::reference,
+    rejected::service_code,
+    rejected::msisdn,
+    rejected::account_number,
+    rejected::amount_text,
+    rejected::errors,
+    rejected::digest,
+    rejected::cells,
+];
 
 /// Returns the digest of a load and of the rows that it set aside, and how many these are.
 pub(in crate::journal::sqlite) fn file_digest(
-    c: &Connection,
+    c: &dyn Read,
     load_id: LoadId,
 ) -> Result<Option<(Digest, i64)>, Error> {
     let mut canon = CanonicalHasher::of("load");
-    let mut load = c.prepare_cached(
-        "select load_id, batch_id, source, digest, loaded_at, accepted, rejected, total, total_currency
-         from load where load_id = ?1",
-    )?;
-    let mut rows = load.query([load_id])?;
-    match rows.next()? {
-        Some(row) => canon.row(row)?,
-        None => return Ok(None),
+    let one = Scan::of(&load::TABLE).at(&load_id);
+    if take_in(c, &one, &LOAD, &mut canon)? == 0 {
+        return Ok(None);
     }
-    let mut rejected = c.prepare_cached(
-        "select line, batch_id, reference, service_code, msisdn, account_number, amount_text, amount, currency, errors
-         from rejected where load_id = ?1 and salt is null order by line, nth",
-    )?;
-    let mut rows = rejected.query([load_id])?;
-    let mut count = 0;
-    while let Some(row) = rows.next()? {
-        canon.row(row)?;
-        count += 1;
-    }
+    let plain = Scan::of(&rejected::TABLE)
+        .at(&load_id)
+        .only(rejected::salt, Test::Absent);
+    let mut count = take_in(c, &plain, &REJECTED_PLAIN, &mut canon)?;
     count += salted_rejected(c, load_id, &mut canon)?;
     // Versions before 5 had neither, and what they recorded is still to be proven.
-    let mut known = c.prepare_cached(
-        "select nth, digest, cells from rejected where load_id = ?1 and digest is not null and salt is null order by line, nth",
-    )?;
-    let mut rows = known.query([load_id])?;
-    while let Some(row) = rows.next()? {
-        canon.row(row)?;
-    }
-    let mut read_by = c.prepare_cached(
-        "select layout, layout_digest, file_digest from load where load_id = ?1
-         and (layout is not null or layout_digest is not null or file_digest is not null)",
-    )?;
-    let mut rows = read_by.query([load_id])?;
-    while let Some(row) = rows.next()? {
-        canon.row(row)?;
-    }
-    let mut known = c.prepare_cached(
-        "select payments, identifiers from load where load_id = ?1 and payments is not null",
-    )?;
-    let mut rows = known.query([load_id])?;
-    while let Some(row) = rows.next()? {
-        canon.row(row)?;
-    }
+    let known = plain.only(rejected::digest, Test::Present);
+    take_in(c, &known, &REJECTED_KNOWN, &mut canon)?;
+    c.each_row(&one, &READ_BY, |row| {
+        for at in 0..READ_BY.len() {
+            if row.value(at)? != Value::Null {
+                canon.row(row)?;
+                break;
+            }
+        }
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    let brought = one.only(load::payments, Test::Present);
+    take_in(c, &brought, &BROUGHT, &mut canon)?;
     Ok(Some((canon.finish(), count)))
 }
 
-/// What is personal of a rejected row: all of its texts, and the digest of its cells.
-const REJECTED_TEXTS: &str =
-    "reference, service_code, msisdn, account_number, amount_text, errors, digest, cells";
+/// Takes in columns of rows; returns how many rows there are.
+fn take_in(
+    c: &dyn Read,
+    scan: &Scan<'_>,
+    columns: &[Column],
+    canon: &mut CanonicalHasher,
+) -> Result<i64, Error> {
+    let mut count = 0;
+    c.each_row(scan, columns, |row| {
+        canon.row(row)?;
+        count += 1;
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
+}
 
 /// Takes in the rejected rows whose texts are hashed into leaves; returns how many there are.
 fn salted_rejected(
-    c: &Connection,
+    c: &dyn Read,
     load_id: LoadId,
     canon: &mut CanonicalHasher,
 ) -> Result<i64, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select line, nth, batch_id, amount, currency, salt, {REJECTED_TEXTS} from rejected
-         where load_id = ?1 and salt is not null order by line, nth"
-    ))?;
-    let mut rows = statement.query([load_id])?;
+    let salted = Scan::of(&rejected::TABLE)
+        .at(&load_id)
+        .only(rejected::salt, Test::Present);
     let mut count = 0;
-    while let Some(row) = rows.next()? {
+    c.each_row(&salted, &REJECTED, |row| {
         let leaf = leaf_over(row, 5)?;
         canon.maybe(leaf.as_ref(), |canon, leaf| canon.bytes(leaf));
         canon.columns(row, 0..5)?;
         count += 1;
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     Ok(count)
+}
+
+shape! {
+    struct Loaded of load { loaded_at: Timestamp, accepted: i64 }
 }
 
 /// Puts a load, the rows that it set aside, and how many fingerprints it has on the chain.
@@ -239,12 +359,16 @@ pub(in crate::journal::sqlite) fn file(
 ) -> Result<(), Error> {
     let (digest, rejected) =
         file_digest(c, load_id)?.ok_or_else(|| corrupt("a load that is not there"))?;
-    let (loaded_at, accepted) = c
-        .prepare_cached("select loaded_at, accepted from load where load_id = ?1")?
-        .query_row([load_id], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-        })?;
-    let mut detail = json!({"load": load_id.get(), "rejected": rejected, "loaded_at": loaded_at, "accepted": accepted});
+    let one = Scan::of(&load::TABLE).at(&load_id);
+    let loaded: Loaded = c
+        .first(&one)?
+        .ok_or_else(|| corrupt("a load that is not there"))?;
+    let mut detail = json!({
+        "load": load_id.get(),
+        "rejected": rejected,
+        "loaded_at": loaded.loaded_at.as_millis(),
+        "accepted": loaded.accepted,
+    });
     match chunks_of(c, load_id)? {
         // An earlier version had none when it was sealed.
         0 => {}
@@ -269,7 +393,7 @@ pub(in crate::journal::sqlite) fn file(
 
 /// Puts the gateway of a batch on the chain.
 pub(in crate::journal::sqlite) fn pin(
-    c: &Connection,
+    c: &dyn Write,
     chain: &mut Chain,
     batch_id: BatchId,
     at: Timestamp,
@@ -289,7 +413,7 @@ pub(in crate::journal::sqlite) fn pin(
 
 /// Puts the upload of a payment on the chain.
 pub(in crate::journal::sqlite) fn upload(
-    c: &Connection,
+    c: &dyn Write,
     chain: &mut Chain,
     batch_id: BatchId,
     seq: PaymentId,

@@ -1,14 +1,16 @@
 //! The canonical encoding that hashes are taken over: each value with its type and its length, so that none can borrow from
 //! its neighbour.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::BatchId;
+use crate::journal::Error;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::lifecycle::{Policy, SettleOn};
+use crate::store::tables::batch;
+use crate::store::{self, Read, Reads, Row, Scan, Value};
 
 /// A SHA-256.
 pub(in crate::journal::sqlite) type Digest = [u8; 32];
@@ -77,30 +79,28 @@ impl CanonicalHasher {
         }
     }
 
-    pub(in crate::journal::sqlite) fn value(&mut self, value: ValueRef<'_>) {
-        match value {
-            ValueRef::Null => self.null(),
-            ValueRef::Integer(value) => self.integer(value),
-            // No table of the journal holds any; a row that was tampered with may.
-            ValueRef::Real(value) => self.sized(4, &value.to_be_bytes()),
-            ValueRef::Text(value) => self.sized(2, value),
-            ValueRef::Blob(value) => self.bytes(value),
+    pub(in crate::journal::sqlite) fn value<'v>(&mut self, value: impl Into<Value<'v>>) {
+        match value.into() {
+            Value::Null => self.null(),
+            Value::Integer(value) => self.integer(value),
+            Value::Text(value) => self.text(&value),
+            Value::Bytes(value) => self.bytes(&value),
         }
     }
 
     /// Takes in every column of a row.
-    pub(in crate::journal::sqlite) fn row(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.columns(row, 0..row.as_ref().column_count())
+    pub(in crate::journal::sqlite) fn row(&mut self, row: &dyn Row) -> Result<(), store::Error> {
+        self.columns(row, 0..row.width())
     }
 
     /// Takes in some columns of a row.
     pub(in crate::journal::sqlite) fn columns(
         &mut self,
-        row: &Row<'_>,
+        row: &dyn Row,
         which: Range<usize>,
-    ) -> rusqlite::Result<()> {
+    ) -> Result<(), store::Error> {
         for index in which {
-            self.value(row.get_ref(index)?);
+            self.value(row.value(index)?);
         }
         self.flush();
         Ok(())
@@ -150,16 +150,30 @@ impl CanonicalHasher {
 
 /// What the chain of a batch begins with.
 pub(in crate::journal::sqlite) fn genesis(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
-) -> Result<Digest, rusqlite::Error> {
-    let mut canon = CanonicalHasher::of("batch");
-    c.query_row(
-        "select originator, name, created_at from batch where batch_id = ?1",
-        [batch_id],
-        |row| canon.row(row),
-    )?;
-    Ok(canon.finish())
+) -> Result<Digest, Error> {
+    let columns = [batch::originator, batch::name, batch::created_at];
+    let one = Scan::of(&batch::TABLE).at(&batch_id);
+    digest_over(c, "batch", &one, &columns)?
+        .ok_or_else(|| corrupt(format!("batch {batch_id} is missing")))
+}
+
+/// Returns the digest of columns of the first row that a scan finds; `None` when there is none.
+pub(in crate::journal::sqlite) fn digest_over(
+    c: &dyn Read,
+    what: &'static str,
+    scan: &Scan<'_>,
+    columns: &[store::Column],
+) -> Result<Option<Digest>, Error> {
+    let mut found = None;
+    c.each_row(scan, columns, |row| {
+        let mut canon = CanonicalHasher::of(what);
+        canon.row(row)?;
+        found = Some(canon.finish());
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    Ok(found)
 }
 
 /// What of a policy decides how evidence adds up: quarantine (ms), most exposures, what settles, whether it can be asked.

@@ -3,9 +3,9 @@
 //! A load takes the digests while its rows pass; whoever proves them takes them from the table. A test holds both to the
 //! same bytes.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
 use super::chain::{Chain, Evidence};
@@ -18,16 +18,60 @@ use crate::domain::{
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::ROWS_LOADED;
 use crate::journal::sqlite::codec::insert::{Texts, line_number};
-use crate::journal::sqlite::codec::values::{row_of, service_of};
+use crate::journal::sqlite::codec::values::{corrupt, row_of, service_of};
+use crate::store::tables::{instruction, service};
+use crate::store::{self, Column, Read, Reads, Row, Scan, Test, Value, Write};
 
 /// Instructions that share one digest: a change is found within so many lines.
 const BLOCK: usize = 1000;
 
-/// Every column of an instruction, the service first: its code is what is hashed. The amount that a bill told is no part of what was loaded.
-/// From [`PAYMENT_AT`] on they are those of a payment.
-const INSTRUCTION: &str = "i.service_id, i.seq, i.load_id, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
-     i.account_number, iif(i.as_due = 1, null, i.amount), i.currency, i.country, i.narration, i.customer_names, \
-     i.invoice_number, i.payment_mode, i.hub_id, i.extra, i.document, i.document_folder, i.as_due, i.not_before, i.salt";
+/// Every column of an instruction, the service first: its code is what is hashed. From [`PAYMENT_AT`] on they are those of a payment.
+const INSTRUCTION: [Column; 24] = [
+    instruction::service_id,
+    instruction::seq,
+    instruction::load_id,
+    instruction::line,
+    instruction::identifier,
+    instruction::reference,
+    instruction::generation,
+    instruction::received_at,
+    instruction::msisdn,
+    instruction::account_number,
+    instruction::amount,
+    instruction::currency,
+    instruction::country,
+    instruction::narration,
+    instruction::customer_names,
+    instruction::invoice_number,
+    instruction::payment_mode,
+    instruction::hub_id,
+    instruction::extra,
+    instruction::document,
+    instruction::document_folder,
+    instruction::as_due,
+    instruction::not_before,
+    instruction::salt,
+];
+
+/// Where the amount stands, and whether a bill told it: then it is no part of what was loaded.
+const AMOUNT_AT: usize = 10;
+const AS_DUE_AT: usize = 21;
+
+/// An instruction as it was loaded.
+struct AsLoaded<'a>(&'a dyn Row);
+
+impl Row for AsLoaded<'_> {
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn value(&self, at: usize) -> Result<Value<'_>, store::Error> {
+        if at == AMOUNT_AT && self.0.value(AS_DUE_AT)? == Value::Integer(1) {
+            return Ok(Value::Null);
+        }
+        self.0.value(at)
+    }
+}
 
 /// Where the time stands before which a row is not posted. Rows without one are hashed as earlier versions did.
 const NOT_BEFORE_AT: usize = 22;
@@ -47,13 +91,13 @@ const PAYMENT_AT: usize = 2;
 /// Takes in the columns of [`INSTRUCTION`], and the service by its code instead of its number.
 // A join would look the code up for every row of a load.
 struct Instructions<'a> {
-    c: &'a Connection,
+    c: &'a dyn Read,
     services: Vec<(LaneId, String)>,
     leaf: CanonicalHasher,
 }
 
 impl<'a> Instructions<'a> {
-    fn of(c: &'a Connection) -> Self {
+    fn of(c: &'a dyn Read) -> Self {
         Self {
             c,
             services: Vec::new(),
@@ -61,15 +105,14 @@ impl<'a> Instructions<'a> {
         }
     }
 
-    fn take_in(&mut self, canon: &mut CanonicalHasher, row: &Row<'_>) -> Result<&str, Error> {
+    fn take_in(&mut self, canon: &mut CanonicalHasher, row: &dyn Row) -> Result<&str, Error> {
         let id: LaneId = row.get(0)?;
         let at = match self.services.iter().position(|(known, _)| *known == id) {
             Some(at) => at,
             None => {
-                let code: String = self
-                    .c
-                    .prepare_cached("select code from service where service_id = ?1")?
-                    .query_row([id], |row| row.get(0))?;
+                let one = Scan::of(&service::TABLE).at(&id);
+                let code: Option<String> = self.c.value(&one, service::code)?;
+                let code = code.ok_or_else(|| corrupt("a payment without a service"))?;
                 self.services.push((id, code));
                 self.services.len() - 1
             }
@@ -84,7 +127,7 @@ impl<'a> Instructions<'a> {
         }
         canon.text(code);
         canon.columns(row, 1..NOT_BEFORE_AT)?;
-        if let Some(at) = row.get::<_, Option<i64>>(NOT_BEFORE_AT)? {
+        if let Some(at) = row.get::<Option<i64>>(NOT_BEFORE_AT)? {
             canon.integer(at);
             canon.flush();
         }
@@ -93,42 +136,44 @@ impl<'a> Instructions<'a> {
 }
 
 pub(in crate::journal::sqlite) fn instruction_digest(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
-    let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
-    let mut statement = c.prepare_cached(&sql)?;
-    let mut rows = statement.query([seq])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    let mut canon = CanonicalHasher::of("instruction");
-    Instructions::of(c).take_in(&mut canon, row)?;
-    Ok(Some(canon.finish()))
+    let mut found = None;
+    c.each_row(&one(&seq), &INSTRUCTION, |row| {
+        let mut canon = CanonicalHasher::of("instruction");
+        Instructions::of(c).take_in(&mut canon, &AsLoaded(row))?;
+        found = Some(canon.finish());
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    Ok(found)
 }
 
 /// Returns the leaf over what is personal of an instruction; `None` where an earlier version loaded it.
 pub(in crate::journal::sqlite) fn instruction_leaf(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<Digest>, Error> {
-    let sql = format!("select {INSTRUCTION} from instruction i where i.seq = ?1");
-    let mut statement = c.prepare_cached(&sql)?;
-    let mut rows = statement.query([seq])?;
-    match rows.next()? {
-        Some(row) => leaf_of(row, &mut CanonicalHasher::of("instruction")),
-        None => Ok(None),
-    }
+    let mut found = None;
+    c.each_row(&one(&seq), &INSTRUCTION, |row| {
+        found = leaf_of(row, &mut CanonicalHasher::of("instruction"))?;
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    Ok(found)
+}
+
+fn one(seq: &PaymentId) -> Scan<'_> {
+    Scan::of(&instruction::TABLE).at(seq)
 }
 
 /// The same of the columns of [`INSTRUCTION`].
-fn leaf_of(row: &Row<'_>, leaves: &mut CanonicalHasher) -> Result<Option<Digest>, Error> {
+fn leaf_of(row: &dyn Row, leaves: &mut CanonicalHasher) -> Result<Option<Digest>, Error> {
     Sealed::of(row, SALT_AT)?.leaf(leaves, |leaf| values(leaf, row, &PERSONAL))
 }
 
-fn values(canon: &mut CanonicalHasher, row: &Row<'_>, columns: &[usize]) -> Result<(), Error> {
+fn values(canon: &mut CanonicalHasher, row: &dyn Row, columns: &[usize]) -> Result<(), Error> {
     for at in columns {
-        canon.value(row.get_ref(*at)?);
+        canon.value(row.value(*at)?);
     }
     Ok(())
 }
@@ -143,7 +188,7 @@ pub(in crate::journal::sqlite) struct Block {
 
 /// Goes through the instructions of a batch from `first` to `last`, and hands over every block.
 pub(in crate::journal::sqlite) fn stored(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     (first, last): (i64, i64),
     at_most: usize,
@@ -155,13 +200,13 @@ pub(in crate::journal::sqlite) fn stored(
 /// Goes through one block of instructions; returns it with its payments as they are hashed, in their order, each with its lane.
 /// `None` in place of the payments: one has no amount of its own, or cannot be read.
 pub(in crate::journal::sqlite) fn with_payments(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     span: (i64, i64),
 ) -> Result<(Option<Block>, Option<Vec<BlockPayment>>), Error> {
     let mut found = None;
     let mut payments = Some(Vec::with_capacity(BLOCK));
-    let see = |row: &Row<'_>, code: &str| {
+    let see = |row: &dyn Row, code: &str| {
         if let Some(read) = &mut payments {
             match block_payment(row, code) {
                 Some(payment) => read.push(payment),
@@ -179,7 +224,7 @@ pub(in crate::journal::sqlite) fn with_payments(
 /// A payment of a block: its number, its lane and itself.
 pub(in crate::journal::sqlite) type BlockPayment = (PaymentId, LaneId, Arc<Payment>);
 
-fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
+fn block_payment(row: &dyn Row, code: &str) -> Option<BlockPayment> {
     let stored = row_of(row, PAYMENT_AT, service_of(code).ok()?).ok()?;
     let has_own_amount = !stored.instruction.money.as_due;
     let payment = stored.payment().filter(|_| has_own_amount)?;
@@ -187,19 +232,18 @@ fn block_payment(row: &Row<'_>, code: &str) -> Option<BlockPayment> {
 }
 
 fn read(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     (first, last): (i64, i64),
     at_most: usize,
-    mut see: impl FnMut(&Row<'_>, &str),
+    mut see: impl FnMut(&dyn Row, &str),
     mut take: impl FnMut(Block) -> Result<(), Error>,
 ) -> Result<(), Error> {
     // The order of the table is that of loading: it is never sorted.
-    let mut statement = c.prepare_cached(&format!(
-        "select {INSTRUCTION} from instruction i not indexed
-         where i.seq between ?1 and ?2 and i.batch_id = ?3 order by i.seq"
-    ))?;
-    let mut rows = statement.query(params![first, last, batch_id])?;
+    let span = Scan::of(&instruction::TABLE)
+        .from(&first)
+        .up_to(&last)
+        .only(instruction::batch_id, Test::is(&batch_id));
     let mut instructions = Instructions::of(c);
     let mut open: Option<(i64, i64, usize, CanonicalHasher)> = None;
     let finish = |(first, last, rows, canon): (i64, i64, usize, CanonicalHasher)| Block {
@@ -208,7 +252,8 @@ fn read(
         rows,
         digest: canon.finish(),
     };
-    while let Some(row) = rows.next()? {
+    c.each_row(&span, &INSTRUCTION, |row| {
+        let row = &AsLoaded(row) as &dyn Row;
         let seq: PaymentId = row.get(1)?;
         let (_, last, count, canon) = open
             .get_or_insert_with(|| (seq.get(), seq.get(), 0, CanonicalHasher::of("instructions")));
@@ -220,13 +265,14 @@ fn read(
         {
             take(finish(full))?;
         }
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     open.map_or(Ok(()), |rest| take(finish(rest)))
 }
 
 /// Puts the instructions from the first number to the last on the chain, in blocks.
 pub(in crate::journal::sqlite) fn seal(
-    c: &Connection,
+    c: &dyn Write,
     chain: &mut Chain,
     batch_id: BatchId,
     (first, last): (i64, i64),
@@ -239,7 +285,7 @@ pub(in crate::journal::sqlite) fn seal(
 
 /// Puts a block of instructions on the chain.
 pub(in crate::journal::sqlite) fn append(
-    c: &Connection,
+    c: &dyn Write,
     chain: &mut Chain,
     batch_id: BatchId,
     block: &Block,

@@ -2,14 +2,24 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
 use crate::journal::Error;
+use crate::store::tables::phrase;
+use crate::store::{Reads, Scan, Write, Writes, shape};
 
 /// Phrases that are remembered, so that a text that is heard again gets the number it has.
 const PHRASES_MAX: usize = 256;
 /// A longer text is not looked for again: it is hardly one that everybody says.
 const PHRASE_REMEMBERED_MAX: usize = 512;
+
+/// So many are recalled of those that were heard before.
+const RECALLED: usize = 64;
+
+shape! {
+    struct Said of phrase { text: String }
+}
+shape! {
+    struct Phrase of phrase { phrase_id: i64, text: String }
+}
 
 /// The numbers of the texts that were heard of late.
 #[derive(Default)]
@@ -22,7 +32,7 @@ impl Phrases {
     /// Returns the number of a text, giving it one when it has none or is not remembered.
     pub(in crate::journal::sqlite) fn number(
         &mut self,
-        c: &Connection,
+        c: &dyn Write,
         text: &str,
     ) -> Result<i64, Error> {
         if !self.recalled {
@@ -31,20 +41,18 @@ impl Phrases {
         if let Some(number) = self.known.get(text) {
             return Ok(*number);
         }
-        c.prepare_cached("insert into phrase (text) values (?1)")?
-            .execute([text])?;
-        let number = c.last_insert_rowid();
-        self.remember(text.to_owned(), number);
+        let said = Said {
+            text: text.to_owned(),
+        };
+        let number = c.append(&said)?;
+        self.remember(said.text, number);
         Ok(number)
     }
 
-    fn recall(&mut self, c: &Connection) -> Result<(), Error> {
-        let mut statement = c.prepare_cached(
-            "select phrase_id, text from phrase order by phrase_id desc limit 64",
-        )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            self.remember(row.get(1)?, row.get(0)?);
+    fn recall(&mut self, c: &dyn Write) -> Result<(), Error> {
+        let last = Scan::of(&phrase::TABLE).descending().limit(RECALLED);
+        for Phrase { phrase_id, text } in c.list(&last)? {
+            self.remember(text, phrase_id);
         }
         self.recalled = true;
         Ok(())

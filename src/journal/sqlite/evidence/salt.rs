@@ -5,11 +5,11 @@
 use std::cell::RefCell;
 
 use ring::rand::{SecureRandom, SystemRandom};
-use rusqlite::Row;
 
 use super::encoding::{CanonicalHasher, Digest};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
+use crate::store::{Row, Value};
 
 /// A random number of a row's own.
 pub(in crate::journal::sqlite) type Salt = [u8; 16];
@@ -27,16 +27,16 @@ pub(in crate::journal::sqlite) enum Sealed {
 
 impl Sealed {
     /// Reads the column.
-    pub(in crate::journal::sqlite) fn of(row: &Row<'_>, at: usize) -> Result<Self, Error> {
+    pub(in crate::journal::sqlite) fn of(row: &dyn Row, at: usize) -> Result<Self, Error> {
         let odd = || corrupt("a salt that is none");
-        let column = row.get_ref(at)?.as_blob_or_null().map_err(|_| odd())?;
-        Ok(match column {
-            None => Self::Plain,
-            Some(bytes) => match (bytes.try_into(), bytes.try_into()) {
+        Ok(match row.value(at)? {
+            Value::Null => Self::Plain,
+            Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {
                 (Ok(salt), _) => Self::Salted(salt),
                 (_, Ok(leaf)) => Self::Forgotten(leaf),
                 _ => return Err(odd()),
             },
+            Value::Integer(_) | Value::Text(_) => return Err(odd()),
         })
     }
 

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
-
-use crate::domain::{BatchId, PaymentId, ResponseDetails};
+use crate::domain::{BatchId, Country, Msisdn, PaymentId, ResponseDetails};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
 use crate::journal::sqlite::codec::lives::save_life;
-use crate::journal::sqlite::codec::values::{corrupt, country_of, msisdn_of};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::session::subject::Subject;
@@ -20,6 +18,8 @@ use crate::ledger::{
     Judgement, Ours, Recipient, UNCOMPARED, judge, judge_forgotten, names_recipient,
 };
 use crate::lifecycle::{Anomaly, Event, PaymentState, Policy, State, Step, StepContext, step};
+use crate::store::tables::{instruction, named_otherwise};
+use crate::store::{Read, Reads, Scan, Writes, shape};
 
 /// Returns whether a payment has ended, and nobody was paid by it.
 pub(in crate::journal::sqlite) fn has_ended_unpaid(state: State) -> bool {
@@ -54,25 +54,21 @@ pub(in crate::journal::sqlite) fn judged(
         });
         return Ok(judge(&said.named, &Ours { money, recipient }));
     }
-    let mut statement = c.prepare_cached(
-        "select msisdn, coalesce(account_number, msisdn), country from instruction where seq = ?1",
-    )?;
-    let mut rows = statement.query([seq])?;
-    let row = rows
-        .next()?
+    let one = Scan::of(&instruction::TABLE).at(&seq);
+    let Ordered {
+        msisdn,
+        account_number,
+        country,
+    } = c
+        .first(&one)?
         .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
-    let odd = |_| corrupt("a text that is not one");
-    let msisdn = row.get_ref(0)?.as_str().map_err(odd)?;
-    let country = row.get_ref(2)?.as_str().map_err(odd)?;
-    let msisdn = msisdn_of(msisdn)?;
-    let country = country_of(country)?;
+    let account = account_number.as_deref().unwrap_or(msisdn.as_str());
     // Who it was is forgotten: what is named is compared by its pseudonym.
     if msisdn.is_forgotten() {
-        let pseudonym = row.get_ref(1)?.as_str().map_err(odd)?;
         let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
         let is_ours = |text: &str| {
             // The bank's code was forgotten with the account: an account of a bank is never recognised.
-            hidden_recipient("", text, |parts| key.pseudonym(parts)) == pseudonym
+            hidden_recipient("", text, |parts| key.pseudonym(parts)) == account
         };
         let judgement = judge_forgotten(&said.named, (money, country), is_ours);
         let differs = judgement.disbelieved(has_ended_unpaid(subject.moved.life.state));
@@ -81,13 +77,20 @@ pub(in crate::journal::sqlite) fn judged(
             ..judgement
         });
     }
-    let recipient = Recipient {
+    let recipient = Some(Recipient {
         msisdn,
-        account: row.get_ref(1)?.as_str().map_err(odd)?,
+        account,
         country,
-    };
-    let recipient = Some(recipient);
+    });
     Ok(judge(&said.named, &Ours { money, recipient }))
+}
+
+shape! {
+    /// Whom an instruction pays.
+    struct Ordered of instruction { msisdn: Msisdn, account_number: Option<String>, country: Country }
+}
+shape! {
+    struct NamedOtherwise of named_otherwise { batch_id: BatchId, seq: PaymentId, words: String }
 }
 
 /// Returns words with what their evidence has to say of them: that nobody could see whom they are about.
@@ -175,33 +178,29 @@ pub(in crate::journal::sqlite) fn note_other(
     subject: &Subject,
     words: &str,
 ) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into named_otherwise (batch_id, seq, words) values (?1, ?2, ?3)
-         on conflict do update set words = excluded.words",
-    )?
-    .execute(params![subject.batch_id, subject.moved.seq, words])?;
-    Ok(())
+    Ok(c.put(&NamedOtherwise {
+        batch_id: subject.batch_id,
+        seq: subject.moved.seq,
+        words: words.to_owned(),
+    })?)
 }
 
 /// Returns what the gateway named last of a payment that is not ours.
 pub(in crate::journal::sqlite) fn named_otherwise(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     seq: PaymentId,
 ) -> Result<Option<String>, Error> {
-    Ok(
-        c.prepare_cached("select words from named_otherwise where batch_id = ?1 and seq = ?2")?
-            .query_row((batch_id, seq), |row| row.get(0))
-            .optional()?,
-    )
+    let one = Scan::of(&named_otherwise::TABLE).at(&batch_id).at(&seq);
+    Ok(c.value(&one, named_otherwise::words)?)
 }
 
 /// Returns the same of every payment of a batch.
 pub(in crate::journal::sqlite) fn all_named_otherwise(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<BTreeMap<PaymentId, String>, Error> {
-    let mut statement = c.prepare("select seq, words from named_otherwise where batch_id = ?1")?;
-    let rows = statement.query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let of_batch = Scan::of(&named_otherwise::TABLE).at(&batch_id);
+    let found: Vec<NamedOtherwise> = c.list(&of_batch)?;
+    Ok(found.into_iter().map(|row| (row.seq, row.words)).collect())
 }

@@ -2,18 +2,13 @@
 
 use std::borrow::Cow;
 
-use rusqlite::params;
-
 use super::agreed::{apply_other, judged, noted};
 use super::taken::{conclude_other, conclude_taken, recognise};
 use crate::domain::{PaymentId, ResponseDetails, Timestamp};
 use crate::journal::sqlite::codec::detail::detail_of;
 use crate::journal::sqlite::codec::events::event_numbers;
-use crate::journal::sqlite::codec::lives::save_life;
-use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{
-    assert_changed, due_number, known_number, millis, state_number,
-};
+use crate::journal::sqlite::codec::lives::{SavedLife, save_life};
+use crate::journal::sqlite::codec::values::{NEVER, assert_changed};
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::run::lanes::open_all;
 use crate::journal::sqlite::session::subject::Subject;
@@ -24,6 +19,8 @@ use crate::ledger::told_identifier::worth_keeping;
 use crate::lifecycle::{
     Anomaly, Class, Event, PaymentState, Policy, State, Step, StepContext, step,
 };
+use crate::store::tables::life;
+use crate::store::{Field, Reads, Scan, Shape, Test, Value, Write, Writes, shape};
 
 /// Applies one event to a payment that was read before, and appends the evidence.
 pub(in crate::journal::sqlite) fn apply(
@@ -162,7 +159,7 @@ struct Meaning {
 fn save_told(
     c: &WriteSession,
     seq: PaymentId,
-    life: &PaymentState,
+    stands: &PaymentState,
     queued: bool,
     words: Words<'_>,
     Meaning {
@@ -173,42 +170,51 @@ fn save_told(
     moment: StepContext,
 ) -> Result<(), Error> {
     let phrase_id = words.description.map(|text| c.phrase(text)).transpose()?;
-    let changed = c
-        .prepare_cached(
-            "update or fail life set state = ?2, code = ?3, attempts = ?4, posted_at = ?5, exposures = ?6, known = ?7,
-                 not_found = ?8, quarantine_from = ?9, queries = ?10, due_at = ?11,
-                 gateway_transaction_id = iif(?18, coalesce(gateway_transaction_id, ?12), coalesce(?12, gateway_transaction_id)),
-                 receipt_number = iif(?18, coalesce(receipt_number, ?13), coalesce(?13, receipt_number)),
-                 receiver_narration = iif(?18, coalesce(receiver_narration, ?14), coalesce(?14, receiver_narration)),
-                 phrase_id = iif(?18, coalesce(phrase_id, ?15), coalesce(?15, phrase_id)),
-                 settled_at = iif(?16, ?17, settled_at),
-                 application_id = iif(?19, coalesce(application_id, ?13), application_id),
-                 queued = ?20
-             where seq = ?1",
-        )?
-        .execute(params![
-            seq,
-            state_number(life.state),
-            life.code,
-            life.attempts,
-            millis(life.posted_at),
-            life.exposures,
-            known_number(life),
-            life.not_found,
-            millis(life.quarantine_from),
-            life.queries,
-            due_number(life),
-            worth_keeping(words.gateway_transaction_id),
-            words.receipt_number,
-            words.receiver_narration,
-            phrase_id,
-            ended,
-            moment.now.as_millis(),
-            late,
-            delivered,
-            queued,
-        ])?;
-    assert_changed(seq, changed as u64)
+    let own = Scan::of(&life::TABLE).at(&seq);
+    let is_empty = |column| c.any(&own.clone().only(column, Test::Absent));
+    let saved = SavedLife {
+        life: *stands,
+        queued,
+    };
+    let gateway_transaction_id = worth_keeping(words.gateway_transaction_id);
+    let mut columns = SavedLife::COLUMNS.to_vec();
+    let mut values = saved.values();
+    let said = [
+        (
+            life::gateway_transaction_id,
+            gateway_transaction_id.to_value(),
+        ),
+        (life::receipt_number, words.receipt_number.to_value()),
+        (
+            life::receiver_narration,
+            words.receiver_narration.to_value(),
+        ),
+        (life::phrase_id, phrase_id.to_value()),
+    ];
+    for (column, value) in said {
+        if value != Value::Null && (!late || is_empty(column)?) {
+            columns.push(column);
+            values.push(value);
+        }
+    }
+    if delivered && words.receipt_number.is_some() && is_empty(life::application_id)? {
+        columns.push(life::application_id);
+        values.push(words.receipt_number.to_value());
+    }
+    if ended {
+        columns.push(life::settled_at);
+        values.push(moment.now.to_value());
+    }
+    let changed = c.change_rows(&own, &columns, &values)?;
+    assert_changed(seq, changed)
+}
+
+shape! {
+    /// A payment whose intent to be posted is recorded.
+    struct Claimed of life {
+        state: State, attempts: u32, posted_at: Option<Timestamp>, quarantine_from: Option<Timestamp>, not_found: u8, queries: u32,
+        due_at: i64,
+    }
 }
 
 /// Moves a ready payment to `posting`, with its evidence.
@@ -218,24 +224,27 @@ pub(in crate::journal::sqlite) fn claim_one(
     moment: StepContext,
     policy: &Policy,
 ) -> Result<bool, Error> {
-    let Step { life, anomaly } = step(&subject.moved.life, Event::Claimed, moment, policy);
+    let Step {
+        life: stands,
+        anomaly,
+    } = step(&subject.moved.life, Event::Claimed, moment, policy);
     if anomaly.is_some() {
         return Ok(false);
     }
-    c.prepare_cached(
-        "update or fail life set state = 1, attempts = ?2, posted_at = ?3, quarantine_from = ?4, not_found = ?5, queries = ?6,
-             due_at = ?7 where seq = ?1 and state = 0",
-    )?
-    .execute(params![
-        subject.moved.seq,
-        life.attempts,
-        millis(life.posted_at),
-        millis(life.quarantine_from),
-        life.not_found,
-        life.queries,
-        NEVER,
-    ])?;
-    subject.moved.life = life;
+    let own = Scan::of(&life::TABLE)
+        .at(&subject.moved.seq)
+        .only(life::state, Test::is(&State::Ready));
+    let claimed = Claimed {
+        state: State::Posting,
+        attempts: stands.attempts,
+        posted_at: stands.posted_at,
+        quarantine_from: stands.quarantine_from,
+        not_found: stands.not_found,
+        queries: stands.queries,
+        due_at: NEVER,
+    };
+    c.change(&own, &claimed)?;
+    subject.moved.life = stands;
     c.remember(subject);
     c.append(&Evidence {
         batch_id: subject.batch_id,

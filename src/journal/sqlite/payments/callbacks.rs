@@ -1,7 +1,5 @@
 //! Callbacks: stored once, applied once, and never at the cost of one that counts.
 
-use rusqlite::{OptionalExtension, params};
-
 use super::agreed::{has_ended_unpaid, hastened, judged, note_other, noted};
 use super::apply::apply;
 use super::generations;
@@ -12,7 +10,7 @@ use crate::journal::sqlite::codec::catalog::{batch_of, find};
 use crate::journal::sqlite::codec::detail::detail_with;
 use crate::journal::sqlite::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
 use crate::journal::sqlite::codec::lives::save_life;
-use crate::journal::sqlite::codec::values::state_of;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::{Evidence, Words};
 use crate::journal::sqlite::session::members::Member;
 use crate::journal::sqlite::session::payments::payment;
@@ -23,39 +21,41 @@ use crate::ledger::failure::Mark;
 use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::ledger::{Brings, Kept, has_room};
 use crate::lifecycle::{Class, Event, Policy, State, StepContext, step};
+use crate::store::tables::{batch, evidence, life};
+use crate::store::{Reads, Scan, Test, shape};
 
-/// The callbacks of payment ?1 that are stored: words, junk, words of this class and code, and those with digest ?4.
-// The index is named: statistics of a journal that was only just loaded say that there is next to no evidence, and that
-// reading all of it is as good.
-pub(in crate::journal::sqlite) const STORED_CALLBACKS: &str = "select count(*) filter (where event = 8), count(*) filter (where event <> 8),
-         count(*) filter (where event = 8 and class is ?2 and code is ?3), count(*) filter (where digest = ?4)
-     from evidence indexed by evidence_by_payment where seq = ?1 and event in (8, ?5, ?6) and digest is not null";
+/// The number of what a callback said.
+const CALLBACK: i64 = 8;
+
+shape! {
+    /// A row of evidence, as a callback is compared with it.
+    struct Kind of evidence { event: i64, class: Option<i64>, code: Option<i32>, digest: Option<[u8; 32]> }
+}
 
 /// Returns what is kept of a payment's callbacks, and whether this one is.
 fn kept(c: &WriteSession, seq: PaymentId, note: &IncomingCallback) -> Result<(Kept, bool), Error> {
     let (_, class, code) = note.event.map_or((0, None, None), event_numbers);
-    let stored = c.prepare_cached(STORED_CALLBACKS)?.query_row(
-        params![
-            seq,
-            class,
-            code,
-            &note.digest[..],
-            NOTED_CALLBACK,
-            OTHER_CALLBACK
-        ],
-        |row| {
-            let kept = Kept {
-                words: row.get(0)?,
-                junk: row.get(1)?,
-                same: row.get::<_, i64>(2)? > 0,
-            };
-            Ok((kept, row.get::<_, i64>(3)? > 0))
-        },
-    )?;
+    let mut stored = (Kept::default(), false);
+    let heard = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::digest, Test::Present);
+    c.each(&heard, |row: Kind| {
+        let (kept, repeat) = &mut stored;
+        match row.event {
+            CALLBACK => {
+                kept.words += 1;
+                kept.same |= (row.class, row.code) == (class, code);
+            }
+            NOTED_CALLBACK | OTHER_CALLBACK => kept.junk += 1,
+            _ => return Ok(()),
+        }
+        *repeat |= row.digest == Some(note.digest);
+        Ok::<_, Error>(())
+    })?;
     let waiting = c.waiting_digests(seq).into_iter();
     Ok(waiting.fold(stored, |(mut kept, repeat), (kind, digest)| {
         match kind {
-            (8, was_class, was_code) => {
+            (CALLBACK, was_class, was_code) => {
                 kept.words += 1;
                 kept.same |= (was_class, was_code) == (class, code);
             }
@@ -137,14 +137,19 @@ pub(in crate::journal::sqlite) fn callback(
     Ok(Received::Stored(Some(subject.moved)))
 }
 
+shape! {
+    /// Where a batch was posted, and how its replies are read.
+    struct ReadAs of batch { gateway: Option<String>, reading: Option<String> }
+}
+
 /// Returns why a listener does not know what a callback about this payment says. How replies are read stays with the batch: what
 /// is read in another way, or for another gateway, might end it otherwise.
 fn misread(c: &WriteSession, seq: PaymentId, by: &ReadBy) -> Result<Option<&'static str>, Error> {
-    let (gateway, reading): (Option<String>, Option<String>) = c
-        .prepare_cached(
-            "select b.gateway, b.reading from instruction i join batch b using (batch_id) where i.seq = ?1",
-        )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let one = batch_of(c, seq)?;
+    let of_batch: ReadAs = c
+        .first(&Scan::of(&batch::TABLE).at(&one))?
+        .ok_or_else(|| corrupt(format!("batch {one} is missing")))?;
+    let ReadAs { gateway, reading } = of_batch;
     let Some(gateway) = gateway else {
         // Nothing of it was posted.
         return Ok(None);
@@ -176,11 +181,7 @@ fn unread(note: &IncomingCallback, why: &str) -> IncomingCallback {
 
 /// Returns where a payment stands; `None` when its life has not begun.
 fn state(c: &WriteSession, seq: PaymentId) -> Result<Option<State>, Error> {
-    let number: Option<i64> = c
-        .prepare_cached("select state from life where seq = ?1")?
-        .query_row([seq], |row| row.get(0))
-        .optional()?;
-    number.map(state_of).transpose()
+    Ok(c.value(&Scan::of(&life::TABLE).at(&seq), life::state)?)
 }
 
 /// Returns whether a callback is the first since the gateway's last word that makes the end of an unpaid payment doubtful.

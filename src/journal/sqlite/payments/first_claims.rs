@@ -1,12 +1,15 @@
 //! First claims that share a row of evidence.
 
-use rusqlite::Connection;
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::corrupt;
+use crate::store::tables::evidence;
+use crate::store::{Read, Reads, Scan, shape};
 
 /// First claims that share a row of evidence: its detail.
 #[derive(Deserialize, Serialize)]
@@ -70,34 +73,61 @@ pub(in crate::journal::sqlite) struct FirstClaim {
     pub(in crate::journal::sqlite) policy_id: Option<i64>,
 }
 
-/// Blocks of first claims of batch ?1, beyond evidence ?2.
-pub(in crate::journal::sqlite) const BLOCKS: &str =
-    "select evidence_id, at, policy_id, detail from evidence indexed by evidence_by_payment
-     where seq = 0 and evidence_id > ?2 and batch_id = ?1 and event = ?3 order by evidence_id";
+shape! {
+    /// A block of first claims.
+    pub(in crate::journal::sqlite) struct ClaimBlock of evidence {
+        evidence_id: EvidenceId, at: i64, policy_id: Option<i64>, detail: Option<String>,
+    }
+}
+
+impl ClaimBlock {
+    pub(in crate::journal::sqlite) fn range(&self) -> Result<ClaimRange, Error> {
+        ClaimRange::parse(self.detail.as_deref())
+    }
+
+    fn claim(&self) -> FirstClaim {
+        FirstClaim {
+            evidence_id: self.evidence_id,
+            at: self.at,
+            policy_id: self.policy_id,
+        }
+    }
+}
+
+/// The blocks of first claims of a batch behind a row of evidence.
+pub(in crate::journal::sqlite) fn blocks<'a>(
+    batch_id: &'a BatchId,
+    behind: &'a EvidenceId,
+) -> Scan<'a> {
+    Scan::by(&evidence::about_batch)
+        .at(&CLAIMED_TOGETHER)
+        .at(batch_id)
+        .after(behind)
+}
 
 /// Finds the first claim of a payment among those that share a row of evidence.
 pub(in crate::journal::sqlite) fn first_claim(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     seq: PaymentId,
 ) -> Result<Option<FirstClaim>, Error> {
-    let mut statement = c.prepare_cached(BLOCKS)?;
-    let mut rows = statement.query((batch_id, EvidenceId::NONE, CLAIMED_TOGETHER))?;
-    while let Some(row) = rows.next()? {
-        let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
-        let runs = together.runs()?;
-        if runs
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&seq.get()))
-        {
-            return Ok(Some(FirstClaim {
-                evidence_id: row.get(0)?,
-                at: row.get(1)?,
-                policy_id: row.get(2)?,
-            }));
-        }
-    }
-    Ok(None)
+    let mut found = None;
+    c.each_until(
+        &blocks(&batch_id, &EvidenceId::NONE),
+        |block: ClaimBlock| {
+            let has_it = block
+                .range()?
+                .runs()?
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(&seq.get()));
+            if has_it {
+                found = Some(block.claim());
+                return Ok(ControlFlow::Break(()));
+            }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        },
+    )?;
+    Ok(found)
 }
 
 /// The first claims of one lane in the order of its payments, a block at a time.
@@ -124,7 +154,7 @@ impl FirstClaims {
     /// Returns the first claim of a payment; those before it are passed.
     pub(in crate::journal::sqlite) fn find(
         &mut self,
-        c: &Connection,
+        c: &dyn Read,
         batch_id: BatchId,
         seq: PaymentId,
     ) -> Result<Option<FirstClaim>, Error> {
@@ -140,21 +170,21 @@ impl FirstClaims {
         }
     }
 
-    fn next_block(&mut self, c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
-        let mut statement = c.prepare_cached(BLOCKS)?;
-        let mut rows = statement.query((batch_id, self.claim.evidence_id, CLAIMED_TOGETHER))?;
-        while let Some(row) = rows.next()? {
-            let together = ClaimRange::parse(row.get_ref(3)?.as_str_or_null().unwrap_or_default())?;
-            if together.lane() == self.lane {
-                self.claim = FirstClaim {
-                    evidence_id: row.get(0)?,
-                    at: row.get(1)?,
-                    policy_id: row.get(2)?,
-                };
-                self.runs = together.runs()?;
-                self.runs.reverse();
-                return Ok(true);
+    fn next_block(&mut self, c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+        let behind = self.claim.evidence_id;
+        let mut found = None;
+        c.each_until(&blocks(&batch_id, &behind), |block: ClaimBlock| {
+            let range = block.range()?;
+            if range.lane() == self.lane {
+                found = Some((block.claim(), range.runs()?));
+                return Ok(ControlFlow::Break(()));
             }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        if let Some((claim, mut runs)) = found {
+            runs.reverse();
+            (self.claim, self.runs) = (claim, runs);
+            return Ok(true);
         }
         // Nothing more is found for good.
         self.claim.evidence_id = EvidenceId::AFTER_ALL;

@@ -7,6 +7,8 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::lifecycle::{Anomaly, Class, Event, Policy, State, Step, StepContext, step};
+use crate::store::tables::life;
+use crate::store::{Scan, Writes};
 
 /// Notes, before words are applied, that they name our amount and our number.
 pub(in crate::journal::sqlite) fn recognise(
@@ -65,14 +67,17 @@ fn note(
     moment: StepContext,
     policy: &Policy,
 ) -> Result<Option<Anomaly>, Error> {
-    let Step { life, anomaly } = step(&subject.moved.life, event, moment, policy);
-    let ended = life.state.is_finished();
-    save_life(c, subject.moved.seq, &life, true)?;
+    let Step {
+        life: stands,
+        anomaly,
+    } = step(&subject.moved.life, event, moment, policy);
+    let ended = stands.state.is_finished();
+    save_life(c, subject.moved.seq, &stands, true)?;
     if ended {
-        c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
-            .execute((subject.moved.seq, moment.now.as_millis()))?;
+        let own = Scan::of(&life::TABLE).at(&subject.moved.seq);
+        c.set(&own, life::settled_at, &moment.now)?;
     }
-    subject.moved.life = life;
+    subject.moved.life = stands;
     c.remember(subject);
     let note = anomaly.map(|anomaly| anomaly.to_string());
     c.append(&Evidence {

@@ -5,13 +5,15 @@
 
 use std::sync::LazyLock;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use crate::domain::{BatchId, LaneId, PaymentId};
+use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{NEVER, millis, state_number};
+use crate::journal::sqlite::codec::values::due_number;
 use crate::lifecycle::PaymentState;
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, lane, life};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Holds for an instruction `i` of which nothing is known yet, and which waits for nothing before it is posted.
 pub(in crate::journal::sqlite) const FRESH: &str = "(i.amount is not null and i.document is null \
@@ -27,44 +29,36 @@ pub(in crate::journal::sqlite) fn fresh_in_lane(columns: &str) -> String {
 
 /// Returns which payments from one number to another have a life, in their order.
 pub(in crate::journal::sqlite) fn begun_between(
-    c: &Connection,
+    c: &dyn Read,
     (first, last): (i64, i64),
 ) -> Result<Vec<PaymentId>, Error> {
-    let mut statement =
-        c.prepare_cached("select seq from life where seq between ?1 and ?2 order by seq")?;
-    let mut rows = statement.query([first, last])?;
-    let mut begun = Vec::new();
-    while let Some(row) = rows.next()? {
-        begun.push(row.get(0)?);
-    }
-    Ok(begun)
+    let span = Scan::of(&life::TABLE).from(&first).up_to(&last);
+    Ok(c.values(&span, life::seq)?)
 }
 
 /// Begins a lane, where it has not begun: its fresh payments have this number or a greater one.
 pub(in crate::journal::sqlite) fn begin_lane(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     lane: LaneId,
     from: i64,
 ) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into lane (batch_id, service_id, fresh_from) values (?1, ?2, ?3) on conflict do nothing",
-    )?
-    .execute((batch_id, lane, from))?;
+    c.insert_new(&Lane {
+        batch_id,
+        service_id: lane,
+        fresh_from: from,
+    })?;
     Ok(())
 }
 
 /// Returns from where on a lane has fresh payments; `None` when it has none.
 pub(in crate::journal::sqlite) fn fresh_from(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     lane: LaneId,
 ) -> Result<Option<i64>, Error> {
-    Ok(
-        c.prepare_cached("select fresh_from from lane where batch_id = ?1 and service_id = ?2")?
-            .query_row((batch_id, lane), |row| row.get(0))
-            .optional()?,
-    )
+    let one = Scan::of(&lane::TABLE).at(&batch_id).at(&lane);
+    Ok(c.value(&one, lane::fresh_from)?)
 }
 
 /// Returns whether a lane has a fresh payment with this number or a lesser one.
@@ -84,7 +78,7 @@ pub(in crate::journal::sqlite) fn has_fresh(
 
 /// Begins the life of a fresh payment that something is learned of before it was claimed.
 pub(in crate::journal::sqlite) fn begin_life(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     lane: LaneId,
     seq: PaymentId,
@@ -92,66 +86,76 @@ pub(in crate::journal::sqlite) fn begin_life(
     begin_lives(c, (batch_id, lane), &[seq], &PaymentState::NEW)
 }
 
+/// Payments whose lives begin with one call.
+const PAGE: usize = 1024;
+
 /// Begins the lives of all fresh payments of a batch.
-pub(in crate::journal::sqlite) fn begin_all(
-    c: &Connection,
-    batch_id: BatchId,
-) -> Result<(), Error> {
-    c.execute(
-        &format!(
-            "insert into life (seq, batch_id, service_id, state, due_at)
-             select i.seq, i.batch_id, i.service_id, 0, 0 from instruction i not indexed
-             where i.seq >= (select min(fresh_from) from lane where batch_id = ?1) and i.batch_id = ?1 and {FRESH} order by i.seq"
-        ),
-        [batch_id],
+pub(in crate::journal::sqlite) fn begin_all(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
+    let lanes = Scan::of(&lane::TABLE).at(&batch_id);
+    let lanes: Vec<i64> = c.values(&lanes, lane::fresh_from)?;
+    let Some(mut from) = lanes.into_iter().min() else {
+        return Ok(());
+    };
+    loop {
+        let page = Scan::of(&instruction::TABLE)
+            .from(&from)
+            .only(instruction::batch_id, Test::is(&batch_id))
+            .only(instruction::amount, Test::Present)
+            .only(instruction::document, Test::Absent)
+            .limit(PAGE);
+        let page: Vec<Unstarted> = c.list(&page)?;
+        let (Some(first), Some(last)) = (page.first(), page.last()) else {
+            break;
+        };
+        let begun = begun_between(c, (first.seq.get(), last.seq.get()))?;
+        from = last.seq.get() + 1;
+        for row in page {
+            if begun.binary_search(&row.seq).is_err() {
+                begin_life(c, batch_id, row.service_id, row.seq)?;
+            }
+        }
+    }
+    let newest: Option<i64> = c.value(
+        &Scan::of(&instruction::TABLE).descending(),
+        instruction::seq,
     )?;
-    c.execute(
-        "update lane set fresh_from = (select max(seq) + 1 from instruction) where batch_id = ?1",
-        [batch_id],
-    )?;
+    let all = Scan::of(&lane::TABLE).at(&batch_id);
+    c.set(&all, lane::fresh_from, &(newest.unwrap_or(0) + 1))?;
     Ok(())
+}
+
+shape! {
+    struct Unstarted of instruction { seq: PaymentId, service_id: LaneId }
 }
 
 /// Begins the lives of payments of one lane, all alike.
 pub(in crate::journal::sqlite) fn begin_lives(
-    c: &Connection,
-    (batch_id, lane): (BatchId, LaneId),
+    c: &dyn Write,
+    (batch_id, service_id): (BatchId, LaneId),
     seqs: &[PaymentId],
-    life: &PaymentState,
+    stands: &PaymentState,
 ) -> Result<(), Error> {
-    static ONE: LazyLock<String> = LazyLock::new(|| insert_lives(1));
-    static MANY: LazyLock<String> = LazyLock::new(|| insert_lives(TOGETHER));
-    let due_at = millis(life.due_at).unwrap_or(if life.state == State::Ready { 0 } else { NEVER });
-    let mut rest = seqs;
-    while !rest.is_empty() {
-        let together = if rest.len() < TOGETHER { 1 } else { TOGETHER };
-        let (now, later) = rest.split_at(together);
-        let mut insert = c.prepare_cached(if together == 1 { &ONE } else { &MANY })?;
-        insert.raw_bind_parameter(1, batch_id)?;
-        insert.raw_bind_parameter(2, lane)?;
-        insert.raw_bind_parameter(3, state_number(life.state))?;
-        insert.raw_bind_parameter(4, life.attempts)?;
-        insert.raw_bind_parameter(5, millis(life.posted_at))?;
-        insert.raw_bind_parameter(6, millis(life.quarantine_from))?;
-        insert.raw_bind_parameter(7, due_at)?;
-        for (index, seq) in now.iter().enumerate() {
-            insert.raw_bind_parameter(8 + index, seq)?;
-        }
-        insert.raw_execute()?;
-        rest = later;
+    let begun = |seq: &PaymentId| BegunLife {
+        seq: *seq,
+        batch_id,
+        service_id,
+        state: stands.state,
+        attempts: stands.attempts,
+        posted_at: stands.posted_at,
+        quarantine_from: stands.quarantine_from,
+        due_at: due_number(stands),
+    };
+    let lives: Vec<BegunLife> = seqs.iter().map(begun).collect();
+    Ok(c.insert_all(&lives)?)
+}
+
+shape! {
+    /// A payment of which something is known for the first time.
+    struct BegunLife of life {
+        seq: PaymentId, batch_id: BatchId, service_id: LaneId, state: State, attempts: u32, posted_at: Option<Timestamp>,
+        quarantine_from: Option<Timestamp>, due_at: i64,
     }
-    Ok(())
 }
-
-pub(in crate::journal::sqlite) fn insert_lives(rows: usize) -> String {
-    let rows: Vec<String> = (0..rows)
-        .map(|index| format!("(?{}, ?1, ?2, ?3, ?4, ?5, ?6, ?7)", 8 + index))
-        .collect();
-    format!(
-        "insert or fail into life (seq, batch_id, service_id, state, attempts, posted_at, quarantine_from, due_at) values {}",
-        rows.join(", ")
-    )
+shape! {
+    struct Lane of lane { batch_id: BatchId, service_id: LaneId, fresh_from: i64 }
 }
-
-/// Lives that one statement begins.
-pub(in crate::journal::sqlite) const TOGETHER: usize = 64;

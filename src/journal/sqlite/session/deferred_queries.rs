@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
-
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::{Error, RunTerms};
+use crate::lifecycle::State;
+use crate::store::tables::{life, tally};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes};
 
 /// Numbers of a block: payments that join the queue together.
 const BLOCK: i64 = 256;
@@ -44,30 +45,28 @@ struct Left {
 impl DeferredQueries {
     /// Begins with nothing, for a run that may take the batch over from another one.
     pub(in crate::journal::sqlite) fn begin(
-        c: &Connection,
+        c: &dyn Read,
         batch_id: BatchId,
         terms: &RunTerms,
     ) -> Result<Self, Error> {
-        let some: bool = c
-            .prepare_cached("select exists (select 1 from tally where batch_id = ?1 and state = 3 and count > 0)")?
-            .query_row([batch_id], |row| row.get(0))?;
+        let acknowledged = Scan::of(&tally::TABLE)
+            .at(&batch_id)
+            .only(tally::state, Test::is(&State::Acknowledged))
+            .only(tally::count, Test::at_least(&1_i64));
         let mut left = None;
-        if some {
-            let reach = c
-                .prepare_cached(
-                    "select min(seq), max(seq) from life not indexed where batch_id = ?1 and queued = 0",
-                )?
-                .query_row([batch_id], |row| {
-                    Ok(Option::zip(row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
-                })
-                .optional()?
-                .flatten();
-            left = reach.map(|(next, last)| Left {
-                next,
-                last,
-                latest: terms.now.after(terms.longest_wait).as_millis(),
-                soon: terms.now.after(terms.first_query_after).as_millis(),
-            });
+        if c.any(&acknowledged)? {
+            let aside = Scan::of(&life::TABLE)
+                .only(life::batch_id, Test::is(&batch_id))
+                .only(life::queued, Test::is(&false));
+            if let Some(next) = c.value(&aside, life::seq)? {
+                let last = c.value(&aside.descending(), life::seq)?;
+                left = Some(Left {
+                    next,
+                    last: last.unwrap_or(next),
+                    latest: terms.now.after(terms.longest_wait).as_millis(),
+                    soon: terms.now.after(terms.first_query_after).as_millis(),
+                });
+            }
         }
         Ok(Self {
             batch_id,
@@ -112,7 +111,7 @@ impl DeferredQueries {
     /// looks for what is outside the queue.
     pub(in crate::journal::sqlite) fn join(
         &mut self,
-        c: &Connection,
+        c: &dyn Write,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let has_moved = self.join_left(c)?;
@@ -127,41 +126,41 @@ impl DeferredQueries {
             .map(|(block, _)| *block)
             .take(BLOCKS_TOGETHER)
             .collect();
-        let mut join = c.prepare_cached(
-            "update life not indexed set queued = 1 where seq between ?2 and ?3 and batch_id = ?1 and queued = 0",
-        )?;
         for block in due {
-            let first = block * BLOCK;
-            join.execute((self.batch_id, first, first + BLOCK - 1))?;
+            let (first, last) = (block * BLOCK, block * BLOCK + BLOCK - 1);
+            let aside = aside(&self.batch_id, (&first, &last));
+            c.set(&aside, life::queued, &true)?;
             self.blocks.remove(&block);
         }
         self.earliest = self.blocks.values().min().copied();
         Ok(has_moved)
     }
 
-    fn join_left(&mut self, c: &Connection) -> Result<bool, Error> {
+    fn join_left(&mut self, c: &dyn Write) -> Result<bool, Error> {
         let Some(left) = &mut self.left else {
             return Ok(false);
         };
         let until = left
             .last
             .min(left.next + BLOCK * BLOCKS_TOGETHER as i64 - 1);
-        let changed = c
-            .prepare_cached(
-                "update life not indexed set queued = 1, due_at = iif(due_at > ?4, ?5, due_at)
-                 where seq between ?2 and ?3 and batch_id = ?1 and queued = 0",
-            )?
-            .execute(params![
-                self.batch_id,
-                left.next,
-                until,
-                left.latest,
-                left.soon
-            ])?;
+        let aside = aside(&self.batch_id, (&left.next, &until));
+        let beyond = left.latest.saturating_add(1);
+        let too_late = aside.clone().only(life::due_at, Test::at_least(&beyond));
+        c.set(&too_late, life::due_at, &left.soon)?;
+        let changed = c.set(&aside, life::queued, &true)?;
         left.next = until + 1;
         if left.next > left.last {
             self.left = None;
         }
         Ok(changed > 0)
     }
+}
+
+/// The payments of a batch from one number to another that stand outside the queue.
+fn aside<'a>(batch_id: &'a BatchId, (first, last): (&'a i64, &'a i64)) -> Scan<'a> {
+    Scan::of(&life::TABLE)
+        .from(first)
+        .up_to(last)
+        .only(life::batch_id, Test::is(batch_id))
+        .only(life::queued, Test::is(&false))
 }

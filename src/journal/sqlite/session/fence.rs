@@ -1,12 +1,14 @@
 //! Whether a run still has its batch.
 
 use crate::domain::Epoch;
+use crate::journal::sqlite::codec::facts::fact;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{Error, RunToken};
-use rusqlite::Connection;
+use crate::store::Read;
 
 /// Refuses a run that another one has taken over from.
 pub(in crate::journal::sqlite) fn assert_current(
-    c: &Connection,
+    c: &dyn Read,
     token: RunToken,
 ) -> Result<(), Error> {
     #[cfg(test)]
@@ -20,9 +22,6 @@ pub(in crate::journal::sqlite) fn assert_current(
     }
 }
 
-pub(in crate::journal::sqlite) fn epoch(c: &Connection) -> Result<Epoch, Error> {
-    Ok(
-        c.prepare_cached("select value from meta where key = 'epoch'")?
-            .query_row([], |row| row.get(0))?,
-    )
+pub(in crate::journal::sqlite) fn epoch(c: &dyn Read) -> Result<Epoch, Error> {
+    fact(c, "epoch")?.ok_or_else(|| corrupt("a run without a number"))
 }

@@ -24,9 +24,9 @@ pub(in crate::journal::sqlite) struct Member {
 }
 
 /// Where a payment stands, and the retry that replaces it.
-struct Replaced {
-    life: PaymentState,
-    later: Option<PaymentId>,
+pub(super) struct Replaced {
+    pub(super) life: PaymentState,
+    pub(super) later: Option<PaymentId>,
 }
 
 impl Shape for Replaced {

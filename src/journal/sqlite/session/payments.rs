@@ -1,13 +1,15 @@
 //! Payments as a transaction reads them.
 
+use super::members::Replaced;
 use super::subject::Subject;
 use super::transaction::WriteSession;
-use crate::domain::{Money, PaymentId};
-use crate::journal::sqlite::codec::values::{
-    LIFE_COLUMNS, amount_of, corrupt, currency_of, life_of,
-};
+use crate::domain::{Amount, BatchId, Currency, LaneId, Money, PaymentId};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::payments::unstarted::begin_life;
 use crate::journal::{Error, Heard, Transition};
+use crate::lifecycle::PaymentState;
+use crate::store::tables::{instruction, life};
+use crate::store::{Reads, Scan, shape};
 
 /// Reads where a payment stands; a life that has not begun begins.
 pub(in crate::journal::sqlite) fn subject(
@@ -26,39 +28,41 @@ pub(in crate::journal::sqlite) fn payment(
         known.moved.from = known.moved.life.state;
         return Ok(Some(known));
     }
-    let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS}, i.batch_id, i.service_id, i.amount, i.currency, l.replaced_by is not null or i.generation > 0, l.seq is null
-         from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let row = rows
-        .next()?
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    let ordered: Ordered = c
+        .first(&own)?
         .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
-    let life = life_of(row, 0)?;
-    let currency = currency_of(
-        row.get_ref(13)?
-            .as_str()
-            .map_err(|_| corrupt("a currency"))?,
-    )?;
-    let Some(minor) = row.get(12)? else {
+    let Some(amount) = ordered.amount else {
         return Ok(None);
     };
-    let amount = amount_of(minor)?;
-    let (batch_id, lane) = (row.get(10)?, row.get(11)?);
-    if row.get(15)? {
-        begin_life(c, batch_id, lane, seq)?;
-    }
+    let stands: Option<Replaced> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+    let (batch_id, lane) = (ordered.batch_id, ordered.service_id);
+    let (state, is_replaced) = match stands {
+        Some(Replaced { life, later }) => (life, later.is_some()),
+        None => {
+            begin_life(c, batch_id, lane, seq)?;
+            (PaymentState::NEW, false)
+        }
+    };
+    let currency = ordered.currency;
     Ok(Some(Subject {
         batch_id,
-        has_generations: row.get(14)?,
+        has_generations: is_replaced || ordered.generation > 0,
         callbacks: None,
         moved: Transition {
             seq,
             lane,
-            from: life.state,
-            life,
+            from: state.state,
+            life: state,
             money: Money { amount, currency },
             heard: Heard::Nothing,
         },
     }))
+}
+
+shape! {
+    /// What of an instruction its payment needs to move.
+    struct Ordered of instruction {
+        batch_id: BatchId, service_id: LaneId, amount: Option<Amount>, currency: Currency, generation: u32,
+    }
 }

@@ -5,11 +5,11 @@ use rusqlite::{OptionalExtension, params};
 use super::prover::Verifier;
 use crate::domain::{Day, EvidenceId, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
 use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
 use crate::journal::sqlite::limits::count::{Counts, UP_TO, ZONE, counts};
-use crate::journal::sqlite::payments::first_claims::{BLOCKS, ClaimRange};
+use crate::journal::sqlite::payments::first_claims::{ClaimBlock, blocks};
 use crate::ledger::limits::recipient_of;
+use crate::store::Reads;
 
 /// Payments of batch ?1 of which nothing was recorded beyond evidence ?2, with what they count for.
 fn counted_until() -> String {
@@ -68,12 +68,11 @@ impl Verifier<'_> {
     fn compare_counted(&mut self, up_to: EvidenceId, zone: &WireZone) -> Result<(), Error> {
         // Claims that share a row are not found by their payments.
         let mut later = Vec::new();
-        let mut blocks = self.c.prepare(BLOCKS)?;
-        let mut rows = blocks.query((self.batch_id, up_to, CLAIMED_TOGETHER))?;
-        while let Some(row) = rows.next()? {
-            let detail = row.get_ref(3)?.as_str_or_null().unwrap_or_default();
-            later.extend(ClaimRange::parse(detail)?.runs()?);
-        }
+        let behind = blocks(&self.batch_id, &up_to);
+        self.c.each(&behind, |block: ClaimBlock| {
+            later.extend(block.range()?.runs()?);
+            Ok::<_, Error>(())
+        })?;
         let c = self.c;
         let mut statement = c.prepare(&counted_until())?;
         let mut rows = statement.query(params![self.batch_id, up_to])?;
