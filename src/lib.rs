@@ -7,6 +7,7 @@
 //! L3  preflight · engine · callback · watch   before a batch is posted · run it · listen for callbacks · show it to a browser
 //!     metrics                      figures of all of these, for a monitoring system
 //! L2  intake · journal · gateway · report · statement
+//!     store                        the rows of the journal, whatever keeps them
 //! L1  ledger                       what its neighbours and the people around it allow
 //!     lifecycle                    what may happen to one payment
 //! L0  domain                       what a payment is
@@ -27,6 +28,7 @@
 //! - [`ledger`] holds the rules about money that reach beyond one payment, as pure functions.
 //! - [`intake`] turns files into instructions, or says what is wrong with every row.
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
+//! - [`store`] is the port below the journal: tables of domain values, which SQLite keeps, and memory in tests. Another store goes there.
 //! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
 //! - [`statement`] reads what a gateway or a bank says of the money, line by line.
 //! - [`report`] folds a batch into a reconciliation and its three files.

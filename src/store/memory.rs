@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound as End, ControlFlow};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::scan::Bound;
 use super::{
@@ -22,7 +22,7 @@ enum Part {
 }
 
 type Key = Vec<Part>;
-type Columns = Rc<[Value<'static>]>;
+type Columns = Arc<[Value<'static>]>;
 
 /// All rows of one table, and where each stands in each of its indexes.
 #[derive(Clone, Debug, Default)]
@@ -137,10 +137,10 @@ impl Rows {
                 .iter()
                 .all(|(column, test)| passes(of_row(row, *column), test))
         };
-        let of_key = |(place, row): (&Key, &Columns)| (place.clone(), Rc::clone(row));
+        let of_key = |(place, row): (&Key, &Columns)| (place.clone(), Arc::clone(row));
         let of_place = |place: &Key, columns: usize| {
             let row = self.rows.get(&place[columns..])?;
-            Some((place.clone(), Rc::clone(row)))
+            Some((place.clone(), Arc::clone(row)))
         };
         let found: Box<dyn Iterator<Item = (Key, Columns)>> = match scan.index {
             None if scan.is_descending => Box::new(self.rows.range(span).rev().map(of_key)),
@@ -267,7 +267,7 @@ impl Memory {
     fn meant(&self, scan: &Scan<'_>) -> Result<Vec<(Key, Columns)>, Error> {
         let mut meant = Vec::new();
         self.each(scan, &mut |_, row| {
-            meant.push((key_of(scan.table, row), Rc::clone(row)));
+            meant.push((key_of(scan.table, row), Arc::clone(row)));
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(meant)
@@ -420,6 +420,15 @@ impl Transact for Memory {
                 what: "there is no transaction to end".into(),
             }),
         }
+    }
+
+    fn is_open(&self) -> bool {
+        self.undo.borrow().is_some()
+    }
+
+    // Nobody else has it.
+    fn version(&self) -> Result<i64, Error> {
+        Ok(0)
     }
 
     fn rollback(&self) -> Result<(), Error> {

@@ -113,6 +113,15 @@ pub trait Transact: Write {
     /// Nothing of it is there then, unless it is [`Error::OutcomeUnknown`].
     fn commit(&self) -> Result<(), Error>;
 
+    /// Returns whether a transaction is under way.
+    fn is_open(&self) -> bool;
+
+    /// Returns a number that is another one whenever somebody else has written: what is remembered of the rows holds while it stays.
+    ///
+    /// # Errors
+    /// Where the store cannot tell.
+    fn version(&self) -> Result<i64, Error>;
+
     /// Ends it: nothing of it is there.
     ///
     /// # Errors

@@ -446,6 +446,15 @@ impl Transact for Connection {
         Ok(())
     }
 
+    fn is_open(&self) -> bool {
+        !self.is_autocommit()
+    }
+
+    fn version(&self) -> Result<i64, Error> {
+        let mut statement = self.prepare_cached("pragma data_version")?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    }
+
     fn rollback(&self) -> Result<(), Error> {
         self.prepare_cached("rollback")?.execute([])?;
         Ok(())

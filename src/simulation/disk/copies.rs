@@ -4,7 +4,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::journal::Journal;
 use crate::journal::simulated::{Disk, Shelf};
+use crate::simulation::disk::rows;
 use crate::simulation::scene::{Scene, batch};
+use crate::store::tables::meta;
+use crate::store::{Reads, Scan};
 
 impl Scene {
     /// One time of so many.
@@ -93,12 +96,8 @@ impl Scene {
     /// How many orders the journal has that must not be forgotten.
     fn orders(&self) -> i64 {
         self.disk.look(|c| {
-            c.query_row(
-                "select coalesce((select value from meta where key = 'orders'), 0)",
-                [],
-                |row| row.get(0),
-            )
-            .expect("it is a number")
+            let orders = c.value(&Scan::of(&meta::TABLE).at(&"orders"), meta::value);
+            orders.expect("it is a number").unwrap_or(0)
         })
     }
 
@@ -123,13 +122,9 @@ impl Scene {
         let shelf = std::mem::replace(&mut self.shelf, shelf);
         let books = self.world.lock().begin_books();
         self.world.lock().note(|| "a copy runs beside".into());
-        let was_used: bool = self.disk.look(|c| {
-            c.query_row(
-                "select exists (select 1 from batch where account is not null)",
-                [],
-                |row| row.get(0),
-            )
-            .expect("the batch is there")
+        let was_used = self.disk.look(|c| {
+            let batches = rows::batches(c);
+            batches.iter().any(|batch| batch.account.is_some())
         });
         let noticed = self.on_a_runtime(async {
             let journal = self.open(None, &CancellationToken::new());

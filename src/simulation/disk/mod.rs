@@ -2,4 +2,5 @@
 
 pub(super) mod copies;
 pub(super) mod places;
+pub(super) mod rows;
 pub(super) mod tampering;

@@ -1,10 +1,13 @@
 //! Whoever can write the journal's file edits it between two runs, and takes it back after the next one.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::PayerTransactionId;
+use crate::lifecycle::State;
+use crate::simulation::disk::rows::{self, Life};
 use crate::simulation::scene::Scene;
+use crate::store::{Field, Read, Value};
 
 /// What was edited, and what takes it back.
 pub(in crate::simulation) struct Edited {
@@ -12,20 +15,6 @@ pub(in crate::simulation) struct Edited {
     guarded: bool,
     undo: String,
 }
-
-/// Payments that may still be posted.
-const OPEN: &str =
-    "select i.seq, i.identifier, i.amount, i.msisdn from instruction i left join life l using (seq)
-     where i.amount is not null and coalesce(l.state, 0) = 0 order by i.seq desc limit 1";
-/// Payments that have left, or ended, and stand for their rows.
-const CLOSED: &str =
-    "select seq, identifier, l.state, l.due_at, l.queued, l.exposures from life l join instruction i using (seq)
-     where l.state not in (0, 1) and l.replaced_by is null order by seq limit 1";
-
-/// Payments whose rows would be paid anew if they had failed: first those that a retry has replaced already.
-const UNPAID: &str =
-    "select seq, identifier, l.state, l.code, l.due_at, l.queued, l.replaced_by from life l join instruction i using (seq)
-     where l.state in (2, 3, 4) or l.state = 8 and l.replaced_by is not null order by l.replaced_by is null, seq limit 1";
 
 impl Scene {
     /// Edits an amount, a number or a state, now and then.
@@ -89,44 +78,30 @@ impl Scene {
 
 type Found = Option<(PayerTransactionId, String, Edited)>;
 
-fn instruction(c: &Connection, change: impl FnOnce(i64, &str) -> String) -> Found {
-    let (seq, id, minor, to) = c
-        .query_row(OPEN, [], |row| {
-            let id: String = row.get(1)?;
-            Ok((
-                row.get::<_, i64>(0)?,
-                id,
-                row.get(2)?,
-                row.get::<_, String>(3)?,
-            ))
-        })
-        .optional()
-        .expect("they can be read")?;
+/// A payment that may still be posted.
+fn instruction(c: &dyn Read, change: impl FnOnce(i64, &str) -> String) -> Found {
+    let open = rows::instructions(c).into_iter().rev().find(|row| {
+        let life = rows::life(c, row.seq);
+        row.amount.is_some() && life.is_none_or(|life| life.state == State::Ready)
+    });
+    let row = open?;
+    let (seq, minor, to) = (row.seq, row.amount?, row.msisdn);
     let set = |change: &str| format!("update instruction set {change} where seq = {seq}");
     let edited = Edited {
         guarded: true,
         undo: set(&format!("amount = {minor}, msisdn = '{to}'")),
     };
-    let id = PayerTransactionId::parse(&id).expect("we made it");
-    Some((id, set(&change(minor, &to)), edited))
+    Some((row.identifier, set(&change(minor, &to)), edited))
 }
 
-/// What has left, or ended, stands as ready.
-fn state(c: &Connection) -> Found {
-    let (seq, id, state, due_at, queued, exposures) = c
-        .query_row(CLOSED, [], |row| {
-            let id: String = row.get(1)?;
-            Ok((
-                row.get::<_, i64>(0)?,
-                id,
-                row.get::<_, i64>(2)?,
-                row.get::<_, i64>(3)?,
-                row.get::<_, i64>(4)?,
-                row.get::<_, i64>(5)?,
-            ))
-        })
-        .optional()
-        .expect("they can be read")?;
+/// What has left, or ended, and stands for its row, stands as ready.
+fn state(c: &dyn Read) -> Found {
+    let closed = rows::lives(c).into_iter().find(|life| {
+        !matches!(life.state, State::Ready | State::Posting) && life.replaced_by.is_none()
+    });
+    let life = closed?;
+    let (seq, state, due_at) = (life.seq, number(life.state), life.due_at);
+    let (queued, exposures) = (i64::from(life.queued), life.exposures);
     let edited = Edited {
         guarded: false,
         // Unless it has moved meanwhile, by what was heard of it. The run may have held it.
@@ -134,31 +109,25 @@ fn state(c: &Connection) -> Found {
             "update life set state = {state}, due_at = {due_at}, queued = {queued}, exposures = {exposures} where seq = {seq} and state = 0 and exposures = 0"
         ),
     };
-    let id = PayerTransactionId::parse(&id).expect("we made it");
     // Not as one that has been on the wire: of that one the gateway would be asked first.
     let what = format!(
         "update life set state = 0, due_at = 0, queued = 1, exposures = 0 where seq = {seq}"
     );
-    Some((id, what, edited))
+    Some((rows::instruction(c, seq).identifier, what, edited))
 }
 
-/// What is under way stands as failed.
-fn failure(c: &Connection) -> Found {
-    let (seq, id, state, code, due_at, queued) = c
-        .query_row(UNPAID, [], |row| {
-            let id: String = row.get(1)?;
-            Ok((
-                row.get::<_, i64>(0)?,
-                id,
-                row.get::<_, i64>(2)?,
-                row.get::<_, Option<i64>>(3)?,
-                row.get::<_, i64>(4)?,
-                row.get::<_, i64>(5)?,
-            ))
-        })
-        .optional()
-        .expect("they can be read")?;
-    let code = code.map_or("null".to_owned(), |code| code.to_string());
+/// What is under way stands as failed: its row would be paid anew. First one that a retry has replaced already.
+fn failure(c: &dyn Read) -> Found {
+    let unpaid = |life: &Life| match life.state {
+        State::InDoubt | State::Acknowledged | State::Delivered => true,
+        State::Conflict => life.replaced_by.is_some(),
+        _ => false,
+    };
+    let found = rows::lives(c).into_iter().filter(unpaid);
+    let life = found.min_by_key(|life| (life.replaced_by.is_none(), life.seq))?;
+    let (seq, state, due_at) = (life.seq, number(life.state), life.due_at);
+    let queued = i64::from(life.queued);
+    let code = life.code.map_or("null".to_owned(), |code| code.to_string());
     let edited = Edited {
         guarded: false,
         undo: format!(
@@ -166,9 +135,16 @@ fn failure(c: &Connection) -> Found {
                  and (replaced_by is null or {state} = 8)"
         ),
     };
-    let id = PayerTransactionId::parse(&id).expect("we made it");
     let what = format!(
         "update life set state = 6, code = 141, due_at = 9223372036854775807, queued = 1 where seq = {seq}"
     );
-    Some((id, what, edited))
+    Some((rows::instruction(c, seq).identifier, what, edited))
+}
+
+/// The number that a state is stored as.
+fn number(state: State) -> i64 {
+    match state.to_value() {
+        Value::Integer(number) => number,
+        other => panic!("a state is a number, and not {}", other.kind()),
+    }
 }

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::lifecycle::{SettleOn, State};
-use crate::simulation::outside::departures::NOT_OVER;
+use crate::simulation::disk::rows::{self, FAILED, Heard, PAID, PRESUMED};
 use crate::simulation::scene::Scene;
 
-/// Codes that prove an end, as the interface has them.
-pub(in crate::simulation) const PAID: [i32; 2] = [140, 183];
-pub(in crate::simulation) const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231];
 /// What ends a retry that the gateway does not have, once an earlier generation is paid; the second one by a dialect's words.
 const SUPERSEDED: [i32; 2] = [143, 174];
+
+/// The kind of evidence that an earlier generation proved paid, and the class of a 229.
+const SUPERSEDED_BY_EARLIER: i64 = 31;
+const REPEATED: i64 = 6;
 
 const SECOND_MS: u64 = 1_000;
 
@@ -46,35 +47,30 @@ impl Scene {
     /// Every generation of every row.
     pub(in crate::simulation) fn generations(&self) -> Vec<Generation> {
         self.disk.look(|c| {
-            let mut statement = c
-                .prepare_cached(&format!(
-                    "select identifier, line, coalesce(state, 0), replaced_by is not null, code,
-                         exists (select 1 from evidence e where e.seq = i.seq and event in (9, 10)),
-                         exists (select 1 from evidence e where e.seq = i.seq and event = 31),
-                         name, received_at, state is null or {NOT_OVER} and state <> 5
-                     from instruction i join batch b using (batch_id) left join life l on l.seq = i.seq
-                     where amount is not null or state is not null order by i.seq",
-                ))
-                .expect("the schema has these");
-            let rows = statement.query_map([], |row| {
-                let id: String = row.get(0)?;
-                let (line, state): (i64, i64) = (row.get(1)?, row.get(2)?);
-                Ok(Generation {
-                    id: PayerTransactionId::parse(&id).expect("we made it"),
-                    line: line.unsigned_abs(),
-                    state: State::ALL[usize::try_from(state).unwrap_or(0)],
-                    replaced: row.get(3)?,
-                    code: row.get(4)?,
-                    decided: row.get(5)?,
-                    superseded: row.get(6)?,
-                    batch: row.get(7)?,
-                    received_at: Timestamp::from_millis(row.get(8)?),
-                    is_open: row.get(9)?,
-                })
-            });
-            rows.expect("they can be read")
-                .collect::<Result<_, _>>()
-                .expect("they can be read")
+            let mut generations = Vec::new();
+            for row in rows::instructions(c) {
+                let life = rows::life(c, row.seq);
+                if row.amount.is_none() && life.is_none() {
+                    continue;
+                }
+                let heard = rows::heard(c, row.seq);
+                let is_open = life
+                    .as_ref()
+                    .is_none_or(|life| life.state != State::Paid && rows::is_not_over(c, life));
+                generations.push(Generation {
+                    id: row.identifier,
+                    line: row.line,
+                    state: life.as_ref().map_or(State::Ready, |life| life.state),
+                    replaced: life.as_ref().is_some_and(|life| life.replaced_by.is_some()),
+                    code: life.as_ref().and_then(|life| life.code),
+                    decided: heard.iter().any(Heard::is_decision),
+                    superseded: heard.iter().any(|row| row.event == SUPERSEDED_BY_EARLIER),
+                    batch: rows::batch(c, row.batch_id).name,
+                    received_at: row.received_at,
+                    is_open,
+                });
+            }
+            generations
         })
     }
 
@@ -108,25 +104,18 @@ impl Scene {
     fn judge_words(&self, violations: &mut Vec<String>) {
         let shape = self.world.lock();
         self.disk.look(|c| {
-            let mut statement = c
-                .prepare_cached(
-                    "select distinct identifier, code from evidence join instruction using (seq)
-                     where event in (5, 6, 8) and code is not null order by seq, code",
-                )
-                .expect("the schema has these");
-            let mut rows = statement.query([]).expect("they can be read");
-            while let Some(row) = rows.next().expect("they can be read") {
-                let id: String = row.get(0).expect("a text");
-                let code: i32 = row.get(1).expect("a code");
-                let id = PayerTransactionId::parse(&id).expect("we made it");
-                let told = shape
-                    .ledger
-                    .get(&id)
-                    .is_some_and(|account| account.told.contains(&code));
-                if !told {
-                    violations.push(format!(
-                        "8: code {code} is on record for {id}, which was never told"
-                    ));
+            for row in rows::instructions(c) {
+                let heard = rows::heard(c, row.seq);
+                let words = heard.iter().filter(|row| row.is_word_at_all());
+                let codes: BTreeSet<i32> = words.filter_map(|row| row.code).collect();
+                let told = shape.ledger.get(&row.identifier);
+                for code in codes {
+                    if !told.is_some_and(|account| account.told.contains(&code)) {
+                        violations.push(format!(
+                            "8: code {code} is on record for {}, which was never told",
+                            row.identifier
+                        ));
+                    }
                 }
             }
         });
@@ -323,18 +312,19 @@ impl Scene {
     /// Whether two ends were heard of a payment, and no decision has followed.
     fn heard_both(&self, id: PayerTransactionId) -> bool {
         self.disk.look(|c| {
-            let heard = |which: &str| -> bool {
-                let sql = format!(
-                    "select exists (select 1 from evidence join instruction using (seq) where identifier = ?1 and {which})"
-                );
-                c.query_row(&sql, [id.as_str()], |row| row.get(0))
-                    .expect("evidence can be read")
+            let Some(seq) = rows::seq_of(c, id) else {
+                return false;
             };
-            heard("event in (5, 6, 8) and code in (140, 183)")
-                // The reply to a repeat says nothing of the post before it, which a lost journal may have made.
-                && heard("(event in (6, 8) or event = 5 and (select attempts from life l where l.seq = evidence.seq) = 1
-                     and not exists (select 1 from evidence p where p.seq = evidence.seq and p.event = 21)) and code in (141, 180)")
-                && !heard("event in (9, 10)")
+            let heard = rows::heard(c, seq);
+            let attempts = rows::life(c, seq).map_or(0, |life| life.attempts);
+            let was_presumed = heard.iter().any(|row| row.event == PRESUMED);
+            // The reply to a repeat says nothing of the post before it, which a lost journal may have made.
+            let is_of_the_post = |row: &Heard| !row.is_reply() || attempts == 1 && !was_presumed;
+            heard.iter().any(|row| row.is_word(&PAID))
+                && heard
+                    .iter()
+                    .any(|row| row.is_word(&[141, 180]) && is_of_the_post(row))
+                && !heard.iter().any(Heard::is_decision)
         })
     }
 
@@ -342,26 +332,24 @@ impl Scene {
     /// earlier journal posted it.
     fn was_taken(&self, id: PayerTransactionId) -> bool {
         self.disk.look(|c| {
-            let first = "select min(evidence_id) from evidence join instruction using (seq) where identifier = ?1";
-            let sql = format!(
-                "select coalesce(({first} and event = 5 and class = 6)
-                     < coalesce(({first} and event in (3, 4, 6, 8, 70)), 9e18), false)
-                     and ({first} and event = 21) is null"
-            );
-            c.query_row(&sql, [id.as_str()], |row| row.get(0))
-                .expect("evidence can be read")
+            let heard = rows::seq_of(c, id).map_or_else(Vec::new, |seq| rows::heard(c, seq));
+            let first = |is_meant: &dyn Fn(&Heard) -> bool| {
+                let found = heard.iter().find(|row| is_meant(row));
+                found.map(|row| row.evidence_id)
+            };
+            let repeated = first(&|row| row.is_reply() && row.class == Some(REPEATED));
+            let other = first(&|row| matches!(row.event, 3 | 4 | 6 | 8 | 70));
+            repeated.is_some_and(|at| other.is_none_or(|other| at < other))
+                && first(&|row| row.event == PRESUMED).is_none()
         })
     }
 
     fn is_on_disk(&self, id: PayerTransactionId, code: i32) -> bool {
         self.disk.look(|c| {
-            c.query_row(
-                "select exists (select 1 from evidence join instruction using (seq)
-                 where identifier = ?1 and code = ?2 and digest is not null)",
-                rusqlite::params![id.as_str(), code],
-                |row| row.get(0),
-            )
-            .unwrap_or(false)
+            let heard = rows::seq_of(c, id).map_or_else(Vec::new, |seq| rows::heard(c, seq));
+            heard
+                .iter()
+                .any(|row| row.code == Some(code) && row.digest.is_some())
         })
     }
 }

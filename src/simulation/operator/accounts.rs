@@ -7,6 +7,7 @@ use crate::domain::{BatchName, PayerTransactionId};
 use crate::gateway::{Gateway, Inquiry, Signal};
 use crate::journal::{AccountMove, Error, Journal};
 use crate::ledger::pin;
+use crate::simulation::disk::rows;
 use crate::simulation::outside::packet::Packet;
 use crate::simulation::outside::world::Shape;
 use crate::simulation::scene::Scene;
@@ -74,12 +75,9 @@ impl Scene {
         }
         let on_record: Option<String> = self.disk.look(|c| {
             let name = self.batch();
-            c.query_row(
-                "select account from batch where name = ?1",
-                [name.as_str()],
-                |row| row.get(0),
-            )
-            .expect("the batch is there")
+            let mut batches = rows::batches(c).into_iter();
+            let own = batches.find(|batch| batch.name == name.as_str());
+            own.expect("the batch is there").account
         });
         let known = on_record.and_then(|account| NAMES.into_iter().find(|name| *name == account));
         if let Some(name) = known {

@@ -8,6 +8,7 @@ use super::again::NAMES;
 use crate::domain::{BatchName, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::{Error, Journal, LoadPlan, LoadRefusal, LoadRow, Loaded, RepeatPlan};
 use crate::lifecycle::State;
+use crate::simulation::disk::rows;
 use crate::simulation::judge::oracle::Generation;
 use crate::simulation::scene::{Scene, batch, plan};
 
@@ -300,12 +301,8 @@ impl Scene {
     /// The batch of a payment, if the journal has it.
     fn batch_on_disk(&self, id: PayerTransactionId) -> Option<BatchName> {
         let name: Option<String> = self.disk.look(|c| {
-            c.query_row(
-                "select name from identifier join instruction using (seq) join batch using (batch_id) where identifier.identifier = ?1",
-                [id.as_str()],
-                |row| row.get(0),
-            )
-            .ok()
+            let row = rows::instruction(c, rows::seq_of(c, id)?);
+            Some(rows::batch(c, row.batch_id).name)
         });
         name.map(|name| BatchName::parse(&name).expect("we made it"))
     }

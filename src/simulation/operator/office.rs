@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::journal::simulated::{Disk, Fuse, Shelf};
 use crate::journal::{Journal, LoadPlan, LoadRow, Loaded};
 use crate::lifecycle::StepContext;
-use crate::simulation::judge::oracle::FAILED;
+use crate::simulation::disk::rows::FAILED;
 use crate::simulation::scene::{Scene, plan};
 
 /// Rows of a batch at most, amendments included.

@@ -5,8 +5,8 @@ use super::world::{Shape, SimEvent};
 use crate::domain::PayerTransactionId;
 use crate::journal::simulated::Disk;
 use crate::lifecycle::State;
+use crate::simulation::disk::rows::{self, FAILED, PAID};
 use crate::simulation::faults::Faults;
-use crate::simulation::judge::oracle::{FAILED, PAID};
 use crate::simulation::operator::accounts::owner;
 
 /// What the journal has of a payment.
@@ -19,19 +19,13 @@ pub(in crate::simulation) struct Heard {
 /// Reads it; `None` when the journal does not know the payment.
 pub(in crate::simulation) fn heard(disk: &Disk, id: PayerTransactionId) -> Option<Heard> {
     disk.look(|c| {
-        let mut statement = c
-            .prepare_cached(
-                "select state, exists (select 1 from evidence e where e.seq = l.seq and event in (5, 6, 8)
-                     and code in (141, 180, 106, 110, 120, 231))
-                 from identifier join life l using (seq) where identifier = ?1",
-            )
-            .expect("the schema has these");
-        let mut rows = statement.query([id.as_str()]).expect("they can be read");
-        let row = rows.next().expect("they can be read")?;
-        let state: u8 = row.get(0).expect("a number");
+        let life = rows::life(c, rows::seq_of(c, id)?)?;
+        let no = rows::heard(c, life.seq)
+            .iter()
+            .any(|row| row.is_word(&FAILED));
         Some(Heard {
-            state: State::ALL[usize::from(state)],
-            no: row.get(1).expect("a truth value"),
+            state: life.state,
+            no,
         })
     })
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension};
-
 use super::packet::{Departures, Packet, Proof};
 use super::world::Shape;
 use crate::domain::{PayerTransactionId, PaymentId};
 use crate::journal::simulated::Disk;
 use crate::ledger::calendar::BatchDates;
 use crate::lifecycle::State;
+use crate::simulation::disk::rows::{self, Batch, Instruction, Life};
 use crate::simulation::plays::Play;
+use crate::store::tables::{batch, evidence, instruction, life};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// "Not found" counts after the quarantine, which is 60 s; an answer is recorded a little after it came.
 const QUARANTINE_MS: u64 = 59_000;
@@ -29,48 +30,29 @@ struct Intent {
 
 fn intent(disk: &Disk, id: PayerTransactionId) -> Option<Intent> {
     disk.look(|c| {
-        c.prepare_cached(
-            "select attempts, (select at from evidence e where e.seq = l.seq and event = 0 order by evidence_id desc limit 1), seq
-             from identifier join life l using (seq) where identifier = ?1",
-        )
-        .expect("the schema has these")
-        .query_row([id.as_str()], |row| {
-            let claimed_at: Option<i64> = row.get(1)?;
-            Ok(Intent {
-                attempts: row.get(0)?,
-                claimed_at: match claimed_at {
-                    Some(at) => at,
-                    None => first_claim(c, row.get(2)?)?.unwrap_or(0),
-                },
-            })
+        let life = rows::life(c, rows::seq_of(c, id)?)?;
+        let claimed = Scan::by(&evidence::evidence_by_payment)
+            .at(&life.seq)
+            .only(evidence::event, Test::is(&CLAIMED))
+            .descending();
+        let claimed_at = c.value(&claimed, evidence::at).expect("it can be read");
+        Some(Intent {
+            attempts: life.attempts,
+            claimed_at: claimed_at.or_else(|| first_claim(c, life.seq)).unwrap_or(0),
         })
-        .optional()
-        .expect("they can be read")
     })
 }
 
 fn is_of_first_batch(disk: &Disk, id: PayerTransactionId) -> bool {
-    disk.look(|c| {
-        c.prepare_cached(
-            "select exists (select 1 from identifier d cross join instruction i using (seq) join batch b using (batch_id)
-                 where d.identifier = ?1 and b.name = 'b')",
-        )
-        .expect("the schema has these")
-        .query_row([id.as_str()], |row| row.get(0))
-        .expect("they can be read")
-    })
+    disk.look(|c| batch_of(c, id).is_some_and(|(_, batch)| batch.name == "b"))
 }
 
-/// Why a row is not over with a payment: it has not failed, or whoever said so has spoken of it otherwise since.
-// The gateway's "failed", asked for afterwards, or a person's word gives it again; "not found" may be what has ended it.
-pub(in crate::simulation) const NOT_OVER: &str =
-    "(l.state not in (6, 7) or l.state = 6 and l.known <> 2 and exists (
-    select 1 from evidence t where t.seq = l.seq
-    and (t.event = 20 or t.event in (5, 6, 8, 70, 71, 72) and t.code in (139, 148, 140, 183))
-    and t.evidence_id > (select min(f.evidence_id) from evidence f where f.seq = l.seq
-        and (f.event = 10 or f.event in (5, 6, 8) and f.code in (141, 180, 106, 110, 120, 231)))
-    and not exists (select 1 from evidence g where g.seq = l.seq and g.evidence_id > t.evidence_id
-        and (g.event = 10 or g.event = 6 and g.code in (141, 143, 174, 180, 106, 110, 120, 231)))))";
+/// A payment and its batch.
+fn batch_of(c: &dyn Read, id: PayerTransactionId) -> Option<(Instruction, Batch)> {
+    let row = rows::instruction(c, rows::seq_of(c, id)?);
+    let batch = rows::batch(c, row.batch_id);
+    Some((row, batch))
+}
 
 /// Earlier generations of a payment; how those stand that may yet be paid.
 fn ancestors(
@@ -78,23 +60,19 @@ fn ancestors(
     id: PayerTransactionId,
 ) -> Vec<(PayerTransactionId, Option<&'static str>)> {
     disk.look(|c| {
-        let mut statement = c
-            .prepare_cached(&format!(
-                "with recursive earlier (seq) as (
-                     select l.seq from life l join identifier i on l.replaced_by = i.seq where i.identifier = ?1
-                     union all select l.seq from life l join earlier e on l.replaced_by = e.seq)
-                 select identifier, l.state, {NOT_OVER} from earlier join life l using (seq) join instruction using (seq)"
-            ))
-            .expect("the schema has these");
-        let rows = statement.query_map([id.as_str()], |row| {
-            let (id, state, may_be_paid): (String, u8, bool) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
-            let id = PayerTransactionId::parse(&id).expect("we made it");
-            Ok((id, may_be_paid.then(|| standing(state))))
-        });
-        rows.expect("they can be read")
-            .collect::<Result<_, _>>()
-            .expect("they can be read")
+        let mut found = Vec::new();
+        let mut later = rows::seq_of(c, id);
+        while let Some(seq) = later {
+            let earlier = Scan::by(&life::predecessor).at(&seq);
+            let earlier: Option<Life> = c.first(&earlier).expect("it can be read");
+            later = earlier.as_ref().map(|earlier| earlier.seq);
+            if let Some(earlier) = earlier {
+                let id = rows::instruction(c, earlier.seq).identifier;
+                let may_be_paid = rows::is_not_over(c, &earlier);
+                found.push((id, may_be_paid.then(|| standing(earlier.state))));
+            }
+        }
+        found
     })
 }
 
@@ -107,75 +85,79 @@ fn others(
     window: i64,
 ) -> Vec<(PayerTransactionId, &'static str)> {
     disk.look(|c| {
-        let mut batches = c
-            .prepare_cached("select count(*) from batch")
-            .expect("the schema has these");
-        if batches.query_row([], |row| row.get::<_, i64>(0)) == Ok(1) {
+        if c.count(&Scan::of(&batch::TABLE)).expect("it can be read") == 1 {
             return Vec::new();
         }
-        let mut statement = c
-            .prepare_cached(&format!(
-                "select i.identifier, coalesce(l.state, 0) from instruction i left join life l on l.seq = i.seq
-                 where i.line = ?2 and i.batch_id <> (select batch_id from identifier join instruction using (seq)
-                     where identifier.identifier = ?1) and (l.state is null or {NOT_OVER})
-                     and (l.state is null or l.state <> 6 or exists (
-                         select 1 from identifier d join instruction o using (seq) where d.identifier = ?1
-                             and (o.generation > 0 or i.received_at > o.received_at - ?3)))
-                 group by i.batch_id"
-            ))
-            .expect("the schema has these");
-        let rows = statement.query_map(rusqlite::params![id.as_str(), line.cast_signed(), window], |row| {
-            let (id, state): (String, u8) = (row.get(0)?, row.get(1)?);
-            let id = PayerTransactionId::parse(&id).expect("we made it");
-            Ok((id, standing(state)))
-        });
-        rows.expect("they can be read")
-            .collect::<Result<_, _>>()
-            .expect("they can be read")
+        let Some(own) = rows::seq_of(c, id).map(|seq| rows::instruction(c, seq)) else {
+            return Vec::new();
+        };
+        let since = own.received_at.as_millis() - window;
+        let mut found = BTreeMap::new();
+        let same = Scan::of(&instruction::TABLE).only(instruction::line, Test::is(&line));
+        let same: Vec<Instruction> = c.list(&same).expect("they can be read");
+        for other in same {
+            if other.batch_id == own.batch_id {
+                continue;
+            }
+            let life = rows::life(c, other.seq);
+            let is_late = own.generation > 0 || other.received_at.as_millis() > since;
+            let counts = life.as_ref().is_none_or(|life| {
+                (life.state != State::Failed || is_late) && rows::is_not_over(c, life)
+            });
+            if counts {
+                let state = life.map_or(State::Ready, |life| life.state);
+                found
+                    .entry(other.batch_id)
+                    .or_insert((other.identifier, standing(state)));
+            }
+        }
+        found.into_values().collect()
     })
 }
 
 /// The batch of a payment that is no retry.
 fn batch_of_first(disk: &Disk, id: PayerTransactionId) -> Option<String> {
     disk.look(|c| {
-        c.query_row(
-            "select b.name from identifier d join instruction i using (seq) join batch b using (batch_id)
-             where d.identifier = ?1 and i.generation = 0",
-            [id.as_str()],
-            |row| row.get(0),
-        )
-        .optional()
-        .expect("it can be read")
+        let (row, batch) = batch_of(c, id)?;
+        (row.generation == 0).then_some(batch.name)
     })
 }
 
 /// How a payment stands that may be paid.
-fn standing(state: u8) -> &'static str {
-    match State::ALL[usize::from(state)] {
+fn standing(state: State) -> &'static str {
+    match state {
         State::Failed => "failed, which was taken back",
         state => state.name(),
     }
 }
 
 /// When a payment was claimed first, by the evidence that it shares with others: `"payments":"1-4 7"`.
-fn first_claim(c: &Connection, seq: PaymentId) -> rusqlite::Result<Option<i64>> {
-    let mut statement = c.prepare_cached(
-        "select at, detail ->> 'payments' from evidence where seq = 0 and event = 30 order by evidence_id desc",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let payments: String = row.get(1)?;
-        let names_it = payments.split(' ').any(|run| {
+fn first_claim(c: &dyn Read, seq: PaymentId) -> Option<i64> {
+    let blocks = Scan::by(&evidence::evidence_by_payment)
+        .at(&PaymentId::NONE)
+        .only(evidence::event, Test::is(&CLAIMED_TOGETHER))
+        .descending();
+    let blocks: Vec<Block> = c.list(&blocks).expect("they can be read");
+    let named = blocks.into_iter().find(|block| {
+        let detail: serde_json::Value = serde_json::from_str(&block.detail).expect("it is JSON");
+        let payments = detail["payments"].as_str().expect("a text");
+        payments.split(' ').any(|run| {
             let (first, last) = run.split_once('-').unwrap_or((run, run));
             let number = |text: &str| text.parse::<i64>().expect("a number");
             (number(first)..=number(last)).contains(&seq.get())
-        });
-        if names_it {
-            return row.get(0).map(Some);
-        }
-    }
-    Ok(None)
+        })
+    });
+    named.map(|block| block.at)
 }
+
+shape! {
+    /// Intents that share a row of evidence.
+    struct Block of evidence { at: i64, detail: String }
+}
+
+/// Kinds of evidence: an intent, and intents that share a row.
+const CLAIMED: i64 = 0;
+const CLAIMED_TOGETHER: i64 = 30;
 
 impl Shape {
     pub(in crate::simulation) fn violation(&mut self, text: String) {

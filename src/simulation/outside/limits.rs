@@ -1,24 +1,52 @@
 //! What leaves is held against the limits of its run, by where the payments of the journal stand.
 
-use rusqlite::{OptionalExtension, params};
+use std::collections::BTreeSet;
 
 use super::packet::Packet;
 use super::world::Shape;
-use crate::domain::{Currency, Timestamp};
+use crate::domain::{BatchId, Currency, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
 use crate::ledger::limits::Period;
+use crate::lifecycle::State;
+use crate::simulation::disk::rows;
+use crate::store::Read;
 
 /// What may have been paid to a number by posts between two times: neither failed nor withdrawn nor unsent, the payment itself
 /// included. What is in conflict had failed, and may have been given back.
-const TO_NUMBER: &str =
-    "select coalesce(sum(i.amount), 0) from life l join instruction i using (seq)
-     where i.msisdn = ?1 and l.posted_at >= ?2 and l.posted_at < ?3
-         and (l.state between 1 and 5 or l.state = 0 and l.exposures > 0)";
+fn paid_to(c: &dyn Read, msisdn: &str, (from, until): (i64, i64)) -> i64 {
+    let lives = rows::lives(c).into_iter().filter(|life| {
+        let may_be_paid = match life.state {
+            State::Ready => life.exposures > 0,
+            State::Failed | State::Cancelled | State::Conflict => false,
+            _ => true,
+        };
+        may_be_paid && life.posted_at.is_some_and(|at| from <= at && at < until)
+    });
+    let rows = lives.map(|life| rows::instruction(c, life.seq));
+    let to_number = rows.filter(|row| row.msisdn == msisdn);
+    to_number.filter_map(|row| row.amount).sum()
+}
 
 /// What is under way or in doubt from the account of a payment.
-const UNDER_WAY: &str = "select coalesce(sum(i.amount), 0) from life l join instruction i using (seq) join batch b on b.batch_id = l.batch_id
-     where l.state between 1 and 4 and l.replaced_by is null
-         and b.account is (select o.account from identifier d join instruction p using (seq) join batch o using (batch_id) where d.identifier = ?1)";
+fn under_way(c: &dyn Read, id: PayerTransactionId) -> i64 {
+    let own = rows::seq_of(c, id).map(|seq| rows::instruction(c, seq).batch_id);
+    let account = own.and_then(|batch_id| rows::batch(c, batch_id).account);
+    let batches: BTreeSet<BatchId> = rows::batches(c)
+        .into_iter()
+        .filter(|batch| batch.account == account)
+        .map(|batch| batch.batch_id)
+        .collect();
+    let lives = rows::lives(c).into_iter().filter(|life| {
+        let is_under_way = matches!(
+            life.state,
+            State::Posting | State::InDoubt | State::Acknowledged | State::Delivered
+        );
+        is_under_way && life.replaced_by.is_none() && batches.contains(&life.batch_id)
+    });
+    lives
+        .filter_map(|life| rows::instruction(c, life.seq).amount)
+        .sum()
+}
 
 impl Shape {
     /// Holds a post of a run against the limits that it was started with.
@@ -49,10 +77,7 @@ impl Shape {
             ));
         }
         if let Some(most) = most(&limits.exposure) {
-            let under_way: i64 = disk.look(|c| {
-                c.query_row(UNDER_WAY, [id.as_str()], |row| row.get(0))
-                    .expect("it can be read")
-            });
+            let under_way = disk.look(|c| under_way(c, id));
             if under_way > most {
                 self.violation(format!(
                     "32: {id} leaves, and {under_way} is under way, more than {most}"
@@ -65,22 +90,10 @@ impl Shape {
 /// Returns what the recipient of a payment may have been paid on the day of its intent, itself included.
 fn paid_on_the_day(disk: &Disk, packet: &Packet) -> Option<i64> {
     disk.look(|c| {
-        let posted_at: Option<i64> = c
-            .query_row(
-                "select posted_at from identifier join life using (seq) where identifier = ?1",
-                [packet.id.as_str()],
-                |row| row.get(0),
-            )
-            .optional()
-            .expect("it can be read")?;
+        let posted_at = rows::life(c, rows::seq_of(c, packet.id)?)?.posted_at?;
         let zone = crate::domain::WireZone::utc();
-        let period = Period::of(Timestamp::from_millis(posted_at?), &zone);
+        let period = Period::of(Timestamp::from_millis(posted_at), &zone);
         let from = i64::from(period.day.number()) * 86_400_000;
-        let sum = c.query_row(
-            TO_NUMBER,
-            params![packet.msisdn, from, from + 86_400_000],
-            |row| row.get(0),
-        );
-        Some(sum.expect("it can be read"))
+        Some(paid_to(c, &packet.msisdn, (from, from + 86_400_000)))
     })
 }

@@ -2,7 +2,6 @@
 //!
 //! True only as long as nobody else writes: SQLite tells whether another connection did.
 
-use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::subject::Subject;
@@ -14,6 +13,7 @@ use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::millis;
 use crate::journal::{Error, Heard, Transition};
 use crate::lifecycle::{PaymentState, State};
+use crate::store::Transact;
 
 /// Payments of a generation; two of them are remembered, at 130 bytes each. As many as a table of 8,192 holds before it grows.
 const GENERATION_MAX: usize = 7_168;
@@ -30,10 +30,8 @@ pub(in crate::journal::sqlite) struct PaymentCache {
 impl PaymentCache {
     /// Begins a transaction, which has the journal for itself: forgets everything if another connection has written since,
     /// and returns whether that is so.
-    pub(in crate::journal::sqlite) fn begin(&mut self, c: &Connection) -> Result<bool, Error> {
-        let version = c
-            .prepare_cached("pragma data_version")?
-            .query_row([], |row| row.get(0))?;
+    pub(in crate::journal::sqlite) fn begin(&mut self, c: &dyn Transact) -> Result<bool, Error> {
+        let version = c.version()?;
         let written = self.version.replace(version) != Some(version);
         if written {
             self.forget();

@@ -2,9 +2,8 @@
 
 use std::cell::Cell;
 
-use rusqlite::Connection;
-
 use crate::domain::Timestamp;
+use crate::store::{Error, Transact};
 
 thread_local! {
     /// The next commit fails; whether it is carried out all the same.
@@ -29,10 +28,11 @@ pub(in crate::journal::sqlite) fn set(failure: Option<bool>) {
 }
 
 /// What becomes of the commit that comes now, where it is to fail.
-pub(in crate::journal::sqlite) fn failure(connection: &Connection) -> Option<rusqlite::Error> {
+pub(in crate::journal::sqlite) fn failure(connection: &dyn Transact) -> Option<Error> {
     if FAILURE.take()? {
-        connection.execute_batch("commit").expect("memory is there");
+        connection.commit().expect("memory is there");
     }
-    let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
-    Some(rusqlite::Error::SqliteFailure(full, None))
+    Some(Error::Full {
+        what: "database or disk is full".into(),
+    })
 }

@@ -19,6 +19,7 @@ use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
 use crate::ledger::recovery::Marked;
+use crate::store::Read;
 
 /// The data of a journal: what a crash leaves.
 #[derive(Clone)]
@@ -120,7 +121,7 @@ impl Disk {
 
     /// Returns what is on it now, to be put in its place later.
     pub(crate) fn image(&self) -> Image {
-        self.look(|c| {
+        self.with(|c| {
             let tables = open::tables(c)?;
             let contents = tables.into_iter().map(|table| {
                 let mut statement = c.prepare(&format!("select * from main.{table}"))?;
@@ -152,8 +153,12 @@ impl Disk {
         Self::of(connection, shelf)
     }
 
-    /// Runs a query past the verbs.
-    pub(crate) fn look<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+    /// Looks at the rows past the verbs.
+    pub(crate) fn look<T>(&self, work: impl FnOnce(&dyn Read) -> T) -> T {
+        self.with(|c| work(c))
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(disk.as_ref().expect("the disk is there until it is read"))
     }
@@ -165,7 +170,7 @@ impl Disk {
         desk: &mut StatementDesk,
         findings: &mut Vec<StatementFinding>,
     ) -> Result<Reconciled, Error> {
-        self.look(|c| {
+        self.with(|c| {
             // Nothing was begun for it that would have to end with it.
             let snapshot = ManuallyDrop::new(Snapshot {
                 c,
