@@ -10,8 +10,9 @@ use super::{
     Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value, Write,
 };
 
-/// Rows that are looked at before they are shown: whoever is shown one may read and write others.
-const SLICE: usize = 128;
+/// Rows that are looked at before they are shown, as whoever is shown one may read and write others: few at first, as most want one
+/// alone.
+const SLICE: (usize, usize) = (2, 128);
 
 /// A part of what rows are ordered by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,7 +126,7 @@ impl Rows {
     }
 
     /// Returns up to a slice of the rows of a scan behind this place, with their places.
-    fn slice(&self, scan: &Scan<'_>, behind: Option<&Key>) -> Vec<(Key, Columns)> {
+    fn slice(&self, scan: &Scan<'_>, behind: Option<&Key>, rows: usize) -> Vec<(Key, Columns)> {
         let (from, to) = span_of(scan, behind);
         // Nothing lies between ends that are the wrong way round; a map would not have them.
         if from > to {
@@ -157,7 +158,7 @@ impl Rows {
                 }
             }
         };
-        found.filter(|(_, row)| passes(row)).take(SLICE).collect()
+        found.filter(|(_, row)| passes(row)).take(rows).collect()
     }
 }
 
@@ -235,13 +236,16 @@ impl Memory {
         visit: &mut dyn FnMut(&Key, &Columns) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         let (mut shown, mut left) = (None, scan.limit.unwrap_or(usize::MAX));
+        let mut wanted = SLICE.0;
         while left > 0 {
+            let rows = wanted.min(left);
             let slice = match self.tables.borrow().get(scan.table.name) {
-                Some(rows) => rows.slice(scan, shown.as_ref()),
+                Some(known) => known.slice(scan, shown.as_ref(), rows),
                 None => return Ok(()),
             };
-            let is_last = slice.len() < SLICE;
-            for (place, row) in slice.iter().take(left) {
+            let is_last = slice.len() < rows;
+            wanted = (wanted * 4).min(SLICE.1);
+            for (place, row) in &slice {
                 if visit(place, row)?.is_break() {
                     return Ok(());
                 }

@@ -163,7 +163,7 @@ pub trait Reads: Read {
     /// Where the store cannot read.
     fn any(&self, scan: &Scan<'_>) -> Result<bool, Error> {
         let mut found = false;
-        self.scan_rows(&scan.clone().limit(1), &[], &mut |_| {
+        self.scan_rows(scan, &[], &mut |_| {
             found = true;
             ControlFlow::Break(())
         })?;
@@ -204,7 +204,7 @@ pub trait Reads: Read {
     /// As [`Self::list`].
     fn value<F: Field>(&self, scan: &Scan<'_>, column: Column) -> Result<Option<F>, Error> {
         let mut found = Ok(None);
-        self.scan_rows(&scan.clone().limit(1), &[column], &mut |row| {
+        self.scan_rows(scan, &[column], &mut |row| {
             found = row.get(0).map(Some);
             ControlFlow::Break(())
         })?;
