@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::tables::{evidence, held_lane, inquiry, instruction, life, lookup, notice, used};
-use super::{Clash, Column, Error, Read, Reads, Scan, Table, Test, Transact, Value, Writes, shape};
+use super::{
+    Beside, Clash, Column, Error, Read, Reads, Scan, Table, Test, Transact, Value, Writes, shape,
+};
 use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::ledger::HeldFor;
 use crate::lifecycle::State;
@@ -85,6 +87,7 @@ pub(crate) fn exercise<S: Transact>(fresh: impl Fn() -> S) {
     ranges_have_their_ends(&fresh());
     indexes_have_the_rows_that_they_are_of(&fresh());
     whoever_is_shown_rows_may_read_and_write(&fresh());
+    rows_are_found_beside_others(&fresh());
     what_is_unique_is_there_once(&fresh());
     numbers_follow_one_another(&fresh());
     columns_that_are_left_out_have_what_the_schema_says(&fresh());
@@ -244,6 +247,27 @@ fn whoever_is_shown_rows_may_read_and_write<S: Transact>(store: &S) {
         assert_eq!(last, (201..=500).rev().collect::<Vec<i64>>());
         let refused = store.each(&all, |_: Life| Err(Error::Fenced));
         assert!(matches!(refused, Err(Error::Fenced)));
+    });
+}
+
+fn rows_are_found_beside_others<S: Transact>(store: &S) {
+    in_one(store, |store| {
+        let has_failed = |seq: i64| seq <= 5_000 && (seq % 3 == 0 || seq > 2_000);
+        for seq in 1..=5_000 {
+            let (state, due_at) = match has_failed(seq) {
+                true => (State::Failed, i64::MAX),
+                false => (State::Ready, 0),
+            };
+            store.insert(&life(seq, 1, state, due_at)).unwrap();
+        }
+        let failed = Scan::of(&life::TABLE).only(life::state, Test::is(&State::Failed));
+        for step in [1, 2, 700] {
+            let mut beside = Beside::<Life>::of(store, failed.clone(), life::seq);
+            for seq in (1..=5_010).step_by(step) {
+                let found = beside.find(seq).unwrap().map(|life| life.seq.get());
+                assert_eq!(found, has_failed(seq).then_some(seq), "{seq} of {step}");
+            }
+        }
     });
 }
 

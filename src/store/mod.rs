@@ -5,6 +5,7 @@
 //! store implements; [`Reads`] and [`Writes`] put shapes over them. Another store goes beside [`mod@sqlite`] and `memory`, and
 //! passes `exercise`.
 
+mod beside;
 mod error;
 #[cfg(test)]
 pub(crate) mod exercise;
@@ -18,6 +19,7 @@ mod table;
 pub mod tables;
 mod value;
 
+pub use beside::Beside;
 pub use error::Error;
 pub use port::{Clash, Read, Reads, Row, Transact, Write, Writes};
 pub use scan::{Scan, Test};

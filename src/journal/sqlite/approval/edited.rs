@@ -1,16 +1,19 @@
 //! Nobody signs for what was edited: every row is compared with the chain before there is a text.
 
-use rusqlite::{Connection, OptionalExtension};
-use serde_json::Value;
+use std::ops::ControlFlow;
 
+use rusqlite::Connection;
+
+use super::figures::{Block, Retried, blocks_of, newest_digest};
 use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::events::{REPLACED, ROWS_LOADED};
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::events::REPLACED;
 use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::journal::sqlite::evidence::instruction_blocks::{instruction_digest, stored};
 use crate::journal::sqlite::run::pin::assert_nothing_was_edited;
 use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::store::tables::{bill, instruction, life};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// Refuses a batch that is not what was recorded of it.
 pub(in crate::journal::sqlite) fn assert_as_loaded(
@@ -30,51 +33,78 @@ pub(in crate::journal::sqlite) fn assert_as_loaded(
 
 /// Returns the first rows that are not as they were loaded, in words.
 fn edited(c: &Connection, batch_id: BatchId) -> Result<Option<String>, Error> {
-    let mut blocks = c.prepare_cached(
-        "select digest, detail from evidence indexed by about_batch
-         where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id",
-    )?;
-    let mut rows = blocks.query((batch_id, ROWS_LOADED))?;
-    while let Some(row) = rows.next()? {
-        let recorded: Digest = row.get(0)?;
-        let detail: String = row.get(1)?;
-        let detail: Value =
-            serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
-        let number = |name: &str| detail[name].as_i64().ok_or_else(|| corrupt("a block"));
-        let (first, last) = (number("first")?, number("last")?);
-        let mut found = None;
-        stored(c, batch_id, (first, last), usize::MAX, |block| {
-            found = Some(block.digest);
-            Ok(())
-        })?;
-        if found != Some(recorded) {
-            return Ok(Some(format!(
-                "a row among those with the numbers {first} to {last} is not as it was loaded"
-            )));
-        }
+    let mut found = None;
+    c.each_until(&blocks_of(&batch_id), |block: Block| {
+        found = of_block(c, batch_id, &block)?;
+        Ok::<_, Error>(go_on_without(&found))
+    })?;
+    if found.is_some() {
+        return Ok(found);
     }
-    let mut retries = c.prepare_cached(
-        "select (select e.digest from evidence e where e.seq = l.seq and e.event = ?2 order by e.evidence_id desc limit 1), l.replaced_by
-         from life l indexed by replaced where l.batch_id = ?1 and l.replaced_by is not null",
-    )?;
-    let mut rows = retries.query((batch_id, REPLACED))?;
-    while let Some(row) = rows.next()? {
-        let (recorded, seq): (Option<Digest>, PaymentId) = (row.get(0)?, row.get(1)?);
-        // An earlier version kept none.
-        if recorded.is_some() && instruction_digest(c, seq)? != recorded {
-            return Ok(Some(format!(
-                "the row with the number {seq}, which takes the place of another one, is not as it was recorded"
-            )));
-        }
+    let retries = Scan::by(&life::replaced).at(&batch_id);
+    c.each_until(&retries, |retry: Retried| {
+        found = of_retry(c, retry)?;
+        Ok::<_, Error>(go_on_without(&found))
+    })?;
+    match found {
+        Some(_) => Ok(found),
+        None => priced(c, batch_id),
     }
-    let priced: Option<i64> = c
-        .prepare_cached(
-            "select i.seq from bill b cross join instruction i using (seq)
-             where i.batch_id = ?1 and b.outcome = 0 and i.as_due = 1 and i.amount is not b.due limit 1",
-        )?
-        .query_row([batch_id], |row| row.get(0))
-        .optional()?;
-    Ok(priced.map(|seq| {
-        format!("the amount of the row with the number {seq} is not what its bill told")
+}
+
+fn go_on_without(found: &Option<String>) -> ControlFlow<()> {
+    match found {
+        Some(_) => ControlFlow::Break(()),
+        None => ControlFlow::Continue(()),
+    }
+}
+
+/// Returns what was edited among rows that were loaded together.
+fn of_block(c: &Connection, batch_id: BatchId, block: &Block) -> Result<Option<String>, Error> {
+    let recorded = block.digest()?;
+    let (first, last) = (block.number("first")?, block.number("last")?);
+    let mut found = None;
+    stored(c, batch_id, (first, last), usize::MAX, |block| {
+        found = Some(block.digest);
+        Ok(())
+    })?;
+    Ok((found != Some(recorded)).then(|| {
+        format!("a row among those with the numbers {first} to {last} is not as it was loaded")
     }))
+}
+
+/// Returns what was edited of a row that takes the place of another one.
+fn of_retry(c: &Connection, retry: Retried) -> Result<Option<String>, Error> {
+    let recorded: Option<Digest> = newest_digest(c, retry.seq, REPLACED)?;
+    let seq = retry.replaced_by;
+    // An earlier version kept none.
+    let is_other = recorded.is_some() && instruction_digest(c, seq)? != recorded;
+    Ok(is_other.then(|| {
+        format!(
+            "the row with the number {seq}, which takes the place of another one, is not as it was recorded"
+        )
+    }))
+}
+
+/// Returns which row has another amount than its bill told.
+fn priced(c: &dyn Read, batch_id: BatchId) -> Result<Option<String>, Error> {
+    shape! {
+        struct Told of bill { seq: PaymentId, due: Option<i64> }
+    }
+    let told = Scan::of(&bill::TABLE).only(bill::outcome, Test::is(&0_i64));
+    let mut found = None;
+    c.each_until(&told, |Told { seq, due }| {
+        let billed = Scan::of(&instruction::TABLE)
+            .at(&seq)
+            .only(instruction::batch_id, Test::is(&batch_id))
+            .only(instruction::as_due, Test::is(&true));
+        let amount: Option<Option<i64>> = c.value(&billed, instruction::amount)?;
+        if amount.is_some_and(|amount| amount != due) {
+            found = Some(format!(
+                "the amount of the row with the number {seq} is not what its bill told"
+            ));
+        }
+        Ok::<_, Error>(go_on_without(&found))
+    })?;
+    Ok(found)
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::domain::{BatchId, Currency, PaymentId, Totals};
@@ -13,24 +13,22 @@ use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
 use crate::ledger::approval::text::Figures;
 use crate::ledger::confirmation::Bound;
+use crate::store::tables::{bill, evidence, instruction, life};
+use crate::store::{self, Beside, Field, Read, Reads, Scan, Test, shape};
 
 /// Returns how far a batch reaches today: its own last instruction, and the last bill of all.
 pub(in crate::journal::sqlite) fn reach_of(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Bound, Error> {
     // From the end: the newest rows are most likely those of the batch that is looked at.
-    let instruction: Option<i64> = c
-        .prepare_cached(
-            "select seq from instruction not indexed where batch_id = ?1 order by seq desc limit 1",
-        )?
-        .query_row([batch_id], |row| row.get(0))
-        .optional()?;
+    let newest = Scan::of(&instruction::TABLE)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .descending();
+    let newest_bill = Scan::of(&bill::TABLE).descending();
     Ok(Bound {
-        instruction: instruction.unwrap_or(0),
-        bill: c.query_row("select coalesce(max(bill_id), 0) from bill", [], |row| {
-            row.get(0)
-        })?,
+        instruction: c.value(&newest, instruction::seq)?.unwrap_or(0),
+        bill: c.value(&newest_bill, bill::bill_id)?.unwrap_or(0),
     })
 }
 
@@ -65,24 +63,26 @@ impl<'a> Figured<'a> {
 /// Returns what a batch comes to up to a bound. What came later does not change it.
 fn figures(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<Figures, Error> {
     let (mut count, mut unpriced, mut totals) = (0, 0, Totals::default());
-    // A row that was paid anew counts once, as it stood at the bound.
-    let mut statement = c.prepare_cached(
-        "select i.currency, count(*), coalesce(sum(i.amount), 0), sum(i.amount is null) from (
-             select i.currency, iif(i.as_due = 0 or exists (
-                 select 1 from bill b where b.seq = i.seq and b.outcome = 0 and b.bill_id <= ?3), i.amount, null) as amount
-             from instruction i not indexed left join life l using (seq)
-             where i.batch_id = ?1 and i.seq <= ?2 and (l.replaced_by is null or l.replaced_by > ?2)) i
-         group by i.currency",
-    )?;
-    let mut rows = statement.query(params!(batch_id, bound.instruction, bound.bill))?;
-    while let Some(row) = rows.next()? {
-        let code: String = row.get(0)?;
-        let currency = Currency::from_code(&code).ok_or_else(|| corrupt("a currency"))?;
-        count += row.get::<_, i64>(1)?.unsigned_abs();
-        totals.add_minor(currency, row.get::<_, i64>(2)?.into());
-        unpriced += row.get::<_, i64>(3)?.unsigned_abs();
-    }
-    drop(rows);
+    let rows = Scan::of(&instruction::TABLE)
+        .up_to(&bound.instruction)
+        .only(instruction::batch_id, Test::is(&batch_id));
+    let retries = Scan::by(&life::replaced).at(&batch_id);
+    let mut retries = Beside::<Retried>::of(c, retries, life::seq);
+    let mut told = Beside::<Told>::of(c, taken_from(&bound), bill::seq);
+    c.each(&rows, |row: Row| {
+        let seq = row.seq.get();
+        // A row that was paid anew counts once, as it stood at the bound.
+        let later = retries.find(seq)?.map(|retry| retry.replaced_by.get());
+        if later.is_some_and(|later| later <= bound.instruction) {
+            return Ok(());
+        }
+        let is_known = !row.as_due || told.find(seq)?.is_some();
+        let minor = row.amount.filter(|_| is_known);
+        count += 1;
+        unpriced += u64::from(minor.is_none());
+        totals.add_minor(row.currency, minor.unwrap_or(0).into());
+        Ok::<_, Error>(())
+    })?;
     Ok(Figures {
         bound,
         count,
@@ -94,51 +94,99 @@ fn figures(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<Figures, E
     })
 }
 
+shape! {
+    /// What of a row enters into the figures.
+    struct Row of instruction { seq: PaymentId, currency: Currency, amount: Option<i64>, as_due: bool }
+}
+shape! {
+    /// A payment that a retry replaces.
+    pub(super) struct Retried of life { seq: PaymentId, replaced_by: PaymentId }
+}
+shape! {
+    /// A bill that told the amount of a row.
+    struct Told of bill { seq: PaymentId, bill_id: i64, due: Option<i64>, currency: Option<String> }
+}
+shape! {
+    /// A row that a bill is about.
+    struct Billed of instruction { batch_id: BatchId, amount: Option<i64>, as_due: bool }
+}
+shape! {
+    /// Instructions that were loaded together.
+    pub(super) struct Block of evidence { digest: Option<Digest>, detail: String }
+}
+
+impl Block {
+    /// Returns the number of its first or last instruction.
+    pub(super) fn number(&self, name: &str) -> Result<i64, Error> {
+        let detail: Value =
+            serde_json::from_str(&self.detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+        detail[name].as_i64().ok_or_else(|| corrupt("a block"))
+    }
+
+    pub(super) fn digest(&self) -> Result<Digest, Error> {
+        self.digest.ok_or_else(|| corrupt("a block"))
+    }
+}
+
+/// Returns the bills up to a bound from which rows up to it took their amounts, in the order of the rows.
+fn taken_from(bound: &Bound) -> Scan<'_> {
+    Scan::by(&bill::bill_that_decided)
+        .up_to(&bound.instruction)
+        .only(bill::outcome, Test::is(&0_i64))
+        .only(bill::bill_id, Test::at_most(&bound.bill))
+}
+
+/// Returns the blocks that a batch was loaded in, oldest first.
+pub(super) fn blocks_of(batch_id: &BatchId) -> Scan<'_> {
+    Scan::by(&evidence::about_batch)
+        .at(&ROWS_LOADED)
+        .at(batch_id)
+}
+
 /// Over the digests of the blocks of instructions, and of those that replace another one.
 fn instructions(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<[u8; 32], Error> {
     let mut canon = CanonicalHasher::of("approval instructions");
-    let mut blocks = c.prepare_cached(
-        "select digest, detail from evidence indexed by about_batch
-         where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id",
-    )?;
-    let mut rows = blocks.query((batch_id, ROWS_LOADED))?;
-    while let Some(row) = rows.next()? {
-        let detail: String = row.get(1)?;
-        let detail: Value =
-            serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
-        let last = detail["last"].as_i64().ok_or_else(|| corrupt("a block"))?;
+    c.each(&blocks_of(&batch_id), |block: Block| {
+        let last = block.number("last")?;
         if last <= bound.instruction {
             canon.integer(last);
-            canon.bytes(row.get_ref(0)?.as_blob().map_err(|_| corrupt("a block"))?);
+            canon.bytes(&block.digest()?);
             canon.flush();
         }
-    }
-    let mut replaced = c.prepare_cached(
-        "select seq, replaced_by from life indexed by replaced
-         where batch_id = ?1 and replaced_by is not null and replaced_by <= ?2 order by replaced_by",
-    )?;
-    let mut rows = replaced.query((batch_id, bound.instruction))?;
-    while let Some(row) = rows.next()? {
-        let (seq, new): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
-        let digest = replacing(c, seq, new)?;
+        Ok::<_, Error>(())
+    })?;
+    // In the order of the retries, which that index has over all batches.
+    let retries = Scan::by(&life::predecessor)
+        .up_to(&bound.instruction)
+        .only(life::batch_id, Test::is(&batch_id));
+    c.each(&retries, |Retried { seq, replaced_by }| {
+        let digest = replacing(c, seq, replaced_by)?;
         canon.integer(seq.get());
-        canon.integer(new.get());
+        canon.integer(replaced_by.get());
         canon.bytes(&digest);
         canon.flush();
-    }
+        Ok::<_, Error>(())
+    })?;
     Ok(canon.finish())
+}
+
+/// Returns the digest that stands in the newest evidence of a kind about a payment.
+pub(super) fn newest_digest<F: Field>(
+    c: &dyn Read,
+    seq: PaymentId,
+    kind: i64,
+) -> Result<Option<F>, store::Error> {
+    let newest = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::is(&kind))
+        .descending();
+    Ok(c.value::<Option<F>>(&newest, evidence::digest)?.flatten())
 }
 
 /// Returns the digest of an instruction that takes the place of another one: as it stands on the chain.
 // What was edited in the table is found by the claim, which says so: it would not do to say that somebody has not signed.
 fn replacing(c: &Connection, seq: PaymentId, new: PaymentId) -> Result<Digest, Error> {
-    let recorded: Option<Option<Digest>> = c
-        .prepare_cached(
-            "select digest from evidence where seq = ?1 and event = ?2 order by evidence_id desc limit 1",
-        )?
-        .query_row((seq, REPLACED), |row| row.get(0))
-        .optional()?;
-    match recorded.flatten() {
+    match newest_digest(c, seq, REPLACED)? {
         Some(digest) => Ok(digest),
         // An earlier version kept none.
         None => instruction_digest(c, new)?.ok_or_else(|| corrupt("a retry")),
@@ -146,45 +194,48 @@ fn replacing(c: &Connection, seq: PaymentId, new: PaymentId) -> Result<Digest, E
 }
 
 /// Over the digests of the documents, as they were checked last.
-fn documents(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32]>, Error> {
-    digest_of_rows(
-        c,
-        "approval documents",
-        "select i.seq, i.document, (select e.digest from evidence e where e.seq = i.seq and e.event = ?3 order by e.evidence_id desc limit 1)
-         from instruction i indexed by instruction_with_document
-         where i.batch_id = ?1 and i.document is not null and i.seq <= ?2 order by i.seq",
-        (batch_id, bound.instruction, DOCUMENT_CHECKED),
-    )
+fn documents(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32]>, Error> {
+    shape! {
+        struct WithDocument of instruction { seq: PaymentId, document: String }
+    }
+    let mut canon = CanonicalHasher::of("approval documents");
+    let rows = Scan::by(&instruction::instruction_with_document)
+        .at(&batch_id)
+        .up_to(&bound.instruction);
+    let mut some = false;
+    c.each(&rows, |WithDocument { seq, document }| {
+        let digest: Option<Vec<u8>> = newest_digest(c, seq, DOCUMENT_CHECKED)?;
+        canon.integer(seq.get());
+        canon.text(&document);
+        canon.maybe(digest.as_deref(), CanonicalHasher::bytes);
+        canon.flush();
+        some = true;
+        Ok::<_, Error>(())
+    })?;
+    Ok(some.then(|| canon.finish()))
 }
 
 /// Over the amounts that bills told.
-fn bills(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32]>, Error> {
+fn bills(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32]>, Error> {
     if bound.bill == 0 {
         return Ok(None);
     }
-    digest_of_rows(
-        c,
-        "approval bills",
-        "select i.seq, b.bill_id, b.due, b.currency, i.amount from bill b cross join instruction i using (seq)
-         where i.batch_id = ?1 and i.seq <= ?2 and b.bill_id <= ?3 and b.outcome = 0 and i.as_due = 1 order by i.seq",
-        (batch_id, bound.instruction, bound.bill),
-    )
-}
-
-fn digest_of_rows(
-    c: &Connection,
-    what: &'static str,
-    sql: &str,
-    keys: (BatchId, i64, i64),
-) -> Result<Option<[u8; 32]>, Error> {
-    let mut canon = CanonicalHasher::of(what);
-    let mut statement = c.prepare_cached(sql)?;
-    let mut rows = statement.query(keys)?;
+    let mut canon = CanonicalHasher::of("approval bills");
     let mut some = false;
-    while let Some(row) = rows.next()? {
-        canon.row(row)?;
-        canon.flush();
-        some = true;
-    }
+    let rows = Scan::of(&instruction::TABLE);
+    let mut rows = Beside::<Billed>::of(c, rows, instruction::seq);
+    c.each(&taken_from(&bound), |told: Told| {
+        let row = rows.find(told.seq.get())?;
+        if let Some(row) = row.filter(|row| row.batch_id == batch_id && row.as_due) {
+            canon.integer(told.seq.get());
+            canon.integer(told.bill_id);
+            canon.maybe(told.due, CanonicalHasher::integer);
+            canon.maybe(told.currency.as_deref(), CanonicalHasher::text);
+            canon.maybe(row.amount, CanonicalHasher::integer);
+            canon.flush();
+            some = true;
+        }
+        Ok::<_, Error>(())
+    })?;
     Ok(some.then(|| canon.finish()))
 }

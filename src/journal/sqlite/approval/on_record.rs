@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::figures::Figured;
-use crate::domain::{BatchId, BatchName, Currency, EvidenceId, Timestamp};
+use crate::domain::{BatchId, Currency, EvidenceId, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::catalog::purpose;
+use crate::journal::sqlite::codec::catalog::{of_batch, purpose};
 use crate::journal::sqlite::codec::events::{APPROVED, LOAD_SIGNED, RULE_PINNED};
+use crate::journal::sqlite::codec::facts::fact;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::run::dates::{dates, dates_before};
 use crate::ledger::approval::judge::Hand;
@@ -19,6 +19,8 @@ use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::signers::Signers;
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::{Act, Claimed, Role, Statement, Target, difference, digest};
+use crate::store::tables::{batch, evidence};
+use crate::store::{Read, Reads, Scan, shape};
 
 /// A rule, as it stands on the chain.
 pub(in crate::journal::sqlite) fn rule_detail(rule: &Rule) -> String {
@@ -63,38 +65,29 @@ fn rule_of(detail: &str) -> Result<Rule, Error> {
     })
 }
 
-/// The kinds of evidence that are about signatures, of a batch, oldest first.
-const ABOUT_APPROVAL: &str =
-    "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
-     where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
-
 /// Number, time and detail of a row of evidence.
 pub(super) type Recorded = (EvidenceId, Timestamp, String);
 
-pub(super) fn recorded(
-    c: &Connection,
-    batch_id: BatchId,
-    kind: i64,
-) -> Result<Vec<Recorded>, Error> {
-    let mut statement = c.prepare_cached(ABOUT_APPROVAL)?;
-    let rows = statement.query_map((batch_id, kind), |row| {
-        Ok((
-            row.get(0)?,
-            Timestamp::from_millis(row.get(1)?),
-            row.get(2)?,
-        ))
+shape! {
+    struct Told of evidence { evidence_id: EvidenceId, at: Timestamp, detail: Option<String> }
+}
+
+/// Reads the evidence of one kind that is about signatures of a batch, oldest first.
+pub(super) fn recorded(c: &dyn Read, batch_id: BatchId, kind: i64) -> Result<Vec<Recorded>, Error> {
+    let of_kind = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
+    let mut found = Vec::new();
+    c.each(&of_kind, |told: Told| {
+        found.push((told.evidence_id, told.at, told.detail.unwrap_or_default()));
+        Ok::<_, Error>(())
     })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    Ok(found)
 }
 
 /// The rules of the loads of a batch, as they stand on the chain.
 pub(in crate::journal::sqlite) struct Pinned(Vec<Recorded>);
 
 impl Pinned {
-    pub(in crate::journal::sqlite) fn read(
-        c: &Connection,
-        batch_id: BatchId,
-    ) -> Result<Self, Error> {
+    pub(in crate::journal::sqlite) fn read(c: &dyn Read, batch_id: BatchId) -> Result<Self, Error> {
         Ok(Self(recorded(c, batch_id, RULE_PINNED)?))
     }
 
@@ -147,7 +140,7 @@ pub(in crate::journal::sqlite) struct OnRecord {
 
 /// Reads the signatures of a batch, those of its loaders first.
 pub(in crate::journal::sqlite) fn signatures(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Vec<OnRecord>, Error> {
     let mut found = Vec::new();
@@ -197,9 +190,6 @@ pub(in crate::journal::sqlite) fn statement_of(
     before: EvidenceId,
 ) -> Result<Statement, Error> {
     let (c, batch_id) = (figured.c, figured.batch_id);
-    let batch: String = c
-        .prepare_cached("select name from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get(0))?;
     let mut loaded_by: Vec<String> = signatures
         .iter()
         .filter(|one| one.claimed.role == Role::Loads && one.evidence_id < before)
@@ -222,7 +212,7 @@ pub(in crate::journal::sqlite) fn statement_of(
                     .unwrap_or_default(),
             },
         },
-        batch,
+        batch: of_batch(c, batch_id, batch::name)?,
         purpose: purpose(c, batch_id)?,
         rule: pinned.digest(before),
         figures: figured.up_to(claimed.bound)?,
@@ -234,7 +224,7 @@ pub(in crate::journal::sqlite) fn statement_of(
 
 /// Refuses a batch whose rules are not those that its signatures were made under: somebody has changed or removed one in the file.
 pub(in crate::journal::sqlite) fn assert_rules_stand(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     pinned: &Pinned,
     signatures: &[OnRecord],
@@ -246,11 +236,8 @@ pub(in crate::journal::sqlite) fn assert_rules_stand(
     let Some(one) = signatures.iter().find(differs) else {
         return Ok(());
     };
-    let name: String = c
-        .prepare_cached("select name from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get(0))?;
     Err(Error::Altered {
-        batch: BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?,
+        batch: of_batch(c, batch_id, batch::name)?,
         what: format!(
             "the rule of approval is not the one under which {} {} it",
             one.hand.by,
@@ -295,11 +282,6 @@ pub(in crate::journal::sqlite) fn unfit(
 }
 
 /// Returns what the journal calls itself in texts; it is no part of a copy of rows into another journal.
-pub(in crate::journal::sqlite) fn journal(c: &Connection) -> Result<Option<Vec<u8>>, Error> {
-    Ok(
-        c.query_row("select value from meta where key = 'approval'", [], |row| {
-            row.get(0)
-        })
-        .optional()?,
-    )
+pub(in crate::journal::sqlite) fn journal(c: &dyn Read) -> Result<Option<Vec<u8>>, Error> {
+    fact(c, "approval")
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::on_record::journal;
@@ -10,7 +9,7 @@ use super::orders::{OrderOnRecord, carried_out, order_signatures, pinned_of};
 use super::verbs::name;
 use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::{known_batch, of_batch};
 use crate::journal::sqlite::codec::events::ORDER_SIGNED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -21,6 +20,8 @@ use crate::ledger::approval::orders::{ClaimedOrder, ORDER_LASTS, OrderKind, Orde
 use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::difference;
+use crate::store::Read;
+use crate::store::tables::batch;
 
 /// So many signatures for orders are kept of one batch.
 const SIGNATURES_MAX: usize = 10_000;
@@ -88,7 +89,7 @@ impl Journal {
 
 /// Returns the rules that orders are under, of each batch.
 fn in_force_of(
-    c: &Connection,
+    c: &dyn Read,
     orders: &Orders,
     configured: Option<&Rule>,
 ) -> Result<Vec<(String, InForce)>, Error> {
@@ -101,16 +102,13 @@ fn in_force_of(
     for batch_id in batches_of(c, orders)? {
         let in_force = pinned_of(c, batch_id, kind)?.in_force(configured.cloned())?;
         if !in_force.is_none() {
-            let name = c
-                .prepare_cached("select name from batch where batch_id = ?1")?
-                .query_row([batch_id], |row| row.get(0))?;
-            rules.push((name, in_force));
+            rules.push((of_batch(c, batch_id, batch::name)?, in_force));
         }
     }
     Ok(rules)
 }
 
-fn batches_of(c: &Connection, orders: &Orders) -> Result<Vec<BatchId>, Error> {
+fn batches_of(c: &dyn Read, orders: &Orders) -> Result<Vec<BatchId>, Error> {
     let mut batches = Vec::new();
     for line in &orders.lines {
         let batch = BatchName::parse(&line.batch).map_err(|_| corrupt("the name of a batch"))?;

@@ -1,15 +1,17 @@
 //! Orders that more than one person signs for: judged as the last thing of the transaction that carries them out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{Pinned, recorded};
-use crate::domain::{BatchId, Currency, EvidenceId, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, EvidenceId, PaymentId, Timestamp, Totals};
+use crate::journal::sqlite::codec::catalog::of_batch;
 use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT, ORDER_SIGNED};
-use crate::journal::sqlite::codec::values::{corrupt, state_number};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::ordered::{GivenOrder, Ordered};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -22,6 +24,8 @@ use crate::ledger::approval::rule::InForce;
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::{digest, value_of};
 use crate::lifecycle::State;
+use crate::store::tables::{batch, evidence, identifier, instruction, life, recovery};
+use crate::store::{Beside, Read, Reads, Scan, Test, shape};
 
 /// The rules that hold for a batch, and the digest of those that it was loaded under.
 struct Rules {
@@ -105,7 +109,7 @@ fn tell_over(c: &WriteSession, others: &[&GivenOrder], at: Timestamp) -> Result<
 }
 
 fn is_recovery_of_over(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     orders: &[&GivenOrder],
 ) -> Result<bool, Error> {
@@ -130,12 +134,10 @@ fn carried(
 }
 
 /// Returns the time of the newest evidence: a clock that was set back makes no signature young again.
-fn last_time(c: &Connection) -> Result<Timestamp, Error> {
-    let at: Option<i64> = c
-        .prepare_cached("select at from evidence order by evidence_id desc limit 1")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    Ok(Timestamp::from_millis(at.unwrap_or(0)))
+fn last_time(c: &dyn Read) -> Result<Timestamp, Error> {
+    let newest = Scan::of(&evidence::TABLE).descending();
+    let at = c.value(&newest, evidence::at)?;
+    Ok(at.unwrap_or(Timestamp::from_millis(0)))
 }
 
 /// Returns the rules of the batches that were ordered about, but for those that come to no more than needs nobody's approval.
@@ -164,11 +166,7 @@ fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<BatchId, Rules>, 
 }
 
 /// Returns the rules of the loads of a batch that hold for orders of a kind.
-pub(super) fn pinned_of(
-    c: &Connection,
-    batch_id: BatchId,
-    kind: OrderKind,
-) -> Result<Pinned, Error> {
+pub(super) fn pinned_of(c: &dyn Read, batch_id: BatchId, kind: OrderKind) -> Result<Pinned, Error> {
     match kind == OrderKind::Recover && is_over(c, batch_id)? {
         true => Ok(Pinned::none()),
         false => Pinned::read(c, batch_id),
@@ -176,17 +174,25 @@ pub(super) fn pinned_of(
 }
 
 /// Returns whether nothing of a batch is left to be posted or to be heard of.
-fn is_over(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
-    let left: bool = c
-        .prepare_cached(&format!(
-            "select exists (select 1 from instruction i left join life l using (seq)
-                 where i.batch_id = ?1 and (l.seq is null or l.replaced_by is null and l.state not in ({}, {}, {})))",
-            state_number(State::Paid),
-            state_number(State::Failed),
-            state_number(State::Cancelled),
-        ))?
-        .query_row([batch_id], |row| row.get(0))?;
-    Ok(!left)
+fn is_over(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    shape! {
+        struct Stands of life { state: State, replaced_by: Option<PaymentId> }
+    }
+    let has_ended = |life: Stands| {
+        let is_last = matches!(life.state, State::Paid | State::Failed | State::Cancelled);
+        life.replaced_by.is_some() || is_last
+    };
+    let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+    let mut lives = Beside::<Stands>::of(c, Scan::of(&life::TABLE), life::seq);
+    let mut is_over = true;
+    c.each_row(&rows, &[instruction::seq], |row| {
+        is_over = lives.find(row.get(0)?)?.is_some_and(has_ended);
+        Ok::<_, Error>(match is_over {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(is_over)
 }
 
 /// Returns whether a batch needs approval: it comes to more than may be paid without, or was allowed to repeat others.
@@ -207,22 +213,45 @@ pub(in crate::journal::sqlite) fn needs_approval(
 
 /// Returns whether rows of a batch repeat others, and somebody has ordered to pay them all the same.
 pub(in crate::journal::sqlite) fn has_allowed_repeats(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from evidence indexed by about_batch
-             where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.act') = 'load --allow-repeats')",
-    )?
-    .query_row((batch_id, ACTED), |row| row.get(0))?)
+    let acts = Scan::by(&evidence::about_batch).at(&ACTED).at(&batch_id);
+    let found = first_told(c, &acts, ("act", "load --allow-repeats"))?;
+    Ok(found.is_some())
+}
+
+/// Returns the first evidence whose detail says this of something.
+fn first_told(
+    c: &dyn Read,
+    scan: &Scan<'_>,
+    (name, said): (&str, &str),
+) -> Result<Option<EvidenceId>, Error> {
+    shape! {
+        struct Told of evidence { evidence_id: EvidenceId, detail: Option<String> }
+    }
+    let mut found = None;
+    c.each_until(scan, |told: Told| {
+        let detail: Option<Value> = told
+            .detail
+            .map(|detail| serde_json::from_str(&detail))
+            .transpose()
+            .map_err(|_| corrupt("a detail that is not JSON"))?;
+        let is_it = detail.is_some_and(|detail| detail[name] == said);
+        found = is_it.then_some(told.evidence_id);
+        Ok::<_, Error>(match is_it {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(found)
 }
 
 fn orders_of(
-    c: &Connection,
+    c: &dyn Read,
     given: &[&GivenOrder],
     rules: &BTreeMap<BatchId, Rules>,
 ) -> Result<Orders, Error> {
-    let mut names = c.prepare_cached("select name from batch where batch_id = ?1")?;
     let line = |order: &&GivenOrder| {
         let content = &order.content;
         // By which failures a retry was asked for makes it no other retry: its payments are in the digest.
@@ -234,7 +263,7 @@ fn orders_of(
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let listed = content.first.iter().map(|id| listed(c, id));
         Ok(OrderLine {
-            batch: names.query_row([order.batch_id], |row| row.get(0))?,
+            batch: of_batch(c, order.batch_id, batch::name)?,
             act: order.act.to_owned(),
             about: parts.join(", "),
             content: content.to_text(),
@@ -250,34 +279,33 @@ fn orders_of(
         let key = |line: &OrderLine| (line.batch.clone(), line.act.clone(), line.about.clone());
         key(one).cmp(&key(other))
     });
-    let recovery: Option<(i64, i64)> = c
-        .prepare_cached(
-            "select recovery_id, begun_at from recovery order by recovery_id desc limit 1",
-        )?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let recovery = recovery.map_or_else(String::new, |(number, begun)| {
-        format!("{number} of {}", Timestamp::from_millis(begun))
+    shape! {
+        struct Begun of recovery { recovery_id: i64, begun_at: Timestamp }
+    }
+    let recovery: Option<Begun> = c.first(&Scan::of(&recovery::TABLE).descending())?;
+    let recovery = recovery.map_or_else(String::new, |begun| {
+        format!("{} of {}", begun.recovery_id, begun.begun_at)
     });
     Ok(Orders { lines, recovery })
 }
 
 /// Names a payment, with its amount; a rejected row has no more than its digest.
-fn listed(c: &Connection, identifier: &str) -> Result<String, Error> {
-    let found: Option<(String, Option<i64>, String)> = c
-        .prepare_cached(
-            "select coalesce(i.reference, ''), i.amount, i.currency from identifier d join instruction i using (seq) where d.identifier = ?1",
-        )?
-        .query_row([identifier], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((reference, minor, code)) = found else {
+fn listed(c: &dyn Read, identifier: &str) -> Result<String, Error> {
+    shape! {
+        struct Listed of instruction { reference: Option<String>, amount: Option<i64>, currency: String }
+    }
+    let known = Scan::of(&identifier::TABLE).at(&identifier);
+    let seq: Option<PaymentId> = c.value(&known, identifier::seq)?;
+    let row: Option<Listed> = match seq {
+        Some(seq) => c.first(&Scan::of(&instruction::TABLE).at(&seq))?,
+        None => None,
+    };
+    let Some(row) = row else {
         return Ok(identifier.to_owned());
     };
     let mut parts = Vec::new();
-    if !reference.is_empty() {
-        parts.push(reference);
-    }
-    if let (Some(minor), Some(currency)) = (minor, Currency::from_code(&code)) {
+    parts.extend(row.reference.filter(|reference| !reference.is_empty()));
+    if let (Some(minor), Some(currency)) = (row.amount, Currency::from_code(&row.currency)) {
         let mut amount = Totals::default();
         amount.add_minor(currency, minor.into());
         parts.push(amount.to_string());
@@ -298,7 +326,7 @@ pub(super) struct OrderOnRecord {
 
 /// Reads the signatures for orders about a batch.
 pub(super) fn order_signatures(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Vec<OrderOnRecord>, Error> {
     let found = recorded(c, batch_id, ORDER_SIGNED)?.into_iter();
@@ -334,7 +362,7 @@ const OTHERS_TOLD: usize = 5;
 
 /// Returns who has signed for these orders, as far as that counts, and what else was signed of late, with the reason why it does not.
 fn signed_by(
-    c: &Connection,
+    c: &dyn Read,
     batches: &[BatchId],
     (wanted, sentence): (&str, &str),
     (rules, now): (&[&InForce], Timestamp),
@@ -402,17 +430,14 @@ pub(super) fn may_count(rules: &[&InForce], one: &OrderOnRecord) -> Result<(), S
 
 /// Returns the number of the evidence that these orders were carried out, the last time; [`EvidenceId::NONE`]: they never were.
 pub(super) fn carried_out(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     wanted: &str,
 ) -> Result<EvidenceId, Error> {
-    let found: Option<EvidenceId> = c
-        .prepare_cached(
-            "select evidence_id from evidence indexed by about_batch
-             where seq = 0 and event = ?2 and batch_id = ?1 and json_extract(detail, '$.digest') = ?3
-             order by evidence_id desc limit 1",
-        )?
-        .query_row((batch_id, ORDER_CARRIED_OUT, wanted), |row| row.get(0))
-        .optional()?;
+    let carried = Scan::by(&evidence::about_batch)
+        .at(&ORDER_CARRIED_OUT)
+        .at(&batch_id)
+        .descending();
+    let found = first_told(c, &carried, ("digest", wanted))?;
     Ok(found.unwrap_or(EvidenceId::NONE))
 }

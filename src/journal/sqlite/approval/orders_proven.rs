@@ -1,6 +1,5 @@
 //! The orders about a batch that people signed for, verified again from the journal alone.
 
-use rusqlite::Connection;
 use serde_json::Value;
 
 use super::on_record::{Pinned, Recorded, recorded};
@@ -11,11 +10,12 @@ use crate::journal::sqlite::codec::events::{ACTED, ORDER_CARRIED_OUT};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::ledger::approval::orders::{OrderKind, OrderSigned, needed, people};
 use crate::ledger::approval::rule::InForce;
+use crate::store::Read;
 
 /// Verifies every signature for an order, and that what was ordered under the rule was signed for; returns how many signatures there
 /// are, and what does not fit.
 pub(in crate::journal::sqlite) fn verify_orders(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<(u64, Vec<String>), Error> {
     let pinned = Pinned::read(c, batch_id)?;
@@ -103,7 +103,7 @@ fn is_over(detail: &str) -> Result<bool, Error> {
 /// Returns the orders that were carried out under a rule of the loads, and that nothing says were signed for.
 // What a batch came to when an order was given is not on record: where there is a threshold, it may not have needed signatures.
 fn without_signatures(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     (pinned, carried): (&Pinned, &[Recorded]),
 ) -> Result<Vec<String>, Error> {

@@ -1,15 +1,33 @@
 //! What somebody looks at before they sign: the largest payments, and recipients that nobody has paid before.
 
-use crate::domain::{Currency, Money};
-use crate::journal::sqlite::codec::values::{amount_of, corrupt};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use crate::domain::{Amount, Currency, LaneId, Money, PaymentId};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, LargePayment, Review};
+use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Beside, Reads, Scan, Test, shape};
 
 /// So many of the largest payments are shown, of each currency.
-const LARGEST: i64 = 10;
+const LARGEST: usize = 10;
 
-/// Payments of a batch that are still to be posted.
-const OPEN: &str = "from instruction i not indexed left join life l using (seq) where i.batch_id = ?1 and i.amount is not null and coalesce(l.state, 0) = 0";
+shape! {
+    struct Stands of life { state: State }
+}
+shape! {
+    struct Large of instruction {
+        line: i64, reference: Option<String>, msisdn: String, account_number: Option<String>, service_id: LaneId,
+        amount: Option<Amount>,
+    }
+}
+
+/// The largest payments by the codes of their currencies, the largest first.
+type Largest = BTreeMap<&'static str, (Currency, BTreeSet<(Reverse<i64>, PaymentId)>)>;
 
 impl Snapshot<'_> {
     /// Returns what of the batch somebody should look at before it is paid.
@@ -18,46 +36,65 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn review(&self) -> Result<Review, Error> {
         let mut review = Review::default();
-        let mut currencies = self.c.prepare(&format!(
-            "select distinct i.currency {OPEN} order by i.currency"
-        ))?;
-        let found = currencies.query_map([self.batch_id], |row| row.get::<_, String>(0))?;
-        let currencies = found.collect::<Result<Vec<_>, _>>()?;
-        let mut largest = self.c.prepare(&format!(
-            "select i.line, coalesce(i.reference, ''), coalesce(i.account_number, i.msisdn), s.code, i.amount
-             from (select i.seq {OPEN} and i.currency = ?2 order by i.amount desc, i.seq limit ?3)
-             cross join instruction i using (seq) cross join service s using (service_id) order by i.amount desc, i.seq"
-        ))?;
-        for code in currencies {
-            let currency = Currency::from_code(&code).ok_or_else(|| corrupt("a currency"))?;
-            let mut rows = largest.query(rusqlite::params![self.batch_id, code, LARGEST])?;
-            while let Some(row) = rows.next()? {
-                let minor: i64 = row.get(4)?;
+        let services = Instructions::of(self.c);
+        for (currency, payments) in self.largest()?.into_values() {
+            for (_, seq) in payments {
+                let found: Option<Large> = self.c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+                let row = found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
                 review.largest.push(LargePayment {
-                    line: row.get::<_, i64>(0)?.unsigned_abs(),
-                    reference: row.get(1)?,
-                    recipient: row.get(2)?,
-                    service: row.get(3)?,
+                    line: row.line.unsigned_abs(),
+                    reference: row.reference.unwrap_or_default(),
+                    recipient: row.account_number.unwrap_or(row.msisdn),
+                    service: services.service(row.service_id)?.to_string(),
                     money: Money {
-                        amount: amount_of(minor)?,
+                        amount: row
+                            .amount
+                            .ok_or_else(|| corrupt("a payment without an amount"))?,
                         currency,
                     },
                 });
             }
         }
-        // Only what was paid for real makes a recipient known.
+        // Only what was paid for real makes a recipient known. Recipients may be as many as payments: SQLite has room for such a set
+        // beside its memory.
         let (recipients, new): (i64, i64) = self
             .c
-            .prepare(&format!(
+            .prepare(
                 "with paid (recipient) as materialized (
                      select distinct coalesce(i.account_number, i.msisdn) from life l cross join instruction i using (seq) cross join batch b on b.batch_id = i.batch_id
                      where l.state = 5 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0)
                  select count(*), sum(recipient not in (select recipient from paid))
-                 from (select distinct coalesce(i.account_number, i.msisdn) as recipient {OPEN})"
-            ))?
+                 from (select distinct coalesce(i.account_number, i.msisdn) as recipient from instruction i not indexed left join life l using (seq)
+                     where i.batch_id = ?1 and i.amount is not null and coalesce(l.state, 0) = 0)",
+            )?
             .query_row([self.batch_id], |row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.unwrap_or(0))))?;
         review.recipients = recipients.unsigned_abs();
         review.never_paid = new.unsigned_abs();
         Ok(review)
+    }
+
+    /// Returns the largest payments that are still to be posted.
+    fn largest(&self) -> Result<Largest, Error> {
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::amount, Test::Present);
+        let mut lives = Beside::<Stands>::of(self.c, Scan::of(&life::TABLE), life::seq);
+        let mut largest = Largest::new();
+        let columns = [instruction::seq, instruction::amount, instruction::currency];
+        self.c.each_row(&rows, &columns, |row| {
+            let seq: PaymentId = row.get(0)?;
+            let life = lives.find(seq.get())?;
+            if life.is_none_or(|life| life.state == State::Ready) {
+                let currency: Currency = row.get(2)?;
+                let of_currency = largest.entry(currency.code());
+                let (_, payments) = of_currency.or_insert_with(|| (currency, BTreeSet::new()));
+                payments.insert((Reverse(row.get(1)?), seq));
+                if payments.len() > LARGEST {
+                    payments.pop_last();
+                }
+            }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        Ok(largest)
     }
 }

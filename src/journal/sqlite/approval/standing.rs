@@ -1,12 +1,14 @@
 //! Where a batch stands with its signatures, and how far it may be posted.
 
-use rusqlite::{Connection, OptionalExtension};
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use super::orders::has_allowed_repeats;
-use crate::domain::{BatchId, LoadId};
-use crate::journal::sqlite::codec::catalog::{account, reading};
+use crate::domain::{BatchId, LoadId, PaymentId};
+use crate::journal::sqlite::codec::catalog::{account, of_batch, reading};
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
 use crate::ledger::approval::judge::{Approval, LoadedBy, is_anothers, reach};
@@ -15,12 +17,12 @@ use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::text::{Role, Target};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::pin::READ_AS_DOCUMENT;
+use crate::store::tables::{batch, bill, instruction, load};
+use crate::store::{Read, Reads, Scan, Test};
 
 /// Returns where a batch belongs; `None` before its first run.
-fn pinned_to(c: &Connection, batch_id: BatchId) -> Result<Option<Target>, Error> {
-    let gateway: Option<String> = c
-        .prepare_cached("select gateway from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get(0))?;
+fn pinned_to(c: &dyn Read, batch_id: BatchId) -> Result<Option<Target>, Error> {
+    let gateway: Option<String> = of_batch(c, batch_id, batch::gateway)?;
     let (Some(gateway), Some(account)) = (gateway, account(c, batch_id)?) else {
         return Ok(None);
     };
@@ -145,20 +147,30 @@ fn weigh(
 }
 
 /// Returns whether a bound covers all that a batch has.
-fn is_whole(c: &Connection, batch_id: BatchId, bound: Bound, end: Bound) -> Result<bool, Error> {
+fn is_whole(c: &dyn Read, batch_id: BatchId, bound: Bound, end: Bound) -> Result<bool, Error> {
     if bound.instruction < end.instruction {
         return Ok(false);
     }
-    let later: bool = c
-        .prepare_cached(
-            "select exists (select 1 from bill b cross join instruction i using (seq)
-                 where b.bill_id > ?2 and b.outcome = 0 and i.batch_id = ?1 and i.as_due = 1)",
-        )?
-        .query_row((batch_id, bound.bill), |row| row.get(0))?;
-    Ok(!later)
+    let later = Scan::of(&bill::TABLE)
+        .after(&bound.bill)
+        .only(bill::outcome, Test::is(&0_i64));
+    let mut is_whole = true;
+    c.each_row(&later, &[bill::seq], |row| {
+        let seq: PaymentId = row.get(0)?;
+        let billed = Scan::of(&instruction::TABLE)
+            .at(&seq)
+            .only(instruction::batch_id, Test::is(&batch_id))
+            .only(instruction::as_due, Test::is(&true));
+        is_whole = !c.any(&billed)?;
+        Ok::<_, Error>(match is_whole {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(is_whole)
 }
 
-fn loaded_by(c: &Connection, batch_id: BatchId, one: &OnRecord) -> Result<LoadedBy, Error> {
+fn loaded_by(c: &dyn Read, batch_id: BatchId, one: &OnRecord) -> Result<LoadedBy, Error> {
     Ok(LoadedBy {
         hand: one.hand.clone(),
         first: first_loaded(c, batch_id, one.claimed.loads)?,
@@ -167,7 +179,7 @@ fn loaded_by(c: &Connection, batch_id: BatchId, one: &OnRecord) -> Result<Loaded
 
 /// Returns the first instruction that came with these loads.
 pub(in crate::journal::sqlite) fn first_loaded(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     (after, last): (LoadId, LoadId),
 ) -> Result<i64, Error> {
@@ -177,22 +189,22 @@ pub(in crate::journal::sqlite) fn first_loaded(
 
 /// Returns the first instruction of the loads after one number, up to another.
 fn first_after(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     after: LoadId,
     last: LoadId,
 ) -> Result<Option<i64>, Error> {
-    let some: bool = c
-        .prepare_cached(
-            "select exists (select 1 from load where batch_id = ?1 and load_id > ?2 and load_id <= ?3)",
-        )?
-        .query_row((batch_id, after, last), |row| row.get(0))?;
-    if !some {
+    let loads = Scan::by(&load::load_by_batch)
+        .at(&batch_id)
+        .after(&after)
+        .up_to(&last);
+    if !c.any(&loads)? {
         return Ok(None);
     }
-    Ok(c.prepare_cached(
-        "select seq from instruction not indexed where batch_id = ?1 and load_id > ?2 and load_id <= ?3 order by seq limit 1",
-    )?
-    .query_row((batch_id, after, last), |row| row.get(0))
-    .optional()?)
+    let next = LoadId::new(after.get().saturating_add(1));
+    let rows = Scan::of(&instruction::TABLE)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::load_id, Test::at_least(&next))
+        .only(instruction::load_id, Test::at_most(&last));
+    Ok(c.value(&rows, instruction::seq)?)
 }

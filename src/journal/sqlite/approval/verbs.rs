@@ -1,6 +1,5 @@
 //! The verbs about signatures: the text to sign, a signature to record, where a batch stands with them.
 
-use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
 use super::edited::assert_as_loaded;
@@ -11,7 +10,9 @@ use crate::domain::{BatchId, BatchName, EvidenceId, LoadId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::RULE_PINNED;
+use crate::journal::sqlite::codec::facts::note_new;
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Approvals, Error, NotSigned, Signed, ToSign};
@@ -19,6 +20,8 @@ use crate::ledger::approval::judge::{Approval, Hand, LoadedBy, is_anothers};
 use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::{Claimed, Role, Statement, Target, difference};
+use crate::store::tables::load;
+use crate::store::{Read, Reads, Scan, Write};
 
 /// So many signatures are kept of one batch.
 const SIGNATURES_MAX: usize = 200;
@@ -262,24 +265,16 @@ fn last_signed(on_record: &[OnRecord]) -> LoadId {
     loads.max().unwrap_or(LoadId::NONE)
 }
 
-fn last_load(c: &Connection, batch_id: BatchId) -> Result<LoadId, Error> {
-    let last: Option<LoadId> = c
-        .prepare_cached(
-            "select load_id from load where batch_id = ?1 order by load_id desc limit 1",
-        )?
-        .query_row([batch_id], |row| row.get(0))
-        .optional()?;
+fn last_load(c: &dyn Read, batch_id: BatchId) -> Result<LoadId, Error> {
+    let newest = Scan::by(&load::load_by_batch).at(&batch_id).descending();
+    let last = c.value(&newest, load::load_id)?;
     Ok(last.unwrap_or(LoadId::NONE))
 }
 
 /// Gives the journal its name in texts, once.
-pub(super) fn name(c: &Connection) -> Result<(), Error> {
-    if journal(c)?.is_none() {
-        // SQLite's generator is seeded by the operating system.
-        c.execute(
-            "insert into meta (key, value) values ('approval', randomblob(16)) on conflict do nothing",
-            [],
-        )?;
+pub(super) fn name(c: &dyn Write) -> Result<(), Error> {
+    match journal(c)? {
+        Some(_) => Ok(()),
+        None => note_new(c, "approval", &salt::fresh()?),
     }
-    Ok(())
 }

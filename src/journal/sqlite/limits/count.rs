@@ -6,24 +6,28 @@
 //! give back what they must.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, params};
-
-use crate::domain::{Day, EvidenceId, Instruction, LaneId, PaymentId, Timestamp, WireZone};
+use crate::domain::{BatchId, Currency, Day, EvidenceId, LaneId, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::of_batch;
 use crate::journal::sqlite::codec::events::{CLAIMED_TOGETHER, event_numbers};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_of};
+use crate::journal::sqlite::codec::facts::{fact, note};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::limits::recipient_of;
 use crate::lifecycle::{Event, State};
+use crate::store::tables::{batch, counted, evidence, life, used};
+use crate::store::{Read, Reads, Scan, Value, Write, Writes, shape};
 
 /// Rows of evidence, and payments, that one transaction folds, about: a claim comes back for the rest.
 #[cfg(not(test))]
-const STEP: (i64, usize) = (20_000, 20_000);
+const STEP: (usize, usize) = (20_000, 20_000);
 // The simulation is to come back for the rest.
 #[cfg(test)]
-const STEP: (i64, usize) = (12, 3);
+const STEP: (usize, usize) = (12, 3);
 
 pub(in crate::journal::sqlite) const UP_TO: &str = "counted_up_to";
 pub(in crate::journal::sqlite) const ZONE: &str = "counted_zone";
@@ -70,61 +74,50 @@ pub(in crate::journal::sqlite) fn count(c: &WriteSession, zone: &WireZone) -> Re
     if up_to == from {
         return Ok(true);
     }
-    let mut moved = Moved::default();
+    let mut folding = Folding::of(c, zone);
     for (seq, told) in told {
-        apply(c, seq, (told, zone), &mut moved)?;
+        folding.apply(seq, told)?;
     }
-    moved.write(c)?;
-    note(c, UP_TO, up_to)?;
+    folding.moved.write(c)?;
+    note(c, UP_TO, &up_to)?;
     Ok(is_all)
 }
 
 /// Returns up to where the evidence is counted. In another zone the days are others: then it is counted anew.
-fn counted_up_to(c: &Connection, zone: &WireZone) -> Result<EvidenceId, Error> {
-    let known: Option<String> = c
-        .prepare_cached("select value from meta where key = ?1")?
-        .query_row([ZONE], |row| row.get(0))
-        .optional()?;
+fn counted_up_to(c: &dyn Write, zone: &WireZone) -> Result<EvidenceId, Error> {
+    let known: Option<String> = fact(c, ZONE)?;
     if known.as_deref() == Some(zone.name()) {
-        return Ok(c
-            .prepare_cached("select value from meta where key = ?1")?
-            .query_row([UP_TO], |row| row.get(0))
-            .optional()?
-            .unwrap_or(EvidenceId::NONE));
+        return Ok(fact(c, UP_TO)?.unwrap_or(EvidenceId::NONE));
     }
-    c.execute_batch("delete from counted; delete from used;")?;
-    note(c, ZONE, zone.name())?;
-    note(c, UP_TO, EvidenceId::NONE)?;
+    c.remove(&Scan::of(&counted::TABLE))?;
+    c.remove(&Scan::of(&used::TABLE))?;
+    note(c, ZONE, &zone.name())?;
+    note(c, UP_TO, &EvidenceId::NONE)?;
     Ok(EvidenceId::NONE)
-}
-
-fn note(c: &Connection, key: &str, value: impl rusqlite::ToSql) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into meta (key, value) values (?1, ?2) on conflict do update set value = excluded.value",
-    )?
-    .execute(params![key, value])?;
-    Ok(())
 }
 
 /// Reads evidence behind a row; returns what it tells of payments, up to which row, and whether there is no more.
 fn read(
-    c: &Connection,
+    c: &dyn Read,
     from: EvidenceId,
     zone: &WireZone,
 ) -> Result<(BTreeMap<PaymentId, Told>, EvidenceId, bool), Error> {
     let intent = event_numbers(Event::Claimed).0;
-    let mut statement = c.prepare_cached(
-        "select evidence_id, seq, at, event, iif(event = ?3, detail, null) from evidence
-         where evidence_id > ?1 order by evidence_id limit ?2",
-    )?;
-    let mut rows = statement.query((from, STEP.0, CLAIMED_TOGETHER))?;
+    let next = Scan::of(&evidence::TABLE).after(&from).limit(STEP.0);
+    let columns = [
+        evidence::evidence_id,
+        evidence::seq,
+        evidence::at,
+        evidence::event,
+        evidence::detail,
+    ];
     let (mut told, mut up_to, mut read) = (BTreeMap::new(), from, 0);
-    let mut day = (i64::MIN, Day::default());
-    while let Some(row) = rows.next()? {
-        let (seq, at, event): (PaymentId, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    let mut day = (Timestamp::from_millis(i64::MIN), Day::default());
+    c.each_row(&next, &columns, |row| {
+        let (seq, at, event): (PaymentId, Timestamp, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
         (up_to, read) = (row.get(0)?, read + 1);
         if day.0 != at {
-            day = (at, Day::of(Timestamp::from_millis(at), zone));
+            day = (at, Day::of(at, zone));
         }
         let mut tell = |seq, is_intent: bool| {
             let told = told.entry(seq).or_insert(Told {
@@ -136,129 +129,128 @@ fn read(
             }
         };
         if event == CLAIMED_TOGETHER {
-            let detail = row.get_ref(4)?.as_str_or_null().unwrap_or_default();
+            let detail = row.value(4)?;
+            let detail = match &detail {
+                Value::Text(detail) => Some(&**detail),
+                _ => None,
+            };
             for (first, last) in ClaimRange::parse(detail)?.runs()? {
                 (first..=last).for_each(|seq| tell(PaymentId::new(seq), true));
             }
         } else if seq > PaymentId::NONE {
             tell(seq, event == intent);
         }
-        if told.len() >= STEP.1 {
-            return Ok((told, up_to, false));
-        }
-    }
-    Ok((told, up_to, read < STEP.0))
-}
-
-/// What a payment counted for until now.
-struct Before {
-    realm: i64,
-    service_id: LaneId,
-    recipient: String,
-    currency: String,
-    amount: i64,
-    day: Day,
-    counts: i64,
-}
-
-fn apply(
-    c: &Connection,
-    seq: PaymentId,
-    (told, zone): (Told, &WireZone),
-    moved: &mut Moved,
-) -> Result<(), Error> {
-    let stands: Option<(i64, Option<i64>)> = c
-        .prepare_cached("select state, posted_at from life where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((state, posted_at)) = stands else {
-        return Ok(());
-    };
-    let now = counts(state_of(state)?) as i64;
-    let Some(before) = before(c, seq)? else {
-        if now > 0 {
-            // What had counted for nothing, and is spoken of otherwise since, left on the day of its last intent all the same.
-            let posted = posted_at.map(|at| Day::of(Timestamp::from_millis(at), zone));
-            let day = told.intent.or(posted).unwrap_or(told.first);
-            begin(c, seq, day, now, moved)?;
-        }
-        return Ok(());
-    };
-    let day = told.intent.unwrap_or(before.day);
-    if now == before.counts && day == before.day {
-        return Ok(());
-    }
-    c.prepare_cached("update counted set day = ?2, counts = ?3 where seq = ?1")?
-        .execute(params![seq, day.number(), now])?;
-    for (counted, day, sign) in [(before.counts, before.day, -1), (now, day, 1)] {
-        if counted > 0 {
-            let amount = sign * i128::from(before.amount);
-            let name = (before.recipient.as_str(), before.service_id);
-            moved.add(before.realm, name, &before.currency, day, amount);
-        }
-    }
-    Ok(())
-}
-
-fn before(c: &Connection, seq: PaymentId) -> Result<Option<Before>, Error> {
-    let found = c
-        .prepare_cached(
-            "select realm, service_id, recipient, currency, amount, day, counts from counted where seq = ?1",
-        )?
-        .query_row([seq], |row| {
-            Ok(Before {
-                realm: row.get(0)?,
-                service_id: row.get(1)?,
-                recipient: row.get(2)?,
-                currency: row.get(3)?,
-                amount: row.get(4)?,
-                day: Day::from_number(row.get(5)?),
-                counts: row.get(6)?,
-            })
+        Ok::<_, Error>(match told.len() >= STEP.1 {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         })
-        .optional()?;
-    Ok(found)
+    })?;
+    let is_all = read < STEP.0 && told.len() < STEP.1;
+    Ok((told, up_to, is_all))
 }
 
-/// Counts a payment for the first time.
-fn begin(
-    c: &Connection,
-    seq: PaymentId,
-    day: Day,
-    counts: i64,
-    moved: &mut Moved,
-) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS}, i.service_id, coalesce(b.rehearsal, 0)
-         from instruction i cross join service s using (service_id) cross join batch b using (batch_id) where i.seq = ?1"
-    ))?;
-    let (payment, service_id, realm): (_, LaneId, i64) = statement.query_row([seq], |row| {
-        Ok((
-            payment_of(row, 0),
-            row.get(PAYMENT_WIDTH)?,
-            row.get(PAYMENT_WIDTH + 1)?,
-        ))
-    })?;
-    let row: Instruction = payment?.instruction;
-    let recipient = recipient_of(&row);
-    let (currency, amount) = (row.money.currency.code(), row.money.amount.minor());
-    c.prepare_cached(
-        "insert into counted (seq, realm, service_id, recipient, currency, amount, day, counts)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    )?
-    .execute(params![
-        seq,
-        realm,
-        service_id,
-        recipient,
-        currency,
-        amount,
-        day.number(),
-        counts
-    ])?;
-    let name = (recipient.as_str(), service_id);
-    moved.add(realm, name, currency, day, i128::from(amount));
-    Ok(())
+shape! {
+    /// Where a payment stands.
+    struct Stands of life { state: State, posted_at: Option<Timestamp> }
+}
+shape! {
+    /// What a payment counts for.
+    struct Counted of counted {
+        seq: PaymentId, realm: i64, service_id: LaneId, recipient: String, currency: Currency, amount: i64, day: Day,
+        counts: i64,
+    }
+}
+shape! {
+    /// What of it moves.
+    struct CountedAnew of counted { day: Day, counts: i64 }
+}
+shape! {
+    /// A sum of a day.
+    struct Used of used { realm: i64, name: String, currency: Currency, day: Day, amount: i64 }
+}
+
+/// Folds what was told of payments.
+struct Folding<'c> {
+    c: &'c dyn Write,
+    zone: &'c WireZone,
+    instructions: Instructions<'c>,
+    realms: BTreeMap<BatchId, i64>,
+    moved: Moved,
+}
+
+impl<'c> Folding<'c> {
+    fn of(c: &'c dyn Write, zone: &'c WireZone) -> Self {
+        Self {
+            c,
+            zone,
+            instructions: Instructions::of(c),
+            realms: BTreeMap::new(),
+            moved: Moved::default(),
+        }
+    }
+
+    fn apply(&mut self, seq: PaymentId, told: Told) -> Result<(), Error> {
+        let c = self.c;
+        let stands: Option<Stands> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+        let Some(stands) = stands else {
+            return Ok(());
+        };
+        let now = counts(stands.state) as i64;
+        let own = Scan::of(&counted::TABLE).at(&seq);
+        let Some(before) = c.first::<Counted>(&own)? else {
+            if now > 0 {
+                // What had counted for nothing, and is spoken of otherwise since, left on the day of its last intent all the same.
+                let posted = stands.posted_at.map(|at| Day::of(at, self.zone));
+                let day = told.intent.or(posted).unwrap_or(told.first);
+                self.begin(seq, day, now)?;
+            }
+            return Ok(());
+        };
+        let day = told.intent.unwrap_or(before.day);
+        if now == before.counts && day == before.day {
+            return Ok(());
+        }
+        c.change(&own, &CountedAnew { day, counts: now })?;
+        for (counted, day, sign) in [(before.counts, before.day, -1), (now, day, 1)] {
+            if counted > 0 {
+                let amount = sign * i128::from(before.amount);
+                self.moved.add(&before, day, amount);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a payment for the first time.
+    fn begin(&mut self, seq: PaymentId, day: Day, counts: i64) -> Result<(), Error> {
+        let found = self.instructions.find(seq)?;
+        let found = found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+        let (service_id, realm) = (found.lane, self.realm(found.batch_id)?);
+        let row = found.payment()?.instruction;
+        let counted = Counted {
+            seq,
+            realm,
+            service_id,
+            recipient: recipient_of(&row),
+            currency: row.money.currency,
+            amount: row.money.amount.minor(),
+            day,
+            counts,
+        };
+        self.c.insert(&counted)?;
+        self.moved.add(&counted, day, i128::from(counted.amount));
+        Ok(())
+    }
+
+    /// Returns in which realm a batch counts; it is looked up once.
+    fn realm(&mut self, batch_id: BatchId) -> Result<i64, Error> {
+        if let Some(realm) = self.realms.get(&batch_id) {
+            return Ok(*realm);
+        }
+        let rehearsal: Option<i64> = of_batch(self.c, batch_id, batch::rehearsal)?;
+        let realm = rehearsal.unwrap_or(0);
+        self.realms.insert(batch_id, realm);
+        Ok(realm)
+    }
 }
 
 /// Returns the names under which the sums of a recipient and of a service are kept.
@@ -266,47 +258,38 @@ pub(in crate::journal::sqlite) fn names_of(recipient: &str, service_id: LaneId) 
     [format!("r{recipient}"), format!("s{service_id}")]
 }
 
-/// What the sums of days move by.
+/// What the sums of days move by: the realm, the name, the code of the currency, the day.
 #[derive(Default)]
-struct Moved(BTreeMap<(i64, String, String, i32), i128>);
+struct Moved(BTreeMap<(i64, String, &'static str, Day), (Currency, i128)>);
 
 impl Moved {
-    fn add(
-        &mut self,
-        realm: i64,
-        (recipient, service_id): (&str, LaneId),
-        currency: &str,
-        day: Day,
-        amount: i128,
-    ) {
-        for name in names_of(recipient, service_id) {
-            let key = (realm, name, currency.to_owned(), day.number());
-            *self.0.entry(key).or_default() += amount;
+    fn add(&mut self, counted: &Counted, day: Day, amount: i128) {
+        let currency = counted.currency;
+        for name in names_of(&counted.recipient, counted.service_id) {
+            let key = (counted.realm, name, currency.code(), day);
+            self.0.entry(key).or_insert((currency, 0)).1 += amount;
         }
     }
 
-    fn write(self, c: &Connection) -> Result<(), Error> {
-        let mut read = c.prepare_cached(
-            "select amount from used where realm = ?1 and name = ?2 and currency = ?3 and day = ?4",
-        )?;
-        let mut write = c.prepare_cached(
-            "insert into used (realm, name, currency, day, amount) values (?1, ?2, ?3, ?4, ?5)
-             on conflict do update set amount = excluded.amount",
-        )?;
-        for ((realm, name, currency, day), by) in self.0 {
+    fn write(self, c: &dyn Write) -> Result<(), Error> {
+        for ((realm, name, _, day), (currency, by)) in self.0 {
             if by == 0 {
                 continue;
             }
-            let was: Option<i64> = read
-                .query_row(params![realm, name, currency, day], |row| row.get(0))
-                .optional()?;
-            write.execute(params![
+            let own = Scan::of(&used::TABLE)
+                .at(&realm)
+                .at(&name)
+                .at(&currency)
+                .at(&day);
+            let was = c.value(&own, used::amount)?;
+            let amount = moved(was.unwrap_or(0), by);
+            c.put(&Used {
                 realm,
                 name,
                 currency,
                 day,
-                moved(was.unwrap_or(0), by)
-            ])?;
+                amount,
+            })?;
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Lanes that are stopped because too many of their payments failed.
 
-use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use crate::domain::{BatchId, LaneId, Timestamp};
@@ -10,6 +9,16 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::HeldFor;
 use crate::ledger::limits::Outcomes;
+use crate::lifecycle::State;
+use crate::store::tables::{opened_lane, tally};
+use crate::store::{Read, Reads, Scan, Test, Writes, shape};
+
+shape! {
+    struct Held of held_lane { batch_id: BatchId, service_id: LaneId, held_at: Timestamp, reason: HeldFor }
+}
+shape! {
+    struct Opened of opened_lane { batch_id: BatchId, service_id: LaneId, paid: i64, failed: i64 }
+}
 
 /// Holds a lane whose payments fail too often; returns whether it does.
 pub(in crate::journal::sqlite) fn stops(
@@ -25,15 +34,12 @@ pub(in crate::journal::sqlite) fn stops(
     if !rule.stops(ended) {
         return Ok(false);
     }
-    c.prepare_cached(
-        "insert into held_lane (batch_id, service_id, held_at, reason) values (?1, ?2, ?3, ?4) on conflict do nothing",
-    )?
-    .execute(params![
+    c.insert_new(&Held {
         batch_id,
-        lane,
-        now.as_millis(),
-        HeldFor::Failures.reason()
-    ])?;
+        service_id: lane,
+        held_at: now,
+        reason: HeldFor::Failures,
+    })?;
     let detail = json!({"service_id": lane.get(), "paid": ended.paid, "failed": ended.failed});
     c.append(&Evidence {
         batch_id,
@@ -46,32 +52,36 @@ pub(in crate::journal::sqlite) fn stops(
 }
 
 /// Returns what has ended in a lane. The tally is written before.
-fn outcomes(c: &Connection, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
-    let (paid, failed): (i64, i64) = c
-        .prepare_cached(
-            "select coalesce(sum(count) filter (where state = 5), 0), coalesce(sum(count) filter (where state = 6), 0)
-             from tally where batch_id = ?1 and service_id = ?2",
-        )?
-        .query_row((batch_id, lane), |row| Ok((row.get(0)?, row.get(1)?)))?;
+fn outcomes(c: &dyn Read, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
+    shape! {
+        struct Ended of tally { state: State, count: i64 }
+    }
+    let ended = [State::Paid, State::Failed];
+    let ended = Scan::of(&tally::TABLE)
+        .at(&batch_id)
+        .at(&lane)
+        .only(tally::state, Test::among(&ended));
+    let (mut paid, mut failed) = (0, 0);
+    c.each(&ended, |Ended { state, count }| {
+        match state {
+            State::Paid => paid += count,
+            _ => failed += count,
+        }
+        Ok::<_, Error>(())
+    })?;
     Ok(Outcomes {
         paid: paid.unsigned_abs(),
         failed: failed.unsigned_abs(),
     })
 }
 
-fn when_opened(c: &Connection, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
-    let found: Option<(i64, i64)> = c
-        .prepare_cached(
-            "select paid, failed from opened_lane where batch_id = ?1 and service_id = ?2",
-        )?
-        .query_row((batch_id, lane), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(
-        found.map_or(Outcomes::default(), |(paid, failed)| Outcomes {
-            paid: paid.unsigned_abs(),
-            failed: failed.unsigned_abs(),
-        }),
-    )
+fn when_opened(c: &dyn Read, batch_id: BatchId, lane: LaneId) -> Result<Outcomes, Error> {
+    let own = Scan::of(&opened_lane::TABLE).at(&batch_id).at(&lane);
+    let found: Option<Opened> = c.first(&own)?;
+    Ok(found.map_or(Outcomes::default(), |opened| Outcomes {
+        paid: opened.paid.unsigned_abs(),
+        failed: opened.failed.unsigned_abs(),
+    }))
 }
 
 /// Notes that a person has opened a lane: what has ended until now does not stop it again.
@@ -83,15 +93,11 @@ pub(in crate::journal::sqlite) fn opened(
     c.write_tallies()?;
     let ended = outcomes(c, batch_id, lane)?;
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    c.prepare_cached(
-        "insert into opened_lane (batch_id, service_id, paid, failed) values (?1, ?2, ?3, ?4)
-         on conflict do update set paid = excluded.paid, failed = excluded.failed",
-    )?
-    .execute(params![
+    c.put(&Opened {
         batch_id,
-        lane,
-        number(ended.paid),
-        number(ended.failed)
-    ])?;
+        service_id: lane,
+        paid: number(ended.paid),
+        failed: number(ended.failed),
+    })?;
     Ok(())
 }

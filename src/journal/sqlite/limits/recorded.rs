@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
 use crate::domain::{Amount, BatchId, Currency, Money, ServiceCode, WireZone};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::events::LIMITS_TAKEN;
 use crate::ledger::limits::{Ceilings, Limits, NameList, OfService};
+use crate::store::tables::evidence;
+use crate::store::{Read, Reads, Scan};
 
 /// Returns what of the limits of a run is recorded: its lists by their digests.
 pub(in crate::journal::sqlite) fn told(limits: &Limits) -> Value {
@@ -49,16 +51,14 @@ pub(in crate::journal::sqlite) fn told(limits: &Limits) -> Value {
 
 /// Returns the ceilings that the last run of a batch came with; `None` where it came with none, or with what cannot be read here.
 pub(in crate::journal::sqlite) fn of_last_run(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Option<Limits>, Error> {
-    let detail: Option<Option<String>> = c
-        .prepare_cached(
-            "select detail from evidence indexed by about_batch where seq = 0 and event = 160 and batch_id = ?1
-             order by evidence_id desc limit 1",
-        )?
-        .query_row([batch_id], |row| row.get(0))
-        .optional()?;
+    let newest = Scan::by(&evidence::about_batch)
+        .at(&LIMITS_TAKEN)
+        .at(&batch_id)
+        .descending();
+    let detail: Option<Option<String>> = c.value(&newest, evidence::detail)?;
     let detail = detail.flatten();
     Ok(detail.and_then(|detail| read(&serde_json::from_str(&detail).ok()?)))
 }

@@ -1,7 +1,5 @@
 //! What of a claim may leave.
 
-use rusqlite::{Connection, OptionalExtension};
-
 use super::count::{count, names_of};
 use super::sums::{exposure, is_known, of_batch, used};
 use super::waiting::Limited;
@@ -10,6 +8,8 @@ use crate::journal::Error;
 use crate::journal::sqlite::session::limiter::Limiter;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::limits::{Limits, Period, Row, Seen, Verdict, judge, recipient_of};
+use crate::store::tables::counted;
+use crate::store::{Read, Reads, Scan, Test};
 
 /// Rows of a claim, parted.
 pub(in crate::journal::sqlite) struct Sifted<T> {
@@ -72,7 +72,7 @@ pub(in crate::journal::sqlite) fn sift<T>(
 }
 
 fn sift_by<T>(
-    c: &Connection,
+    c: &dyn Read,
     limiter: &mut Limiter,
     lane: LaneId,
     rows: Vec<T>,
@@ -129,20 +129,19 @@ fn sift_by<T>(
 }
 
 /// Returns on which day a payment counts already; `None` when it does not.
-fn own(c: &Connection, limits: &Limits, seq: PaymentId) -> Result<Option<Day>, Error> {
+fn own(c: &dyn Read, limits: &Limits, seq: PaymentId) -> Result<Option<Day>, Error> {
     if !limits.counts() {
         return Ok(None);
     }
-    let day = c
-        .prepare_cached("select day from counted where seq = ?1 and counts > 0")?
-        .query_row([seq], |row| row.get(0))
-        .optional()?;
-    Ok(day.map(Day::from_number))
+    let counting = Scan::of(&counted::TABLE)
+        .at(&seq)
+        .only(counted::counts, Test::at_least(&1_i64));
+    Ok(c.value(&counting, counted::day)?)
 }
 
 /// Reads what was paid before, without the payment itself.
 fn seen(
-    c: &Connection,
+    c: &dyn Read,
     limiter: &Limiter,
     (by_recipient, by_service, recipient): (&str, &str, &str),
     payment: &Payment,

@@ -1,71 +1,93 @@
 //! What was paid, and what is under way.
 
-use rusqlite::{Connection, Rows, params};
+use std::ops::ControlFlow;
 
-use crate::domain::{BatchId, Currency, Totals};
+use crate::domain::{BatchId, Currency, Day, Totals};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::currency_of;
 use crate::ledger::limits::Period;
+use crate::lifecycle::State;
+use crate::store::tables::{batch, counted, tally, used};
+use crate::store::{Read, Reads, Scan, Test, shape};
+
+/// Where payments are under way, in doubt or in conflict.
+const UNDER_WAY: [State; 5] = [
+    State::Posting,
+    State::InDoubt,
+    State::Acknowledged,
+    State::Delivered,
+    State::Conflict,
+];
 
 /// Returns what of a batch is paid, or not proven unpaid.
 pub(in crate::journal::sqlite) fn of_batch(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Totals, Error> {
-    let mut statement = c.prepare_cached(
-        "select currency, amount from tally where batch_id = ?1 and state in (1, 2, 3, 4, 5, 8) and count > 0",
-    )?;
-    totals(statement.query([batch_id])?)
+    let mut totals = Totals::default();
+    let not_unpaid = [&UNDER_WAY[..], &[State::Paid]].concat();
+    add(c, batch_id, &not_unpaid, &mut totals)?;
+    Ok(totals)
 }
 
-fn totals(mut rows: Rows<'_>) -> Result<Totals, Error> {
-    let mut totals = Totals::default();
-    while let Some(row) = rows.next()? {
-        let currency = currency_of(&row.get::<_, String>(0)?)?;
-        totals.add_minor(currency, i128::from(row.get::<_, i64>(1)?));
+/// Adds what of a batch stands at some states.
+fn add(
+    c: &dyn Read,
+    batch_id: BatchId,
+    states: &[State],
+    totals: &mut Totals,
+) -> Result<(), Error> {
+    shape! {
+        struct Sum of tally { currency: Currency, amount: i64 }
     }
-    Ok(totals)
+    let rows = Scan::of(&tally::TABLE)
+        .at(&batch_id)
+        .only(tally::state, Test::among(states))
+        .only(tally::count, Test::at_least(&1_i64));
+    c.each(&rows, |Sum { currency, amount }| {
+        totals.add_minor(currency, i128::from(amount));
+        Ok::<_, Error>(())
+    })
 }
 
 /// Returns what somebody was paid, or a service has paid, on the day and in the month.
 pub(in crate::journal::sqlite) fn used(
-    c: &Connection,
+    c: &dyn Read,
     realm: i64,
     name: &str,
     currency: Currency,
     period: &Period,
 ) -> Result<(i128, i128), Error> {
-    let mut statement = c.prepare_cached(
-        "select day, amount from used where realm = ?1 and name = ?2 and currency = ?3 and day between ?4 and ?5",
-    )?;
-    let (from, to) = (period.month_from.number(), period.month_to.number());
-    let mut rows = statement.query(params![realm, name, currency.code(), from, to])?;
+    let days = Scan::of(&used::TABLE)
+        .at(&realm)
+        .at(&name)
+        .at(&currency)
+        .from(&period.month_from)
+        .up_to(&period.month_to);
     let (mut day, mut month) = (0, 0);
-    while let Some(row) = rows.next()? {
-        let amount = i128::from(row.get::<_, i64>(1)?);
+    c.each_row(&days, &[used::day, used::amount], |row| {
+        let amount = i128::from(row.get::<i64>(1)?);
         month += amount;
-        if row.get::<_, i32>(0)? == period.day.number() {
+        if row.get::<Day>(0)? == period.day {
             day += amount;
         }
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     Ok((day, month))
 }
 
 /// Returns whether somebody was paid before.
 pub(in crate::journal::sqlite) fn is_known(
-    c: &Connection,
+    c: &dyn Read,
     realm: i64,
     recipient: &str,
 ) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from counted indexed by paid_recipient where realm = ?1 and recipient = ?2 and counts = 2)",
-    )?
-    .query_row(params![realm, recipient], |row| row.get(0))?)
+    let paid = Scan::by(&counted::paid_recipient).at(&realm).at(&recipient);
+    Ok(c.any(&paid)?)
 }
 
 /// Returns what is under way, in doubt or in conflict, over all batches of the account of a batch.
 pub(in crate::journal::sqlite) fn exposure(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Totals, Error> {
     exposure_at(c, batch_id, None)
@@ -73,16 +95,30 @@ pub(in crate::journal::sqlite) fn exposure(
 
 /// Returns the same of a batch that no run has given a gateway and an account yet, at those that its first run would give it.
 pub(in crate::journal::sqlite) fn exposure_at(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     first: Option<(&str, &str)>,
 ) -> Result<Totals, Error> {
+    shape! {
+        struct Placed of batch {
+            batch_id: BatchId, account: Option<String>, gateway: Option<String>, rehearsal: Option<bool>,
+        }
+    }
+    let mut totals = Totals::default();
+    let own: Option<Placed> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
+    let Some(own) = own else {
+        return Ok(totals);
+    };
     let (gateway, account) = first.unzip();
-    let mut statement = c.prepare_cached(
-        "select t.currency, t.amount from batch own cross join batch b cross join tally t on t.batch_id = b.batch_id
-         where own.batch_id = ?1 and b.account is coalesce(own.account, ?2) and b.gateway is coalesce(own.gateway, ?3)
-             and coalesce(b.rehearsal, 0) = coalesce(own.rehearsal, 0)
-             and t.state in (1, 2, 3, 4, 8) and t.count > 0",
-    )?;
-    totals(statement.query(params![batch_id, account, gateway])?)
+    let account = own.account.as_deref().or(account);
+    let gateway = own.gateway.as_deref().or(gateway);
+    let is_rehearsal = own.rehearsal.unwrap_or(false);
+    c.each(&Scan::of(&batch::TABLE), |other: Placed| {
+        let is_there = other.account.as_deref() == account && other.gateway.as_deref() == gateway;
+        if is_there && other.rehearsal.unwrap_or(false) == is_rehearsal {
+            add(c, other.batch_id, &UNDER_WAY, &mut totals)?;
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(totals)
 }

@@ -1,16 +1,25 @@
 //! Payments that a limit keeps from leaving.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeMap;
 
 use super::recorded::of_last_run;
 use super::sums::exposure;
-use crate::domain::{BatchId, LaneId, PaymentId, Tally, Timestamp};
+use crate::domain::{BatchId, Currency, LaneId, PaymentId, ServiceCode, Tally, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{currency_of, service_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{LimitedRows, RunToken};
 use crate::ledger::limits::judge::is_over;
 use crate::ledger::limits::{Ceiling, Reason};
+use crate::lifecycle::State;
+use crate::store::tables::{instruction, life, limited};
+use crate::store::{Beside, Read, Reads, Scan, Write, Writes, shape};
+
+shape! {
+    struct LimitedRow of limited {
+        batch_id: BatchId, seq: PaymentId, service_id: LaneId, reason: String, until: Timestamp,
+    }
+}
 
 /// A payment that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,45 +30,36 @@ pub(in crate::journal::sqlite) struct Limited {
 }
 
 /// Forgets what an earlier run found: its limits may have been others, and its waits begin anew.
-pub(in crate::journal::sqlite) fn forget(c: &Connection, batch_id: BatchId) -> Result<(), Error> {
-    c.prepare_cached("delete from limited where batch_id = ?1")?
-        .execute([batch_id])?;
+pub(in crate::journal::sqlite) fn forget(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
+    c.remove(&Scan::of(&limited::TABLE).at(&batch_id))?;
     Ok(())
 }
 
 /// Notes that payments wait.
 pub(in crate::journal::sqlite) fn note(
-    c: &Connection,
+    c: &dyn Write,
     (batch_id, lane): (BatchId, LaneId),
     rows: &[Limited],
 ) -> Result<(), Error> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let mut insert = c.prepare_cached(
-        "insert into limited (batch_id, seq, service_id, reason, until) values (?1, ?2, ?3, ?4, ?5)
-         on conflict do update set reason = excluded.reason, until = excluded.until",
-    )?;
     for Limited { seq, reason, until } in rows {
-        insert.execute(params![
+        c.put(&LimitedRow {
             batch_id,
-            seq,
-            lane,
-            reason.name(),
-            until.as_millis()
-        ])?;
+            seq: *seq,
+            service_id: lane,
+            reason: reason.name().to_owned(),
+            until: *until,
+        })?;
     }
     Ok(())
 }
 
 /// Notes that a payment waits no longer.
 pub(in crate::journal::sqlite) fn leaves(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     seq: PaymentId,
 ) -> Result<(), Error> {
-    c.prepare_cached("delete from limited where batch_id = ?1 and seq = ?2")?
-        .execute((batch_id, seq))?;
+    c.remove(&Scan::of(&limited::TABLE).at(&batch_id).at(&seq))?;
     Ok(())
 }
 
@@ -82,32 +82,73 @@ pub(in crate::journal::sqlite) fn is_full(
     Ok(is_over(ceiling, used, money.amount))
 }
 
+/// Why payments wait, the code of their currency, that of their service.
+type Why = (String, &'static str, String);
+
+/// Payments that wait for the same: their currency, their service, what they come to, until when.
+struct Waits {
+    currency: Currency,
+    service: ServiceCode,
+    tally: Tally,
+    until: Timestamp,
+}
+
+/// Returns what waits in a batch, in the order of why.
+fn waits(c: &dyn Read, batch_id: BatchId) -> Result<BTreeMap<Why, Waits>, Error> {
+    shape! {
+        struct Stands of life { state: State }
+    }
+    shape! {
+        struct Amount of instruction { service_id: LaneId, currency: Currency, amount: Option<i64> }
+    }
+    let services = Instructions::of(c);
+    let mut lives = Beside::<Stands>::of(c, Scan::of(&life::TABLE), life::seq);
+    let instructions = Scan::of(&instruction::TABLE);
+    let mut amounts = Beside::<Amount>::of(c, instructions, instruction::seq);
+    let mut waits: BTreeMap<Why, Waits> = BTreeMap::new();
+    c.each(
+        &Scan::of(&limited::TABLE).at(&batch_id),
+        |row: LimitedRow| {
+            let life = lives.find(row.seq.get())?;
+            if life.is_none_or(|life| life.state != State::Ready) {
+                return Ok(());
+            }
+            let Some(amount) = amounts.find(row.seq.get())? else {
+                return Ok(());
+            };
+            let currency = amount.currency;
+            let service = services.service(amount.service_id)?;
+            let why = (row.reason, currency.code(), service.to_string());
+            let of_why = waits.entry(why).or_insert_with(|| Waits {
+                currency,
+                service,
+                tally: Tally::default(),
+                until: row.until,
+            });
+            let minor = amount.amount.unwrap_or(0);
+            of_why.tally.add_many(1, currency, i128::from(minor));
+            of_why.until = of_why.until.min(row.until);
+            Ok::<_, Error>(())
+        },
+    )?;
+    Ok(waits)
+}
+
 /// Returns what waits in a batch, by the limit.
 pub(in crate::journal::sqlite) fn limited(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Vec<LimitedRows>, Error> {
-    let mut statement = c.prepare_cached(
-        "select w.reason, i.currency, count(*), sum(i.amount), min(w.until), s.code from limited w
-             cross join life l on l.seq = w.seq cross join instruction i on i.seq = w.seq
-             cross join service s on s.service_id = i.service_id
-         where w.batch_id = ?1 and l.state = 0 group by w.reason, i.currency, s.code order by w.reason, i.currency, s.code",
-    )?;
-    let mut rows = statement.query([batch_id])?;
     let mut found: Vec<LimitedRows> = Vec::new();
     let limits = of_last_run(c, batch_id)?;
-    while let Some(row) = rows.next()? {
-        let Some(reason) = Reason::of_name(&row.get::<_, String>(0)?) else {
+    for ((reason, ..), waits) in waits(c, batch_id)? {
+        let Some(reason) = Reason::of_name(&reason) else {
             continue;
         };
-        let currency = currency_of(&row.get::<_, String>(1)?)?;
-        let (count, minor): (i64, i64) = (row.get(2)?, row.get(3)?);
-        let until = Timestamp::from_millis(row.get(4)?);
-        let mut tally = Tally::default();
-        tally.add_many(count.unsigned_abs(), currency, i128::from(minor));
-        let service = service_of(&row.get::<_, String>(5)?)?;
+        let Waits { tally, until, .. } = waits;
         let limits = limits.as_ref();
-        let ceiling = limits.and_then(|limits| limits.ceiling(reason, &service, currency));
+        let ceiling =
+            limits.and_then(|limits| limits.ceiling(reason, &waits.service, waits.currency));
         match found.last_mut().filter(|last| last.reason == reason) {
             Some(last) => {
                 last.tally.add_all(&tally);

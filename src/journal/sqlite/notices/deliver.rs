@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
-
 use crate::domain::Timestamp;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, NextNotice};
 use crate::ledger::notices::LONGEST_PAUSE;
+use crate::store::tables::notice;
+use crate::store::{Reads, Scan, Test, Write, Writes, shape};
 
 impl Journal {
     /// Hands out the oldest notice that waits. Nobody else is given it before the lease is over; those behind it wait for it.
@@ -33,10 +33,12 @@ impl Journal {
     /// Faults of the journal.
     pub async fn notice_delivered(&self, id: String) -> Result<(), Error> {
         self.ask(CommitMode::Shared, move |c| {
-            c.execute(
-                "update notice set body = null, trouble = null where id = ?1",
-                [id],
-            )?;
+            shape! {
+                struct Delivered of notice { body: Option<String>, trouble: Option<String> }
+            }
+            let own = Scan::by(&notice::by_id).at(&id);
+            let (body, trouble) = (None, None);
+            c.change(&own, &Delivered { body, trouble })?;
             Ok(())
         })
         .await
@@ -53,54 +55,61 @@ impl Journal {
         due: Timestamp,
     ) -> Result<(), Error> {
         self.ask(CommitMode::Shared, move |c| {
-            c.execute(
-                "update notice set trouble = ?2, due_at = ?3 where id = ?1 and body is not null",
-                (id, trouble, due.as_millis()),
-            )?;
+            shape! {
+                struct Failed of notice { trouble: String, due_at: Timestamp }
+            }
+            let own = Scan::by(&notice::by_id)
+                .at(&id)
+                .only(notice::body, Test::Present);
+            let due_at = due;
+            c.change(&own, &Failed { trouble, due_at })?;
             Ok(())
         })
         .await
     }
 }
 
+shape! {
+    /// A notice that waits.
+    struct Waiting of notice {
+        notice_id: i64, id: String, body: String, attempts: u32, due_at: Timestamp, trouble: Option<String>,
+    }
+}
+shape! {
+    /// An attempt that is under way.
+    struct Leased of notice { attempts: u32, due_at: Timestamp, trouble: Option<String> }
+}
+
 fn next(
-    c: &Connection,
+    c: &dyn Write,
     at_once: bool,
     now: Timestamp,
     leased_until: Timestamp,
 ) -> Result<NextNotice, Error> {
-    type Waiting = (i64, String, String, u32, i64, Option<String>);
-    let first: Option<Waiting> = c
-        .prepare_cached(
-            "select notice_id, id, body, attempts, due_at, trouble from notice where body is not null order by notice_id limit 1",
-        )?
-        .query_row([], |row| {
-            Ok((
-                row.get(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get(3)?,
-                row.get(4)?,
-                row.get(5)?,
-            ))
-        })
-        .optional()?;
-    let Some((number, id, body, attempts, due_at, trouble)) = first else {
+    let first: Option<Waiting> = c.first(&Scan::by(&notice::notice_waiting))?;
+    let Some(first) = first else {
         return Ok(NextNotice::Nothing);
     };
     // No pause is longer: a later time was set by a clock that was wrong.
-    let due = match Timestamp::from_millis(due_at) {
+    let due = match first.due_at {
         due if due > now.after(LONGEST_PAUSE) => now,
         due => due,
     };
     // A person does not wait for the pause after an attempt that failed, but for one that is under way.
-    if due > now && !(at_once && trouble.is_some()) {
+    if due > now && !(at_once && first.trouble.is_some()) {
         return Ok(NextNotice::NotBefore(due));
     }
-    let attempts = attempts.saturating_add(1);
-    c.prepare_cached(
-        "update notice set attempts = ?2, due_at = ?3, trouble = null where notice_id = ?1",
-    )?
-    .execute((number, attempts, leased_until.as_millis()))?;
-    Ok(NextNotice::Deliver { id, body, attempts })
+    let attempts = first.attempts.saturating_add(1);
+    let own = Scan::of(&notice::TABLE).at(&first.notice_id);
+    let leased = Leased {
+        attempts,
+        due_at: leased_until,
+        trouble: None,
+    };
+    c.change(&own, &leased)?;
+    Ok(NextNotice::Deliver {
+        id: first.id,
+        body: first.body,
+        attempts,
+    })
 }

@@ -1,16 +1,17 @@
 //! What was told of a batch, and what is told now.
 
-use rusqlite::{Connection, params};
-
 use super::waiting::count_waiting;
 use crate::domain::{BatchId, BatchName, Timestamp};
-use crate::journal::sqlite::codec::catalog::{known_batch, name};
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::catalog::{batches, known_batch, name, of_batch};
+use crate::journal::sqlite::codec::values::{corrupt, state_number};
 use crate::journal::sqlite::read::reader::Reader;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, NewNotice, NoticeBatch};
 use crate::ledger::notices::{Condition, NoticeKind, Told, body, changes, notice_id};
+use crate::lifecycle::State;
+use crate::store::tables::{batch, evidence, notice, seen_open, tally};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// While so many wait no further ones are made: what they would tell stands, and is told once there is room.
 const WAITING_MAX: u64 = 1000;
@@ -30,12 +31,8 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn last_evidence_at(&self) -> Result<Option<Timestamp>, Error> {
-        let mut newest = self
-            .connection
-            .prepare_cached("select at from evidence order by evidence_id desc limit 1")?;
-        let mut rows = newest.query([])?;
-        let at = rows.next()?.map(|row| row.get(0)).transpose()?;
-        Ok(at.map(Timestamp::from_millis))
+        let newest = Scan::of(&evidence::TABLE).descending();
+        Ok(self.connection.value(&newest, evidence::at)?)
     }
 
     /// Returns the batches of which something may be to be told, oldest first: those that are unfinished or in conflict, and those of
@@ -44,18 +41,45 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn batches_to_watch(&self) -> Result<Vec<BatchName>, Error> {
-        let mut statement = self.connection.prepare_cached(
-            "select name from batch where exists (select 1 from tally t
-                 where t.batch_id = batch.batch_id and t.count > 0 and t.state not in (5, 6, 7))
-             or exists (select 1 from seen_open s where s.batch_id = batch.batch_id)
-             or exists (select 1 from notice n where n.batch_id = batch.batch_id and n.stands = 1 and n.kind not in ('finished', 'failures_above'))
-             order by batch_id",
-        )?;
-        let names = statement.query_map([], |row| row.get::<_, String>(0))?;
-        names
-            .map(|name| BatchName::parse(&name?).map_err(|_| corrupt("a batch name")))
-            .collect()
+        let c = &self.connection;
+        let mut watched = Vec::new();
+        for batch_id in batches(c)? {
+            if is_unfinished(c, batch_id)? || was_open(c, batch_id)? || stands(c, batch_id)? {
+                watched.push(of_batch(c, batch_id, batch::name)?);
+            }
+        }
+        Ok(watched)
     }
+}
+
+/// Returns whether payments of a batch have not ended, or are in conflict.
+fn is_unfinished(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    shape! {
+        struct Counted of tally { count: i64, state: i64 }
+    }
+    let ended = [State::Paid, State::Failed, State::Cancelled].map(state_number);
+    let mut is_unfinished = false;
+    let of_batch = Scan::of(&tally::TABLE).at(&batch_id);
+    c.each(&of_batch, |Counted { count, state }| {
+        is_unfinished |= count > 0 && !ended.contains(&state);
+        Ok::<_, Error>(())
+    })?;
+    Ok(is_unfinished)
+}
+
+/// Returns whether a batch was seen unfinished, and its end was not told since.
+fn was_open(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    Ok(c.any(&Scan::of(&seen_open::TABLE).at(&batch_id))?)
+}
+
+/// Returns whether something was told of a batch that may cease to be so, and was so when somebody looked last.
+fn stands(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let for_good = [NoticeKind::Finished, NoticeKind::FailuresAbove].map(NoticeKind::name);
+    let stands = Scan::by(&notice::notice_standing)
+        .at(&batch_id)
+        .only(notice::kind, Test::is_not(&for_good[0]))
+        .only(notice::kind, Test::is_not(&for_good[1]));
+    Ok(c.any(&stands)?)
 }
 
 impl Journal {
@@ -88,18 +112,20 @@ impl Journal {
     }
 }
 
-fn note_open(c: &Connection, batch: &BatchName) -> Result<(), Error> {
+shape! {
+    struct SeenOpen of seen_open { batch_id: BatchId }
+}
+
+fn note_open(c: &dyn Write, batch: &BatchName) -> Result<(), Error> {
     let batch_id = known_batch(c, batch)?;
-    c.prepare_cached(
-        "insert into seen_open (batch_id) select ?1 where exists (select 1 from tally
-             where batch_id = ?1 and count > 0 and state not in (5, 6, 7)) on conflict do nothing",
-    )?
-    .execute([batch_id])?;
+    if is_unfinished(c, batch_id)? {
+        c.insert_new(&SeenOpen { batch_id })?;
+    }
     Ok(())
 }
 
 fn make(
-    c: &Connection,
+    c: &dyn Write,
     batch: &BatchName,
     is_open: bool,
     so: &[NewNotice],
@@ -120,21 +146,28 @@ fn make(
         made += 1;
         insert(c, journal, (batch, batch_id), &so[*place], now)?;
     }
-    let mut stands = c.prepare_cached("update notice set stands = ?2 where notice_id = ?1")?;
     for place in &found.fallen {
-        stands.execute((rows[*place], 0))?;
+        let own = Scan::of(&notice::TABLE).at(&rows[*place]);
+        c.set(&own, notice::stands, &false)?;
     }
     if is_open && !record.was_open {
-        c.execute("insert into seen_open (batch_id) values (?1)", [batch_id])?;
+        c.insert(&SeenOpen { batch_id })?;
     } else if !is_open && made == found.make.len() {
-        c.execute("delete from seen_open where batch_id = ?1", [batch_id])?;
+        c.remove(&Scan::of(&seen_open::TABLE).at(&batch_id))?;
     }
     forget(c, batch_id)?;
     Ok(made)
 }
 
+shape! {
+    struct Made of notice {
+        id: String, batch_id: BatchId, kind: String, subject: String, nth: i64, figure: u64, made_at: Timestamp, stands: bool,
+        body: String,
+    }
+}
+
 fn insert(
-    c: &Connection,
+    c: &dyn Write,
     journal: [u8; 16],
     (batch, batch_id): (&BatchName, BatchId),
     new: &NewNotice,
@@ -145,11 +178,13 @@ fn insert(
         subject,
         figure,
     } = &new.condition;
-    let nth: i64 = c.query_row(
-        "select coalesce(max(nth), 0) + 1 from notice where batch_id = ?1 and kind = ?2 and subject = ?3",
-        params![batch_id, kind.name(), subject],
-        |row| row.get(0),
-    )?;
+    let name = kind.name();
+    let like = Scan::by(&notice::notice_of_batch)
+        .at(&batch_id)
+        .at(&name)
+        .at(subject);
+    let earlier: Vec<i64> = c.values(&like, notice::nth)?;
+    let nth = earlier.into_iter().max().unwrap_or(0) + 1;
     let id = notice_id(
         journal,
         batch.as_str(),
@@ -158,57 +193,68 @@ fn insert(
         &new.data,
     );
     // One stands of each subject: the newest.
-    c.execute(
-        "update notice set stands = 0 where batch_id = ?1 and kind = ?2 and subject = ?3 and stands = 1",
-        params![batch_id, kind.name(), subject],
-    )?;
-    c.execute(
-        "insert into notice (id, batch_id, kind, subject, nth, figure, made_at, stands, body)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8)",
-        params![
-            id,
-            batch_id,
-            kind.name(),
-            subject,
-            nth,
-            i64::try_from(*figure).unwrap_or(i64::MAX),
-            now.as_millis(),
-            body(kind.name(), now, &new.data)
-        ],
-    )?;
+    let standing = like.only(notice::stands, Test::is(&true));
+    c.set(&standing, notice::stands, &false)?;
+    c.append(&Made {
+        id,
+        batch_id,
+        kind: name.to_owned(),
+        subject: subject.clone(),
+        nth,
+        figure: *figure,
+        made_at: now,
+        stands: true,
+        body: body(name, now, &new.data),
+    })?;
     Ok(())
 }
 
 /// Forgets what was delivered, is no longer so, and is not the newest of its subject.
-fn forget(c: &Connection, batch_id: BatchId) -> Result<(), Error> {
-    c.prepare_cached(
-        "delete from notice where batch_id = ?1 and body is null and stands = 0 and exists (select 1 from notice n
-             where n.batch_id = notice.batch_id and n.kind = notice.kind and n.subject = notice.subject and n.notice_id > notice.notice_id)",
-    )?
-    .execute([batch_id])?;
+fn forget(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
+    shape! {
+        struct Kept of notice { notice_id: i64, kind: String, subject: String, stands: bool, body: Option<String> }
+    }
+    // Those of one subject stand together, the newest first.
+    let newest_first = Scan::by(&notice::notice_of_batch)
+        .at(&batch_id)
+        .descending();
+    let (mut newest, mut old) = (None, Vec::new());
+    c.each(&newest_first, |kept: Kept| {
+        let about = Some((kept.kind, kept.subject));
+        if newest != about {
+            newest = about;
+        } else if kept.body.is_none() && !kept.stands {
+            old.push(kept.notice_id);
+        }
+        Ok::<_, Error>(())
+    })?;
+    for number in old {
+        c.remove(&Scan::of(&notice::TABLE).at(&number))?;
+    }
     Ok(())
 }
 
 /// Returns what was told of a batch, and the rows in which that stands.
-fn on_record(c: &Connection, batch_id: BatchId) -> Result<(NoticeBatch, Vec<i64>), Error> {
-    let mut statement = c.prepare_cached(
-        "select notice_id, kind, subject, figure, made_at, stands from notice where batch_id = ?1 order by notice_id",
-    )?;
-    let mut rows = statement.query([batch_id])?;
+fn on_record(c: &dyn Read, batch_id: BatchId) -> Result<(NoticeBatch, Vec<i64>), Error> {
+    shape! {
+        struct Row of notice {
+            notice_id: i64, kind: String, subject: String, figure: i64, made_at: Timestamp, stands: bool,
+        }
+    }
+    let of_batch = Scan::by(&notice::notice_of_batch).at(&batch_id);
+    let mut rows: Vec<Row> = c.list(&of_batch)?;
+    rows.sort_unstable_by_key(|row| row.notice_id);
     let (mut told, mut numbers) = (Vec::new(), Vec::new());
-    while let Some(row) = rows.next()? {
-        let kind: String = row.get(1)?;
-        numbers.push(row.get(0)?);
+    for row in rows {
+        numbers.push(row.notice_id);
         told.push(Told {
-            kind: NoticeKind::of(&kind).ok_or_else(|| corrupt("the kind of a notice"))?,
-            subject: row.get(2)?,
-            figure: row.get::<_, i64>(3)?.unsigned_abs(),
-            made_at: Timestamp::from_millis(row.get(4)?),
-            stands: row.get(5)?,
+            kind: NoticeKind::of(&row.kind).ok_or_else(|| corrupt("the kind of a notice"))?,
+            subject: row.subject,
+            figure: row.figure.unsigned_abs(),
+            made_at: row.made_at,
+            stands: row.stands,
         });
     }
-    let was_open = c
-        .prepare_cached("select 1 from seen_open where batch_id = ?1")?
-        .exists([batch_id])?;
+    let was_open = was_open(c, batch_id)?;
     Ok((NoticeBatch { told, was_open }, numbers))
 }

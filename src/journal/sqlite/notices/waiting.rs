@@ -1,11 +1,17 @@
 //! The notices that wait, for a person.
 
-use rusqlite::Connection;
-
-use crate::domain::{BatchName, Timestamp};
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::domain::{BatchId, Timestamp};
+use crate::journal::sqlite::codec::catalog::of_batch;
 use crate::journal::sqlite::read::reader::Reader;
 use crate::journal::{Error, NoticeWaiting, NoticesWaiting};
+use crate::store::tables::{batch, notice};
+use crate::store::{Read, Reads, Scan, shape};
+
+shape! {
+    struct Waiting of notice {
+        id: String, batch_id: BatchId, kind: String, subject: String, made_at: Timestamp, attempts: u32, trouble: Option<String>,
+    }
+}
 
 impl Reader {
     /// Returns how many notices wait, and the first of them, so many at most.
@@ -14,32 +20,26 @@ impl Reader {
     /// Faults of the journal.
     pub fn notices_waiting(&self, most: u32) -> Result<NoticesWaiting, Error> {
         let c = &self.connection;
-        let mut statement = c.prepare_cached(
-            "select n.id, b.name, n.kind, n.subject, n.made_at, n.attempts, n.trouble
-             from notice n join batch b using (batch_id) where n.body is not null order by n.notice_id limit ?1",
-        )?;
-        let mut rows = statement.query([most])?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let oldest = Scan::by(&notice::notice_waiting).limit(most);
         let mut first = Vec::new();
-        while let Some(row) = rows.next()? {
-            let batch: String = row.get(1)?;
+        c.each(&oldest, |waiting: Waiting| {
             first.push(NoticeWaiting {
-                id: row.get(0)?,
-                batch: BatchName::parse(&batch).map_err(|_| corrupt("a batch name"))?,
-                kind: row.get(2)?,
-                subject: row.get(3)?,
-                made_at: Timestamp::from_millis(row.get(4)?),
-                attempts: row.get(5)?,
-                trouble: row.get(6)?,
+                id: waiting.id,
+                batch: of_batch(c, waiting.batch_id, batch::name)?,
+                kind: waiting.kind,
+                subject: waiting.subject,
+                made_at: waiting.made_at,
+                attempts: waiting.attempts,
+                trouble: waiting.trouble,
             });
-        }
+            Ok::<_, Error>(())
+        })?;
         let count = count_waiting(c)?;
         Ok(NoticesWaiting { count, first })
     }
 }
 
-pub(in crate::journal::sqlite) fn count_waiting(c: &Connection) -> Result<u64, Error> {
-    let count: i64 = c
-        .prepare_cached("select count(*) from notice where body is not null")?
-        .query_row([], |row| row.get(0))?;
-    Ok(count.unsigned_abs())
+pub(in crate::journal::sqlite) fn count_waiting(c: &dyn Read) -> Result<u64, Error> {
+    Ok(c.count(&Scan::by(&notice::notice_waiting))?)
 }

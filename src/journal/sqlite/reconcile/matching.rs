@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::desk::{StatementDesk, money_of, standing_of};
 use crate::domain::{BankAccount, Day, PaymentId, Tally, Timestamp, WireZone};
 use crate::journal::sqlite::codec::values::{
-    LIFE_COLUMNS, corrupt, country_of, identifier_of, life_of, msisdn_of, state_number, state_of,
+    corrupt, country_of, identifier_of, msisdn_of, state_number, state_of,
 };
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, Reconciled, StatedPayment, StatementFinding};
@@ -13,7 +13,9 @@ use crate::ledger::reconciliation::{
     Candidate, DAYS_AFTER, DAYS_BEFORE, FindingKind, Flow, Line, MatchedBy, PaymentView, Period,
     Settle, Shown, StatementEntry, bearing, holds, is_to, kind, pair, recipient_key, settle,
 };
-use crate::lifecycle::State;
+use crate::lifecycle::{PaymentState, State};
+use crate::store::tables::{identifier, instruction, life};
+use crate::store::{self, Beside, Column, Field, Reads, Scan, Shape, Table, Test, Value, shape};
 
 /// Takes findings, one by one, the worst kind first.
 pub(super) type Each<'a> = dyn FnMut(StatementFinding) -> Result<(), Error> + 'a;
@@ -41,17 +43,14 @@ impl Snapshot<'_> {
 
     /// Copies what the rules ask of the payments.
     fn lay_out(&self, desk: &StatementDesk, zone: &WireZone) -> Result<(), Error> {
-        let mut statement = self.c.prepare(&format!(
-            "select {LIFE_COLUMNS}, i.seq, i.identifier, coalesce(i.reference, ''), i.line, i.received_at, i.msisdn,
-                 coalesce(i.account_number, ''), i.amount, i.currency, i.country, coalesce(i.extra, ''), l.settled_at,
-                 l.gateway_transaction_id, l.receipt_number, l.application_id
-             from instruction i not indexed left join life l on l.seq = i.seq where i.batch_id = ?1 and i.amount is not null order by i.seq"
-        ))?;
-        let mut rows = statement.query([self.batch_id])?;
-        while let Some(row) = rows.next()? {
-            lay_out_one(desk, row, zone)?;
-        }
-        Ok(())
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::amount, Test::Present);
+        let mut lives = Beside::<Lived>::of(self.c, Scan::of(&life::TABLE), life::seq);
+        self.c.each(&rows, |row: Laid| {
+            let lived = lives.find(row.seq.get())?.unwrap_or(Lived::NEW);
+            lay_out_one(desk, &row, lived, zone)
+        })
     }
 
     /// Finds lines about payments of other batches: they are nobody's here.
@@ -61,11 +60,9 @@ impl Snapshot<'_> {
         )?;
         let mut found = Vec::new();
         let mut rows = names.query([])?;
-        let mut known = self
-            .c
-            .prepare_cached("select 1 from identifier where identifier = ?1")?;
         while let Some(row) = rows.next()? {
-            if known.exists([row.get_ref(0)?.as_str().unwrap_or_default()])? {
+            let name = row.get_ref(0)?.as_str().unwrap_or_default();
+            if self.c.any(&Scan::of(&identifier::TABLE).at(&name))? {
                 found.push(row.get::<_, i64>(1)?);
             }
         }
@@ -79,33 +76,110 @@ impl Snapshot<'_> {
     }
 }
 
-fn lay_out_one(desk: &StatementDesk, row: &Row<'_>, zone: &WireZone) -> Result<(), Error> {
-    let life = life_of(row, 0)?;
-    let at = |place: usize| row.get(10 + place);
-    let seq: PaymentId = at(0)?;
-    let received = Timestamp::from_millis(row.get(14)?);
-    let msisdn: String = row.get(15)?;
-    let extra: String = row.get(20)?;
-    let extra: Vec<(String, String)> = match extra.as_str() {
-        "" => Vec::new(),
-        text => serde_json::from_str(text).map_err(|_| corrupt("members that are none"))?,
+shape! {
+    /// What the rules ask of an instruction.
+    struct Laid of instruction {
+        seq: PaymentId, identifier: String, reference: Option<String>, line: i64, received_at: Timestamp, msisdn: String,
+        account_number: Option<String>, amount: i64, currency: String, country: String, extra: Option<String>,
+    }
+}
+
+impl Laid {
+    /// Returns the account that is paid.
+    fn account(&self) -> Result<String, Error> {
+        let extra: Vec<(String, String)> = match self.extra.as_deref() {
+            None | Some("") => Vec::new(),
+            Some(text) => {
+                serde_json::from_str(text).map_err(|_| corrupt("members that are none"))?
+            }
+        };
+        let own = self.account_number.as_deref().unwrap_or_default();
+        let account = match BankAccount::among(&extra).account_number {
+            "" if own.is_empty() => &self.msisdn,
+            bank if own.is_empty() || own == self.msisdn && !bank.is_empty() => bank,
+            _ => own,
+        };
+        Ok(account.to_owned())
+    }
+}
+
+/// What they ask of its life.
+struct Lived {
+    life: PaymentState,
+    settled_at: Option<Timestamp>,
+    /// What the gateway called it: its own identifier, the receipt, the receipt of its bank.
+    names: [Option<String>; 3],
+}
+
+impl Lived {
+    /// Of a payment whose life has not begun.
+    const NEW: Self = Self {
+        life: PaymentState::NEW,
+        settled_at: None,
+        names: [None, None, None],
     };
-    let account: String = match (
-        row.get::<_, String>(16)?,
-        BankAccount::among(&extra).account_number,
-    ) {
-        (own, "") if own.is_empty() => msisdn.clone(),
-        (own, bank) if own.is_empty() || own == msisdn && !bank.is_empty() => bank.to_owned(),
-        (own, _) => own,
+}
+
+/// Which columns stand behind those of [`PaymentState`].
+const BEHIND: [Column; 4] = [
+    life::settled_at,
+    life::gateway_transaction_id,
+    life::receipt_number,
+    life::application_id,
+];
+
+impl Shape for Lived {
+    const TABLE: &'static Table = &life::TABLE;
+    const COLUMNS: &'static [Column] = &{
+        let mut columns = [BEHIND[0]; PaymentState::COLUMNS.len() + BEHIND.len()];
+        let mut at = 0;
+        while at < columns.len() {
+            columns[at] = match at.checked_sub(PaymentState::COLUMNS.len()) {
+                Some(behind) => BEHIND[behind],
+                None => PaymentState::COLUMNS[at],
+            };
+            at += 1;
+        }
+        columns
     };
-    let settled = row.get::<_, Option<i64>>(21)?.map(Timestamp::from_millis);
+
+    fn read(row: &dyn store::Row) -> Result<Self, store::Error> {
+        let behind = PaymentState::COLUMNS.len();
+        Ok(Self {
+            life: PaymentState::read(row)?,
+            settled_at: row.get(behind)?,
+            names: [
+                row.get(behind + 1)?,
+                row.get(behind + 2)?,
+                row.get(behind + 3)?,
+            ],
+        })
+    }
+
+    fn values(&self) -> Vec<Value<'_>> {
+        let mut values = self.life.values();
+        values.push(self.settled_at.to_value());
+        values.extend(self.names.iter().map(Field::to_value));
+        values
+    }
+}
+
+fn lay_out_one(
+    desk: &StatementDesk,
+    row: &Laid,
+    lived: Lived,
+    zone: &WireZone,
+) -> Result<(), Error> {
+    let life = lived.life;
+    let received = row.received_at;
+    let account = row.account()?;
     let posted = life.attempts > 0 || life.is_exposed();
     // Of several posts only the last has its time on record: what came before may have been any time since the load.
     let from = life
         .posted_at
         .filter(|_| life.attempts == 1)
         .unwrap_or(received);
-    let last = [life.posted_at, settled, Some(received)]
+    let last = [life.posted_at, lived.settled_at, Some(received)]
         .into_iter()
         .flatten()
         .max();
@@ -116,30 +190,35 @@ fn lay_out_one(desk: &StatementDesk, row: &Row<'_>, zone: &WireZone) -> Result<(
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?
         .execute(params![
-            seq,
+            row.seq,
             state_number(life.state),
             posted,
-            row.get::<_, i64>(17)?,
-            row.get::<_, String>(18)?,
-            msisdn,
+            row.amount,
+            row.currency,
+            row.msisdn,
             account,
-            row.get::<_, String>(19)?,
+            row.country,
             recipient_key(&account),
             Day::of(from, zone).later(-DAYS_BEFORE).number(),
             last.later(DAYS_AFTER).number(),
             last.number(),
-            row.get::<_, String>(11)?,
-            row.get::<_, String>(12)?,
-            row.get::<_, i64>(13)?,
+            row.identifier,
+            row.reference.as_deref().unwrap_or_default(),
+            row.line,
         ])?;
-    let identifier: Option<String> = Some(row.get(11)?);
-    let keys = [identifier, row.get(22)?, row.get(23)?, row.get(24)?];
+    let [gateway_id, receipt, of_bank] = &lived.names;
+    let keys = [
+        Some(row.identifier.as_str()),
+        gateway_id.as_deref(),
+        receipt.as_deref(),
+        of_bank.as_deref(),
+    ];
     let mut insert = desk
         .c
         .prepare_cached("insert into key (key, rank, seq) values (?1, ?2, ?3)")?;
     for (key, rank) in keys.into_iter().zip([0, 1, 2, 2]) {
-        if let Some(key) = key.filter(|key: &String| !key.trim().is_empty()) {
-            insert.execute(params![key.trim(), rank, seq])?;
+        if let Some(key) = key.filter(|key| !key.trim().is_empty()) {
+            insert.execute(params![key.trim(), rank, row.seq])?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::said::{finding_said, summary_said};
 use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::{id_of, known_batch};
 use crate::journal::sqlite::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::forget::facts::has_forgotten;
@@ -92,10 +92,7 @@ fn hold_all(
         let detail =
             json!({"statement": facts.source, "statement_digest": facts.digest, "line": line});
         if hold(c, *seq, &detail.to_string(), moment)? {
-            let id: String = c
-                .prepare_cached("select identifier from instruction where seq = ?1")?
-                .query_row([seq], |row| row.get(0))?;
-            touched.add(&id);
+            touched.add(id_of(c, *seq)?.as_str());
             count += 1;
         }
     }

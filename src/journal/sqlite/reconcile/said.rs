@@ -8,6 +8,8 @@ use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, Reconciled, ReconciliationRecord, StatementFacts, StatementFinding};
 use crate::ledger::reconciliation::Flow;
+use crate::store::tables::evidence;
+use crate::store::{Reads, Scan, shape};
 
 pub(super) fn finding_said(finding: &StatementFinding) -> Value {
     let mut said = json!({"finding": finding.kind.name()});
@@ -80,18 +82,20 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn reconciliations(&self) -> Result<Vec<ReconciliationRecord>, Error> {
-        let read = |event: i64| -> Result<Vec<(EvidenceId, i64, Value)>, Error> {
-            let mut statement = self.c.prepare_cached(
-                "select evidence_id, at, detail from evidence indexed by about_batch where seq = 0 and event = ?1 and batch_id = ?2 order by evidence_id",
-            )?;
-            let mut rows = statement.query((event, self.batch_id))?;
+        shape! {
+            struct Told of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
+        }
+        let read = |event: i64| -> Result<Vec<(EvidenceId, Timestamp, Value)>, Error> {
+            let of_kind = Scan::by(&evidence::about_batch)
+                .at(&event)
+                .at(&self.batch_id);
             let mut read = Vec::new();
-            while let Some(row) = rows.next()? {
-                let detail: String = row.get(2)?;
-                let detail = serde_json::from_str(&detail)
+            self.c.each(&of_kind, |told: Told| {
+                let detail = serde_json::from_str(&told.detail)
                     .map_err(|_| corrupt("a detail that is not JSON"))?;
-                read.push((row.get(0)?, row.get(1)?, detail));
-            }
+                read.push((told.evidence_id, told.at, detail));
+                Ok::<_, Error>(())
+            })?;
             Ok(read)
         };
         let mut findings = read(STATEMENT_FINDING)?.into_iter().peekable();
@@ -102,7 +106,7 @@ impl Snapshot<'_> {
                 kept.push(finding);
             }
             records.push(ReconciliationRecord {
-                at: Timestamp::from_millis(at),
+                at,
                 summary,
                 findings: kept,
             });
