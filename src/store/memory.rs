@@ -64,6 +64,15 @@ fn of_row<'r>(row: &'r [Value<'static>], column: Column) -> &'r Value<'static> {
     }
 }
 
+/// Returns a row of which nothing was said.
+fn blank(table: &Table) -> Vec<Value<'static>> {
+    let mut row = vec![Value::Null; table.columns.len()];
+    for (column, number) in table.defaults {
+        row[usize::from(column.at)] = Value::Integer(*number);
+    }
+    row
+}
+
 fn key_of(table: &Table, row: &[Value<'static>]) -> Key {
     row[..table.key].iter().cloned().map(Part::Value).collect()
 }
@@ -330,7 +339,7 @@ impl Write for Memory {
     ) -> Result<u64, Error> {
         let mut inserted = 0;
         for values in rows {
-            let mut row: Vec<Value<'static>> = table.blank();
+            let mut row: Vec<Value<'static>> = blank(table);
             for (column, value) in columns.iter().zip(values) {
                 row[usize::from(column.at)] = value.clone().into_owned();
             }

@@ -13,7 +13,9 @@ mod fields;
 #[cfg(test)]
 pub(crate) mod memory;
 mod port;
+mod row;
 mod scan;
+mod shape;
 pub(crate) mod sqlite;
 mod table;
 pub mod tables;
@@ -21,8 +23,10 @@ mod value;
 
 pub use beside::Beside;
 pub use error::Error;
-pub use port::{Clash, Read, Reads, Row, Transact, Write, Writes};
+pub use port::{Clash, Read, Reads, Transact, Write, Writes};
+pub use row::Row;
 pub use scan::{Scan, Test};
-pub(crate) use table::shape;
-pub use table::{Column, Condition, Index, Shape, Table};
+pub use shape::Shape;
+pub(crate) use shape::shape;
+pub use table::{Column, Condition, Index, Table};
 pub use value::{Field, Value};

@@ -2,29 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Column, Error, Field, Scan, Shape, Table, Value};
-
-/// A row as a store hands it out, for as long as it is looked at.
-pub trait Row {
-    /// Returns how many columns were asked for.
-    fn width(&self) -> usize;
-
-    /// Returns what stands in the column that was asked for at this place.
-    ///
-    /// # Errors
-    /// Where the store cannot read it.
-    fn value(&self, at: usize) -> Result<Value<'_>, Error>;
-}
-
-impl dyn Row + '_ {
-    /// Reads the column that was asked for at this place.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] for what no release wrote.
-    pub fn get<F: Field>(&self, at: usize) -> Result<F, Error> {
-        F::from_value(self.value(at)?)
-    }
-}
+use super::{Column, Error, Field, Row, Scan, Shape, Table, Value};
 
 /// A view of the rows that holds still, or the rows as a transaction that writes sees them.
 pub trait Read {

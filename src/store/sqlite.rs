@@ -176,7 +176,7 @@ fn condition_of(text: &mut String, table: &Table, condition: Condition) -> std::
         Condition::Is(column, number) => (column, "=", number),
         Condition::AtLeast(column, number) => (column, ">=", number),
         // As the schema has it: SQLite takes an index only where it can see that its condition holds.
-        Condition::AtMost(column, number) if number == 1 => (column, "<", 2),
+        Condition::AtMost(column, 1) => (column, "<", 2),
         Condition::AtMost(column, number) => (column, "<=", number),
         Condition::Absent(column) => {
             name(text, table, column)?;

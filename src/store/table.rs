@@ -1,6 +1,4 @@
-//! Tables, their columns and indexes, and structs of some of their columns.
-
-use super::{Error, Row, Value};
+//! Tables, their columns and indexes.
 
 /// A column of a table, or what stands in another one where it is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,18 +41,6 @@ pub struct Table {
     pub defaults: &'static [(Column, i64)],
 }
 
-#[cfg(test)]
-impl Table {
-    /// Returns a row of which nothing was said.
-    pub(super) fn blank(&self) -> Vec<Value<'static>> {
-        let mut row = vec![Value::Null; self.columns.len()];
-        for (column, number) in self.defaults {
-            row[usize::from(column.at)] = Value::Integer(*number);
-        }
-        row
-    }
-}
-
 /// An index of a table: the order by which some of its rows are found.
 #[derive(Debug)]
 pub struct Index {
@@ -83,23 +69,6 @@ pub enum Condition {
     Absent(Column),
     /// It is not empty.
     Present(Column),
-}
-
-/// A struct of some columns of a table.
-pub trait Shape: Sized {
-    /// The table.
-    const TABLE: &'static Table;
-    /// The columns, in the order of [`Self::values`].
-    const COLUMNS: &'static [Column];
-
-    /// Reads a row that has these columns.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] for what no release wrote.
-    fn read(row: &dyn Row) -> Result<Self, Error>;
-
-    /// Returns what stands in the columns.
-    fn values(&self) -> Vec<Value<'_>>;
 }
 
 /// Declares a table: the columns of its key, its other columns, its indexes.
@@ -142,30 +111,3 @@ macro_rules! table {
     };
 }
 pub(super) use table;
-
-/// Declares a struct of some columns of a table, whose fields have the names of the columns.
-macro_rules! shape {
-    (
-        $(#[$meta:meta])*
-        $visibility:vis struct $shape:ident of $table:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty),+ $(,)? }
-    ) => {
-        $(#[$meta])*
-        $visibility struct $shape { $($(#[$field_meta])* $visibility $field: $type),+ }
-
-        impl $crate::store::Shape for $shape {
-            const TABLE: &'static $crate::store::Table = &$crate::store::tables::$table::TABLE;
-            const COLUMNS: &'static [$crate::store::Column] = &[$($crate::store::tables::$table::$field),+];
-
-            fn read(row: &dyn $crate::store::Row) -> Result<Self, $crate::store::Error> {
-                let mut next = 0..;
-                $(let $field = row.get(next.next().unwrap_or_default())?;)+
-                Ok(Self { $($field),+ })
-            }
-
-            fn values(&self) -> Vec<$crate::store::Value<'_>> {
-                vec![$($crate::store::Field::to_value(&self.$field)),+]
-            }
-        }
-    };
-}
-pub(crate) use shape;

@@ -1,0 +1,25 @@
+//! A row that is read.
+
+use super::{Error, Field, Value};
+
+/// A row as a store hands it out, for as long as it is looked at.
+pub trait Row {
+    /// Returns how many columns were asked for.
+    fn width(&self) -> usize;
+
+    /// Returns what stands in the column that was asked for at this place.
+    ///
+    /// # Errors
+    /// Where the store cannot read it.
+    fn value(&self, at: usize) -> Result<Value<'_>, Error>;
+}
+
+impl dyn Row + '_ {
+    /// Reads the column that was asked for at this place.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for what no release wrote.
+    pub fn get<F: Field>(&self, at: usize) -> Result<F, Error> {
+        F::from_value(self.value(at)?)
+    }
+}
