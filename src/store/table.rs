@@ -41,6 +41,23 @@ pub struct Table {
     pub defaults: &'static [(Column, i64)],
 }
 
+impl Table {
+    /// Returns the name of a column.
+    #[must_use]
+    pub fn name_of(&self, column: Column) -> &'static str {
+        self.columns[usize::from(column.at)]
+    }
+
+    /// Returns all columns, in their order.
+    #[must_use]
+    pub fn every_column(&self) -> Vec<Column> {
+        let places = 0..self.columns.len();
+        places
+            .filter_map(|at| Some(Column::new(u8::try_from(at).ok()?)))
+            .collect()
+    }
+}
+
 /// An index of a table: the order by which some of its rows are found.
 #[derive(Debug)]
 pub struct Index {

@@ -1,19 +1,54 @@
 //! Whoever can write the journal's file edits it between two runs, and takes it back after the next one.
 
-use rusqlite::OptionalExtension;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::PayerTransactionId;
+use crate::domain::{PayerTransactionId, PaymentId};
 use crate::lifecycle::State;
 use crate::simulation::disk::rows::{self, Life};
 use crate::simulation::scene::Scene;
-use crate::store::{Field, Read, Value};
+use crate::store::tables::{instruction, life};
+use crate::store::{Column, Field, Read, Scan, Table, Test, Value};
 
 /// What was edited, and what takes it back.
 pub(in crate::simulation) struct Edited {
     /// Of instructions only whoever drops their guard can change one.
     guarded: bool,
-    undo: String,
+    undo: Edit,
+}
+
+/// A change of one row.
+struct Edit {
+    table: &'static Table,
+    seq: PaymentId,
+    /// Only where the row has these values.
+    only: Vec<(Column, Test<'static>)>,
+    to: Vec<(Column, Value<'static>)>,
+}
+
+impl Edit {
+    fn of(table: &'static Table, seq: PaymentId, to: Vec<(Column, Value<'static>)>) -> Self {
+        Self {
+            table,
+            seq,
+            only: Vec::new(),
+            to,
+        }
+    }
+
+    fn only(mut self, column: Column, test: Test<'static>) -> Self {
+        self.only.push((column, test));
+        self
+    }
+}
+
+impl std::fmt::Display for Edit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.table.name, self.seq)?;
+        for (column, value) in &self.to {
+            write!(f, ", {} = {value:?}", self.table.name_of(*column))?;
+        }
+        Ok(())
+    }
 }
 
 impl Scene {
@@ -24,10 +59,13 @@ impl Scene {
             shape.chance(|f| f.tampered).then(|| shape.rng.u32(0..4))?
         };
         let found = self.disk.look(|c| match which {
-            0 => instruction(c, |minor, _| format!("amount = {}", minor + 1)),
+            0 => instruction(c, |minor, _| {
+                (instruction::amount, Value::Integer(minor + 1))
+            }),
             1 => instruction(c, |_, to| {
                 let last = if to.ends_with('9') { 0 } else { 9 };
-                format!("msisdn = '{}{last}'", &to[..to.len() - 1])
+                let other = format!("{}{last}", &to[..to.len() - 1]);
+                (instruction::msisdn, Value::Text(other.into()))
             }),
             2 => state(c),
             _ => failure(c),
@@ -59,39 +97,37 @@ impl Scene {
         }
     }
 
-    fn edit(&self, guarded: bool, what: &str) {
-        self.disk.write_past(|c| {
-            let guard: Option<String> = c
-                .query_row(
-                    "select sql from sqlite_schema where ?1 and name = 'instruction_is_never_changed'",
-                    [guarded],
-                    |row| row.get(0),
-                )
-                .optional()
-                .expect("the schema can be read");
-            let drop = guard.as_ref().map_or("", |_| "drop trigger instruction_is_never_changed;");
-            c.execute_batch(&format!("{drop} {what}; {}", guard.unwrap_or_default()))
+    fn edit(&self, guarded: bool, edit: &Edit) {
+        self.disk.write_past(guarded, |c| {
+            let mut row = Scan::of(edit.table).at(&edit.seq);
+            for (column, test) in &edit.only {
+                row = row.only(*column, test.clone());
+            }
+            let (columns, values): (Vec<_>, Vec<_>) = edit.to.iter().cloned().unzip();
+            c.change_rows(&row, &columns, &values)
                 .expect("whoever owns the file may write it");
         });
     }
 }
 
-type Found = Option<(PayerTransactionId, String, Edited)>;
+type Found = Option<(PayerTransactionId, Edit, Edited)>;
 
 /// A payment that may still be posted.
-fn instruction(c: &dyn Read, change: impl FnOnce(i64, &str) -> String) -> Found {
+fn instruction(c: &dyn Read, change: impl FnOnce(i64, &str) -> (Column, Value<'static>)) -> Found {
     let open = rows::instructions(c).into_iter().rev().find(|row| {
         let life = rows::life(c, row.seq);
         row.amount.is_some() && life.is_none_or(|life| life.state == State::Ready)
     });
     let row = open?;
-    let (seq, minor, to) = (row.seq, row.amount?, row.msisdn);
-    let set = |change: &str| format!("update instruction set {change} where seq = {seq}");
-    let edited = Edited {
-        guarded: true,
-        undo: set(&format!("amount = {minor}, msisdn = '{to}'")),
-    };
-    Some((row.identifier, set(&change(minor, &to)), edited))
+    let (minor, to) = (row.amount?, row.msisdn);
+    let set = |to| Edit::of(&instruction::TABLE, row.seq, to);
+    let changed = set(vec![change(minor, &to)]);
+    let undo = set(vec![
+        (instruction::amount, Value::Integer(minor)),
+        (instruction::msisdn, Value::Text(to.into())),
+    ]);
+    let guarded = true;
+    Some((row.identifier, changed, Edited { guarded, undo }))
 }
 
 /// What has left, or ended, and stands for its row, stands as ready.
@@ -100,20 +136,25 @@ fn state(c: &dyn Read) -> Found {
         !matches!(life.state, State::Ready | State::Posting) && life.replaced_by.is_none()
     });
     let life = closed?;
-    let (seq, state, due_at) = (life.seq, number(life.state), life.due_at);
-    let (queued, exposures) = (i64::from(life.queued), life.exposures);
-    let edited = Edited {
-        guarded: false,
-        // Unless it has moved meanwhile, by what was heard of it. The run may have held it.
-        undo: format!(
-            "update life set state = {state}, due_at = {due_at}, queued = {queued}, exposures = {exposures} where seq = {seq} and state = 0 and exposures = 0"
-        ),
-    };
+    let set = |to| Edit::of(&life::TABLE, life.seq, to);
+    // Unless it has moved meanwhile, by what was heard of it. The run may have held it.
+    let undo = set(vec![
+        (life::state, life.state.to_value().into_owned()),
+        (life::due_at, Value::Integer(life.due_at)),
+        (life::queued, Value::Integer(life.queued.into())),
+        (life::exposures, Value::Integer(life.exposures.into())),
+    ])
+    .only(life::state, Test::Is(State::Ready.to_value().into_owned()))
+    .only(life::exposures, Test::Is(Value::Integer(0)));
     // Not as one that has been on the wire: of that one the gateway would be asked first.
-    let what = format!(
-        "update life set state = 0, due_at = 0, queued = 1, exposures = 0 where seq = {seq}"
-    );
-    Some((rows::instruction(c, seq).identifier, what, edited))
+    let what = set(vec![
+        (life::state, State::Ready.to_value().into_owned()),
+        (life::due_at, Value::Integer(0)),
+        (life::queued, Value::Integer(1)),
+        (life::exposures, Value::Integer(0)),
+    ]);
+    let (id, guarded) = (rows::instruction(c, life.seq).identifier, false);
+    Some((id, what, Edited { guarded, undo }))
 }
 
 /// What is under way stands as failed: its row would be paid anew. First one that a retry has replaced already.
@@ -125,26 +166,26 @@ fn failure(c: &dyn Read) -> Found {
     };
     let found = rows::lives(c).into_iter().filter(unpaid);
     let life = found.min_by_key(|life| (life.replaced_by.is_none(), life.seq))?;
-    let (seq, state, due_at) = (life.seq, number(life.state), life.due_at);
-    let queued = i64::from(life.queued);
-    let code = life.code.map_or("null".to_owned(), |code| code.to_string());
-    let edited = Edited {
-        guarded: false,
-        undo: format!(
-            "update life set state = {state}, code = {code}, due_at = {due_at}, queued = {queued} where seq = {seq} and state = 6
-                 and (replaced_by is null or {state} = 8)"
-        ),
-    };
-    let what = format!(
-        "update life set state = 6, code = 141, due_at = 9223372036854775807, queued = 1 where seq = {seq}"
-    );
-    Some((rows::instruction(c, seq).identifier, what, edited))
-}
-
-/// The number that a state is stored as.
-fn number(state: State) -> i64 {
-    match state.to_value() {
-        Value::Integer(number) => number,
-        other => panic!("a state is a number, and not {}", other.kind()),
+    let set = |to| Edit::of(&life::TABLE, life.seq, to);
+    let code = life
+        .code
+        .map_or(Value::Null, |code| Value::Integer(code.into()));
+    let mut undo = set(vec![
+        (life::state, life.state.to_value().into_owned()),
+        (life::code, code),
+        (life::due_at, Value::Integer(life.due_at)),
+        (life::queued, Value::Integer(life.queued.into())),
+    ])
+    .only(life::state, Test::Is(State::Failed.to_value().into_owned()));
+    if life.state != State::Conflict {
+        undo = undo.only(life::replaced_by, Test::Absent);
     }
+    let what = set(vec![
+        (life::state, State::Failed.to_value().into_owned()),
+        (life::code, Value::Integer(141)),
+        (life::due_at, Value::Integer(i64::MAX)),
+        (life::queued, Value::Integer(1)),
+    ]);
+    let (id, guarded) = (rows::instruction(c, life.seq).identifier, false);
+    Some((id, what, Edited { guarded, undo }))
 }

@@ -175,6 +175,18 @@ pub(in crate::journal::sqlite) fn empty(connection: &Connection) -> rusqlite::Re
     connection.execute_batch("commit")
 }
 
+/// Takes away what keeps instructions from being changed, as whoever owns the file can; returns what brings it back.
+#[cfg(test)]
+pub(in crate::journal::sqlite) fn drop_guard(connection: &Connection) -> rusqlite::Result<String> {
+    let guard = connection.query_row(
+        "select sql from sqlite_schema where name = 'instruction_is_never_changed'",
+        [],
+        |row| row.get(0),
+    )?;
+    connection.execute_batch("drop trigger instruction_is_never_changed")?;
+    Ok(guard)
+}
+
 /// Returns whether a journal is missing that was in use in this place: its mark still lies there.
 #[must_use]
 pub fn is_gone(journal: &Path) -> bool {

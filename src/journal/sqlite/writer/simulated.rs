@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
 use crate::ledger::recovery::Marked;
-use crate::store::Read;
+use crate::store::{Clash, Read, Reads, Row, Scan, Table, Value, Write, tables};
 
 /// The data of a journal: what a crash leaves.
 #[derive(Clone)]
@@ -73,8 +74,8 @@ impl Drop for Platter {
     }
 }
 
-/// The contents of a disk: the rows of every table.
-pub(crate) struct Image(Vec<(String, Vec<Vec<rusqlite::types::Value>>)>);
+/// The contents of a disk: the rows of every table, with all of their columns.
+pub(crate) struct Image(Vec<(&'static Table, Vec<Vec<Value<'static>>>)>);
 
 /// Told when the journal has a new epoch on behalf of this process.
 pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
@@ -121,34 +122,31 @@ impl Disk {
 
     /// Returns what is on it now, to be put in its place later.
     pub(crate) fn image(&self) -> Image {
-        self.with(|c| {
-            let tables = open::tables(c)?;
-            let contents = tables.into_iter().map(|table| {
-                let mut statement = c.prepare(&format!("select * from main.{table}"))?;
-                let width = statement.column_count();
-                let rows = statement.query_map([], |row| {
-                    (0..width).map(|at| row.get(at)).collect::<Result<_, _>>()
-                })?;
-                Ok((table, rows.collect::<Result<_, _>>()?))
+        self.look(|c| {
+            let tables = tables::ALL.into_iter().map(|table| {
+                let mut rows = Vec::new();
+                let whole = &mut |row: &dyn Row| {
+                    let values = (0..row.width()).map(|at| Ok(row.value(at)?.into_owned()));
+                    rows.push(values.collect::<Result<Vec<_>, Error>>()?);
+                    Ok::<_, Error>(ControlFlow::Continue(()))
+                };
+                c.each_row(&Scan::of(table), &table.every_column(), whole)?;
+                Ok((table, rows))
             });
-            contents.collect::<rusqlite::Result<_>>().map(Image)
+            tables.collect::<Result<_, Error>>().map(Image)
         })
         .expect("memory is there")
     }
 
-    /// A journal with this image on it, in this place: first the tables that others speak of.
+    /// A journal with this image on it, in this place.
     pub(crate) fn restored(image: &Image, shelf: &Shelf) -> Self {
         let spare = SPARE.with_borrow_mut(Vec::pop);
         let connection = spare.unwrap_or_else(open::emptied);
         open::empty(&connection).expect("memory is there");
-        for (table, rows) in image.0.iter().rev() {
-            for row in rows {
-                let marks = vec!["?"; row.len()].join(", ");
-                connection
-                    .prepare_cached(&format!("insert into main.{table} values ({marks})"))
-                    .and_then(|mut insert| insert.execute(rusqlite::params_from_iter(row)))
-                    .expect("it was a journal");
-            }
+        for (table, rows) in &image.0 {
+            connection
+                .insert_rows(table, &table.every_column(), rows, Clash::Refuse)
+                .expect("it was a journal");
         }
         Self::of(connection, shelf)
     }
@@ -184,11 +182,17 @@ impl Disk {
         })
     }
 
-    /// Writes past the verbs, as another program that has the file open.
-    pub(crate) fn write_past(&self, work: impl FnOnce(&Connection)) {
+    /// Writes past the verbs, as another program that has the file open. What is guarded is an instruction.
+    pub(crate) fn write_past(&self, guarded: bool, work: impl FnOnce(&dyn Write)) {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.as_ref().expect("the disk is there until it is read");
-        work(chained);
+        let guard = guarded.then(|| open::drop_guard(chained).expect("the schema can be read"));
+        work(&**chained);
+        if let Some(guard) = guard {
+            chained
+                .execute_batch(&guard)
+                .expect("whoever owns the file may write it");
+        }
         // SQLite tells a connection that another one has written, and not that it did so itself.
         chained.forget();
     }
