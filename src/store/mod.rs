@@ -2,9 +2,11 @@
 //!
 //! No verb of money is known here. A [`Table`] names columns, a key and the indexes by which it is read; a [`Shape`] is a struct of
 //! some of its columns; a [`Scan`] says which rows are meant, along the key or an index. [`Read`] and [`Write`] are all that a
-//! store implements; [`Reads`] and [`Writes`] put shapes over them. Another store goes beside [`mod@sqlite`] and `memory`, and
+//! store implements; [`Reads`] and [`Writes`] put shapes over them,
+//! and [`Beside`] joins. Another store goes beside [`mod@sqlite`] and `memory`, and
 //! passes `exercise`.
 
+mod beside;
 mod error;
 #[cfg(test)]
 pub(crate) mod exercise;
@@ -18,6 +20,7 @@ mod table;
 pub mod tables;
 mod value;
 
+pub use beside::{Beside, Found};
 pub use error::Error;
 pub use port::{Clash, Read, Reads, Row, Transact, Write, Writes};
 pub use scan::{Scan, Test};
