@@ -39,6 +39,8 @@ pub(in crate::journal::sqlite) const COLUMNS: [Column; 23] = [
 
 /// Where the number of the instruction stands among them.
 pub(in crate::journal::sqlite) const SEQ: usize = 20;
+/// Where that of its batch stands.
+pub(in crate::journal::sqlite) const BATCH: usize = 21;
 
 /// An instruction, and where it belongs.
 pub(in crate::journal::sqlite) struct FoundInstruction {
@@ -87,7 +89,7 @@ impl<'c> Instructions<'c> {
         let lane = row.get(0)?;
         Ok(FoundInstruction {
             seq: row.get(SEQ)?,
-            batch_id: row.get(21)?,
+            batch_id: row.get(BATCH)?,
             load_id: row.get(22)?,
             lane,
             row: row_of(row, 0, self.service(lane)?)?,
