@@ -85,7 +85,10 @@ impl<'c> Instructions<'c> {
     }
 
     /// Reads a row that has [`COLUMNS`].
-    pub(in crate::journal::sqlite) fn read(&self, row: &dyn Row) -> Result<FoundInstruction, Error> {
+    pub(in crate::journal::sqlite) fn read(
+        &self,
+        row: &dyn Row,
+    ) -> Result<FoundInstruction, Error> {
         let lane = row.get(0)?;
         Ok(FoundInstruction {
             seq: row.get(SEQ)?,

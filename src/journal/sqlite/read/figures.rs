@@ -170,9 +170,7 @@ fn oldest_doubt(c: &dyn Read, meant: &Meant) -> Result<Option<Timestamp>, Error>
     })?;
     let mut oldest: Option<Timestamp> = None;
     for batch_id in batches {
-        let doubts = Scan::by(&life::ask_queue)
-            .at(&batch_id)
-            .at(&State::InDoubt);
+        let doubts = Scan::by(&life::ask_queue).at(&batch_id).at(&State::InDoubt);
         c.each_row(&doubts, &[life::posted_at], |row| {
             let at: Option<Timestamp> = row.get(0)?;
             oldest = match (oldest, at) {

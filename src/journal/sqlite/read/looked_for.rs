@@ -17,7 +17,7 @@ use crate::ledger::correction::RejectedName;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::set_aside::Withdrawal;
 use crate::store::tables::{batch, identifier, instruction, life, load, rejected};
-use crate::store::{Column, Read, Reads, Scan, Test, shape};
+use crate::store::{self, Column, Read, Reads, Row, Scan, Shape, Test, Value, shape};
 
 /// Rows that are listed.
 pub const FOUND_MAX: usize = 100;
@@ -96,11 +96,10 @@ impl Reader {
         let c = &self.connection;
         let mut batches: BTreeSet<BatchId> = BTreeSet::new();
         if by_reference {
-            let named = Scan::of(&instruction::TABLE)
-                .only(instruction::reference, Test::is(&name.text));
-            note_batches(c, &named, instruction::batch_id, &mut batches)?;
             let named =
-                Scan::of(&rejected::TABLE).only(rejected::reference, Test::is(&name.text));
+                Scan::of(&instruction::TABLE).only(instruction::reference, Test::is(&name.text));
+            note_batches(c, &named, instruction::batch_id, &mut batches)?;
+            let named = Scan::of(&rejected::TABLE).only(rejected::reference, Test::is(&name.text));
             note_batches(c, &named, rejected::batch_id, &mut batches)?;
         }
         if by_identifier {
@@ -116,7 +115,8 @@ impl Reader {
         }
         let mut names = Vec::with_capacity(batches.len());
         for batch_id in batches {
-            names.extend(c.value::<BatchName>(&Scan::of(&batch::TABLE).at(&batch_id), batch::name)?);
+            names
+                .extend(c.value::<BatchName>(&Scan::of(&batch::TABLE).at(&batch_id), batch::name)?);
         }
         Ok(names)
     }
@@ -201,17 +201,21 @@ impl Sought {
         }
     }
 
-    fn is_in(&self, row: &Looked) -> bool {
-        match self {
+    /// Returns whether it is in a row that has the columns of [`Looked`].
+    fn is_in(&self, row: &dyn Row) -> Result<bool, store::Error> {
+        let is =
+            |value: Value<'_>, sought: &str| matches!(value, Value::Text(text) if text == sought);
+        Ok(match self {
             Self::Number(digits) => {
-                row.msisdn == *digits || row.account_number.as_ref() == Some(digits)
+                is(row.value(MSISDN)?, digits) || is(row.value(ACCOUNT)?, digits)
             }
-            Self::Names(text) => {
-                let names = row.customer_names.as_ref();
-                names.is_some_and(|names| names.to_ascii_lowercase().contains(text))
-            }
-            Self::Reference(text) => row.reference.as_ref() == Some(text),
-        }
+            Self::Names(text) => match row.value(NAMES)? {
+                Value::Text(names) => names.to_ascii_lowercase().contains(text),
+                Value::Null | Value::Integer(_) | Value::Bytes(_) => false,
+            },
+            // The scan has these alone.
+            Self::Reference(_) => true,
+        })
     }
 
     fn is_in_rejected(&self, row: &LookedRejected) -> Result<bool, Error> {
@@ -242,9 +246,15 @@ shape! {
     /// What a payment is looked for by.
     struct Looked of instruction {
         seq: PaymentId, batch_id: BatchId, identifier: PayerTransactionId, msisdn: String, account_number: Option<String>,
-        customer_names: Option<String>, reference: Option<String>,
+        customer_names: Option<String>,
     }
 }
+
+/// Where it has the columns that are looked at.
+const MSISDN: usize = 3;
+const ACCOUNT: usize = 4;
+const NAMES: usize = 5;
+
 shape! {
     /// What a rejected row is looked for by.
     struct LookedRejected of rejected {
@@ -271,10 +281,11 @@ fn payments_with(
         Sought::Number(_) => rows,
     };
     let mut found = Vec::new();
-    c.each_until(&rows, |row: Looked| {
-        if !wanted.is_in(&row) {
+    c.each_row(&rows, Looked::COLUMNS, |row| {
+        if !wanted.is_in(row)? {
             return Ok(ControlFlow::Continue(()));
         }
+        let row = Looked::read(row)?;
         let own = Scan::of(&life::TABLE).at(&row.seq);
         let replaced_by: Option<Option<PaymentId>> = c.value(&own, life::replaced_by)?;
         if replaced_by.flatten().is_none()
@@ -418,10 +429,7 @@ pub(in crate::journal::sqlite) fn rejected_at(
     batch: &BatchName,
     (load_id, line, nth): (LoadId, i64, i64),
 ) -> Result<Option<RejectedFound>, Error> {
-    let own = Scan::of(&rejected::TABLE)
-        .at(&load_id)
-        .at(&line)
-        .at(&nth);
+    let own = Scan::of(&rejected::TABLE).at(&load_id).at(&line).at(&nth);
     match (c.first(&own)?, file_of(c, load_id)?) {
         (Some(row), Some(file)) => rejected_found(c, batch, file, row).map(Some),
         _ => Ok(None),

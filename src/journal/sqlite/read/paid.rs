@@ -41,8 +41,8 @@ impl Snapshot<'_> {
             life::receipt_number,
         ];
         let mut lives = Beside::of(self.c, &life::TABLE, &columns);
-        let rows = Scan::of(&instruction::TABLE)
-            .only(instruction::batch_id, Test::is(&self.batch_id));
+        let rows =
+            Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&self.batch_id));
         let pass = self.c.each_row(&rows, &COLUMNS, |row| {
             let seq: PaymentId = row.get(SEQ)?;
             let Some(life) = lives.find(seq.get())? else {

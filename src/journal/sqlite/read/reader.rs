@@ -60,10 +60,13 @@ pub(in crate::journal::sqlite) fn service_codes(
     c: &dyn Read,
 ) -> Result<BTreeMap<LaneId, ServiceCode>, Error> {
     let mut codes = BTreeMap::new();
-    c.each(&Scan::of(&service::TABLE), |Service { service_id, code }| {
-        codes.insert(service_id, code);
-        Ok::<_, Error>(())
-    })?;
+    c.each(
+        &Scan::of(&service::TABLE),
+        |Service { service_id, code }| {
+            codes.insert(service_id, code);
+            Ok::<_, Error>(())
+        },
+    )?;
     Ok(codes)
 }
 

@@ -29,8 +29,8 @@ impl Snapshot<'_> {
     ) -> Result<(), Error> {
         let instructions = Instructions::of(self.c);
         let mut lives = Beside::of(self.c, &life::TABLE, &[life::state]);
-        let rows = Scan::of(&instruction::TABLE)
-            .only(instruction::batch_id, Test::is(&self.batch_id));
+        let rows =
+            Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&self.batch_id));
         self.c.each_row(&rows, &COLUMNS, |row| {
             let seq: PaymentId = row.get(SEQ)?;
             let state: Option<State> = match lives.find(seq.get())? {

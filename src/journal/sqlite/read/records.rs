@@ -100,7 +100,10 @@ impl<'c> Records<'c> {
             Some(number) => {
                 let mut phrases = self.phrases.borrow_mut();
                 let text = phrases.find(number)?;
-                Some(text.ok_or_else(|| corrupt("a phrase that is missing"))?.to_owned())
+                Some(
+                    text.ok_or_else(|| corrupt("a phrase that is missing"))?
+                        .to_owned(),
+                )
             }
             None => None,
         };

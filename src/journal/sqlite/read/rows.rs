@@ -88,10 +88,7 @@ impl<'a> Rows<'a> {
     fn fill_payments(&mut self, last: PaymentId) -> Result<(), Error> {
         let page = Scan::of(&instruction::TABLE)
             .after(&last)
-            .only(
-                instruction::batch_id,
-                Test::is(&self.snapshot.batch_id),
-            )
+            .only(instruction::batch_id, Test::is(&self.snapshot.batch_id))
             .only(instruction::generation, Test::is(&0_i64))
             .limit(PAGE);
         self.records.each(&page, |record| {
@@ -116,11 +113,7 @@ impl<'a> Rows<'a> {
 
     fn fill_rejected(&mut self, (load_id, line, nth): (LoadId, i64, i64)) -> Result<(), Error> {
         let page = Scan::of(&rejected::TABLE)
-            .after_all(vec![
-                load_id.to_value(),
-                line.to_value(),
-                nth.to_value(),
-            ])
+            .after_all(vec![load_id.to_value(), line.to_value(), nth.to_value()])
             .only(rejected::batch_id, Test::is(&self.snapshot.batch_id))
             .only(rejected::replaced_by, Test::Absent)
             .limit(PAGE);

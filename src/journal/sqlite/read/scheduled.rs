@@ -40,9 +40,7 @@ fn each_later(
     mut visit: impl FnMut(Timed),
 ) -> Result<(), Error> {
     let mut lives = Beside::of(c, &life::TABLE, &[life::state]);
-    let later = Scan::by(&instruction::scheduled)
-        .at(&batch_id)
-        .after(&now);
+    let later = Scan::by(&instruction::scheduled).at(&batch_id).after(&now);
     c.each(&later, |row: Timed| {
         let state: Option<State> = match lives.find(row.seq.get())? {
             Some(life) => life.get(0)?,
@@ -97,11 +95,13 @@ fn not_due(c: &dyn Read, batch_id: BatchId, now: Timestamp) -> Result<Vec<Standi
             tally.add_many(1, row.currency, minor.into());
         }
     })?;
-    let rows = sums.into_iter().map(|((service, _), (currency, tally))| StandingRow {
-        service: service.clone(),
-        state: State::Ready,
-        currency,
-        tally,
-    });
+    let rows = sums
+        .into_iter()
+        .map(|((service, _), (currency, tally))| StandingRow {
+            service: service.clone(),
+            state: State::Ready,
+            currency,
+            tally,
+        });
     Ok(rows.collect())
 }

@@ -510,7 +510,10 @@ fn whole_detail(row: Learned, phrases: &mut Phrases<'_>) -> Result<Option<String
     let description = match row.phrase_id {
         Some(number) => {
             let text = phrases.find(number)?;
-            Some(text.ok_or_else(|| corrupt("a phrase that is missing"))?.to_owned())
+            Some(
+                text.ok_or_else(|| corrupt("a phrase that is missing"))?
+                    .to_owned(),
+            )
         }
         None => None,
     };

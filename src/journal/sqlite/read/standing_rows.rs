@@ -154,12 +154,7 @@ impl Snapshot<'_> {
         code: Option<i32>,
         after: i64,
     ) -> Result<Vec<StandingPayment>, Error> {
-        let columns = [
-            life::state,
-            life::replaced_by,
-            life::code,
-            life::phrase_id,
-        ];
+        let columns = [life::state, life::replaced_by, life::code, life::phrase_id];
         let mut lives = Beside::of(self.c, &life::TABLE, &columns);
         let (mut files, mut phrases) = (Files::of(self.c), Phrases::of(self.c));
         let rows = Scan::of(&instruction::TABLE)
@@ -264,9 +259,7 @@ impl Snapshot<'_> {
                 next = Some(next.map_or(at, |next: i64| next.min(at)));
             }
         }
-        Ok(next
-            .filter(|at| *at != NEVER)
-            .map(Timestamp::from_millis))
+        Ok(next.filter(|at| *at != NEVER).map(Timestamp::from_millis))
     }
 }
 
@@ -302,8 +295,7 @@ struct Kind {
 
 impl Kind {
     fn add(&mut self, seq: PaymentId, currency: Currency, minor: Option<i64>) {
-        self.tally
-            .add_many(1, currency, minor.unwrap_or(0).into());
+        self.tally.add_many(1, currency, minor.unwrap_or(0).into());
         let oldest = self.by_currency.entry(currency.code()).or_insert(seq);
         *oldest = seq.min(*oldest);
     }

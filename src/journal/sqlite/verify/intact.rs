@@ -8,14 +8,12 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use crate::domain::{
-    BatchId, EvidenceId, LaneId, LoadId, Payment, PaymentId, Timestamp,
-};
+use crate::domain::{BatchId, EvidenceId, LaneId, LoadId, Payment, PaymentId, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::of_payment;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
 };
-use crate::journal::sqlite::codec::catalog::of_payment;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::digests::bill_digest;
 use crate::journal::sqlite::evidence::encoding::{Digest, Terms};
@@ -264,7 +262,7 @@ impl Intact {
 }
 
 /// Returns the text of a column; nothing where none stands there.
-fn text_of<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+pub(in crate::journal::sqlite) fn text_of<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     match value {
         Value::Text(text) => Some(text),
         Value::Null | Value::Integer(_) | Value::Bytes(_) => None,
