@@ -621,7 +621,7 @@ fn rows_stand_beside_others<S: Transact + Read>(store: &S) {
             let found = lives.find(seq).unwrap();
             let due_at: Option<i64> = found.as_ref().map(|row| row.get(0).unwrap());
             let expected = (0..2_000).contains(&seq) && seq % 3 != 2;
-            assert_eq!(due_at, expected.then_some(-seq), "{seq}");
+            assert_eq!(due_at, expected.then(|| -seq), "{seq}");
             if let Some(found) = found {
                 assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
             }
