@@ -45,6 +45,7 @@ struct Page {
     // One buffer for all texts, and one for all bytes: no row has allocations of its own.
     texts: String,
     bytes: Vec<u8>,
+    odd: Vec<Error>,
 }
 
 #[derive(Clone, Copy)]
@@ -54,6 +55,8 @@ enum Cell {
     /// From where to where in its buffer.
     Text(usize, usize),
     Bytes(usize, usize),
+    /// It cannot be read, which whoever reads this row is told: not those that share its page.
+    Odd(usize),
 }
 
 /// A row that was found, with the columns that were asked for.
@@ -69,6 +72,7 @@ impl Row for Found<'_> {
             Cell::Integer(number) => Value::Integer(number),
             Cell::Text(from, to) => Value::Text(self.page.texts[from..to].into()),
             Cell::Bytes(from, to) => Value::Bytes(self.page.bytes[from..to].into()),
+            Cell::Odd(at) => return Err(self.page.odd[at].clone()),
         })
     }
 }
@@ -90,24 +94,29 @@ impl Page {
         self.cells.clear();
         self.texts.clear();
         self.bytes.clear();
+        self.odd.clear();
     }
 
     /// Copies a row whose number is its first column.
     fn take_in(&mut self, row: &dyn Row, width: usize) -> Result<(), Error> {
         self.numbers.push(row.get(0)?);
         for at in 1..width {
-            let cell = match row.value(at)? {
-                Value::Null => Cell::Null,
-                Value::Integer(number) => Cell::Integer(number),
-                Value::Text(text) => {
+            let cell = match row.value(at) {
+                Ok(Value::Null) => Cell::Null,
+                Ok(Value::Integer(number)) => Cell::Integer(number),
+                Ok(Value::Text(text)) => {
                     let from = self.texts.len();
                     self.texts.push_str(&text);
                     Cell::Text(from, self.texts.len())
                 }
-                Value::Bytes(bytes) => {
+                Ok(Value::Bytes(bytes)) => {
                     let from = self.bytes.len();
                     self.bytes.extend_from_slice(&bytes);
                     Cell::Bytes(from, self.bytes.len())
+                }
+                Err(error) => {
+                    self.odd.push(error);
+                    Cell::Odd(self.odd.len() - 1)
                 }
             };
             self.cells.push(cell);
@@ -170,5 +179,26 @@ impl<'c> Beside<'c> {
         };
         page.span = Some((number, last));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tables::phrase;
+
+    #[test]
+    fn what_cannot_be_read_spoils_no_other_row() {
+        let c = rusqlite::Connection::open_in_memory().unwrap();
+        c.execute_batch(
+            "create table phrase (phrase_id integer primary key, text text);
+             insert into phrase values (1, 'paid'), (2, cast(x'ff' as text)), (3, 'failed');",
+        )
+        .unwrap();
+        let mut phrases = Beside::of(&c, &phrase::TABLE, &[phrase::text]);
+        let mut text = |number| phrases.find(number).unwrap().unwrap().get::<String>(0);
+        assert_eq!(text(1).unwrap(), "paid");
+        assert!(text(2).is_err());
+        assert_eq!(text(3).unwrap(), "failed");
     }
 }
