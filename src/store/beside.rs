@@ -1,65 +1,221 @@
-//! Rows beside other rows, where both come in the order of the same number.
+//! Rows of one table beside those of another, in pages: a join without a statement for each row.
 
-use std::collections::VecDeque;
+use std::fmt;
 use std::ops::ControlFlow;
 
-use super::{Column, Error, Read, Reads, Scan, Shape};
+use super::{Column, Error, Field, Read, Reads, Row, Scan, Shape, Table, Value};
 
-/// How many rows are read at once: twice as many as were of use the last time, within these.
-const PAGE: (usize, usize) = (16, 1024);
+/// The most rows of a page.
+const PAGE_MAX: usize = 512;
 
-/// Rows for whoever goes through others in the same order: they are read a page at a time, in place of a look-up for each.
-pub struct Beside<'a, S> {
-    c: &'a dyn Read,
-    rows: Scan<'a>,
+/// The fewest.
+const PAGE_MIN: usize = 4;
+
+/// Columns of rows, which are found by a number of theirs.
+///
+/// They may be asked for in any order; in that of their numbers many are read at once. A page has so many rows as the use that was
+/// made of the one before suggests. What is written to the table meanwhile may not be seen.
+pub struct Beside<'c> {
+    c: &'c dyn Read,
+    rows: Scan<'c>,
+    /// The number first.
     columns: Vec<Column>,
-    page: VecDeque<(i64, S)>,
+    page: Page,
+    /// The row of the page that was found last.
+    last: Option<usize>,
+    /// How many of its rows were found.
     used: usize,
-    is_last: bool,
 }
 
-impl<'a, S: Shape> Beside<'a, S> {
-    /// `rows` come in the order of `number`, which tells one from the other.
-    pub fn of(c: &'a dyn Read, rows: Scan<'a>, number: Column) -> Self {
+impl fmt::Debug for Beside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Beside")
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Rows that were read at once.
+#[derive(Default)]
+struct Page {
+    /// The first and the last number for which it says whether there is a row.
+    span: Option<(i64, i64)>,
+    numbers: Vec<i64>,
+    cells: Vec<Cell>,
+    // One buffer for all texts, and one for all bytes: no row has allocations of its own.
+    texts: String,
+    bytes: Vec<u8>,
+    odd: Vec<Error>,
+}
+
+#[derive(Clone, Copy)]
+enum Cell {
+    Null,
+    Integer(i64),
+    /// From where to where in its buffer.
+    Text(usize, usize),
+    Bytes(usize, usize),
+    /// It cannot be read, which whoever reads this row is told: not those that share its page.
+    Odd(usize),
+}
+
+/// A row that was found, with the columns that were asked for.
+pub struct Found<'p> {
+    page: &'p Page,
+    cells: &'p [Cell],
+}
+
+impl Row for Found<'_> {
+    fn width(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn value(&self, at: usize) -> Result<Value<'_>, Error> {
+        Ok(match self.cells[at] {
+            Cell::Null => Value::Null,
+            Cell::Integer(number) => Value::Integer(number),
+            Cell::Text(from, to) => Value::Text(self.page.texts[from..to].into()),
+            Cell::Bytes(from, to) => Value::Bytes(self.page.bytes[from..to].into()),
+            Cell::Odd(at) => return Err(self.page.odd[at].clone()),
+        })
+    }
+}
+
+impl Found<'_> {
+    /// Reads the column that was asked for at this place.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for what no release wrote.
+    pub fn get<F: Field>(&self, at: usize) -> Result<F, Error> {
+        F::from_value(self.value(at)?)
+    }
+}
+
+impl Page {
+    fn clear(&mut self) {
+        self.span = None;
+        self.numbers.clear();
+        self.cells.clear();
+        self.texts.clear();
+        self.bytes.clear();
+        self.odd.clear();
+    }
+
+    /// Copies a row whose number is its first column.
+    fn take_in(&mut self, row: &dyn Row, width: usize) -> Result<(), Error> {
+        self.numbers.push(row.get(0)?);
+        for at in 1..width {
+            let cell = match row.value(at) {
+                Ok(Value::Null) => Cell::Null,
+                Ok(Value::Integer(number)) => Cell::Integer(number),
+                Ok(Value::Text(text)) => {
+                    let from = self.texts.len();
+                    self.texts.push_str(&text);
+                    Cell::Text(from, self.texts.len())
+                }
+                Ok(Value::Bytes(bytes)) => {
+                    let from = self.bytes.len();
+                    self.bytes.extend_from_slice(&bytes);
+                    Cell::Bytes(from, self.bytes.len())
+                }
+                Err(error) => {
+                    self.odd.push(error);
+                    Cell::Odd(self.odd.len() - 1)
+                }
+            };
+            self.cells.push(cell);
+        }
+        Ok(())
+    }
+}
+
+impl<'c> Beside<'c> {
+    /// Columns of the rows of a numbered table.
+    pub fn of(c: &'c dyn Read, table: &'static Table, columns: &[Column]) -> Self {
+        Self::along(c, Scan::of(table), Column::new(0), columns)
+    }
+
+    /// Columns of rows that come in the order of `number`, which tells one from the other.
+    pub fn along(c: &'c dyn Read, rows: Scan<'c>, number: Column, columns: &[Column]) -> Self {
         Self {
             c,
             rows,
-            columns: S::COLUMNS.iter().copied().chain([number]).collect(),
-            page: VecDeque::new(),
+            columns: std::iter::once(number)
+                .chain(columns.iter().copied())
+                .collect(),
+            page: Page::default(),
+            last: None,
             used: 0,
-            is_last: false,
         }
     }
 
-    /// Returns the row that has this number, which is greater than any that was asked for before.
+    /// Returns the row with this number.
     ///
     /// # Errors
-    /// Where the store cannot read, or a row is none that a release wrote.
-    pub fn find(&mut self, number: i64) -> Result<Option<S>, Error> {
-        while self.page.front().is_some_and(|(at, _)| *at < number) {
-            self.page.pop_front();
+    /// Where the store cannot read.
+    pub fn find(&mut self, number: i64) -> Result<Option<Found<'_>>, Error> {
+        let is_told = |(first, last)| (first..=last).contains(&number);
+        if !self.page.span.is_some_and(is_told) {
+            self.turn_to(number)?;
         }
-        if self.page.is_empty() && !self.is_last {
-            self.read(number)?;
-        }
-        if self.page.front().is_none_or(|(at, _)| *at != number) {
+        let Ok(at) = self.page.numbers.binary_search(&number) else {
             return Ok(None);
+        };
+        if self.last.replace(at) != Some(at) {
+            self.used += 1;
         }
-        self.used += 1;
-        Ok(self.page.pop_front().map(|(_, row)| row))
+        let width = self.columns.len() - 1;
+        Ok(Some(Found {
+            page: &self.page,
+            cells: &self.page.cells[at * width..][..width],
+        }))
     }
 
-    fn read(&mut self, from: i64) -> Result<(), Error> {
-        let most = (2 * self.used).clamp(PAGE.0, PAGE.1);
-        let rows = self.rows.clone().from(&from).limit(most);
-        let page = &mut self.page;
-        let last = self.columns.len() - 1;
-        self.c.each_row(&rows, &self.columns, |row| {
-            page.push_back((row.get(last)?, S::read(row)?));
+    /// The same, read into a shape of these columns.
+    ///
+    /// # Errors
+    /// Where the store cannot read, or the row is none that a release wrote.
+    pub fn find_as<S: Shape>(&mut self, number: i64) -> Result<Option<S>, Error> {
+        self.find(number)?.map(|row| S::read(&row)).transpose()
+    }
+
+    /// Reads the page that begins with this number.
+    fn turn_to(&mut self, number: i64) -> Result<(), Error> {
+        let rows = (self.used * 4).clamp(PAGE_MIN, PAGE_MAX);
+        (self.last, self.used) = (None, 0);
+        self.page.clear();
+        let (page, width) = (&mut self.page, self.columns.len());
+        let scan = self.rows.clone().from(&number).limit(rows);
+        self.c.each_row(&scan, &self.columns, |row| {
+            page.take_in(row, width)?;
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
-        self.used = 0;
-        self.is_last = self.page.len() < most;
+        let last = match page.numbers.last() {
+            Some(last) if page.numbers.len() == rows => *last,
+            _ => i64::MAX,
+        };
+        page.span = Some((number, last));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tables::phrase;
+
+    #[test]
+    fn what_cannot_be_read_spoils_no_other_row() {
+        let c = rusqlite::Connection::open_in_memory().unwrap();
+        c.execute_batch(
+            "create table phrase (phrase_id integer primary key, text text);
+             insert into phrase values (1, 'paid'), (2, cast(x'ff' as text)), (3, 'failed');",
+        )
+        .unwrap();
+        let mut phrases = Beside::of(&c, &phrase::TABLE, &[phrase::text]);
+        let mut text = |number| phrases.find(number).unwrap().unwrap().get::<String>(0);
+        assert_eq!(text(1).unwrap(), "paid");
+        assert!(text(2).is_err());
+        assert_eq!(text(3).unwrap(), "failed");
     }
 }

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use super::tables::{evidence, held_lane, inquiry, instruction, life, lookup, notice, used};
 use super::{
-    Beside, Clash, Column, Error, Read, Reads, Scan, Table, Test, Transact, Value, Writes, shape,
+    Beside, Clash, Column, Error, Read, Reads, Scan, Shape, Table, Test, Transact, Value, Writes,
+    shape,
 };
 use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::ledger::HeldFor;
@@ -94,6 +95,7 @@ pub(crate) fn exercise<S: Transact>(fresh: impl Fn() -> S) {
     an_empty_column_makes_way_for_another(&fresh());
     a_transaction_is_there_as_a_whole(&fresh());
     what_stays_is_whole(&fresh());
+    rows_stand_beside_others(&fresh());
 }
 
 fn rows_are_found_by_their_keys<S: Transact>(store: &S) {
@@ -262,9 +264,12 @@ fn rows_are_found_beside_others<S: Transact>(store: &S) {
         }
         let failed = Scan::of(&life::TABLE).only(life::state, Test::is(&State::Failed));
         for step in [1, 2, 700] {
-            let mut beside = Beside::<Life>::of(store, failed.clone(), life::seq);
+            let mut beside = Beside::along(store, failed.clone(), life::seq, Life::COLUMNS);
             for seq in (1..=5_010).step_by(step) {
-                let found = beside.find(seq).unwrap().map(|life| life.seq.get());
+                let found = beside
+                    .find_as::<Life>(seq)
+                    .unwrap()
+                    .map(|life| life.seq.get());
                 assert_eq!(found, has_failed(seq).then_some(seq), "{seq} of {step}");
             }
         }
@@ -626,4 +631,47 @@ mod tests {
             }
         }
     }
+}
+
+fn rows_stand_beside_others<S: Transact + Read>(store: &S) {
+    in_one(store, |store| {
+        for seq in 0..2_000 {
+            // Every third number is nobody's.
+            if seq % 3 != 2 {
+                store.insert(&life(seq, 1, State::Ready, -seq)).unwrap();
+            }
+        }
+        let columns = [life::due_at, life::code];
+        let mut lives = Beside::of(store, &life::TABLE, &columns);
+        let mut check = |seq: i64| {
+            let found = lives.find(seq).unwrap();
+            let due_at: Option<i64> = found.as_ref().map(|row| row.get(0).unwrap());
+            let expected = (0..2_000).contains(&seq) && seq % 3 != 2;
+            assert_eq!(due_at, expected.then(|| -seq), "{seq}");
+            if let Some(found) = found {
+                assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
+            }
+        };
+        (-3..2_010).for_each(&mut check);
+        (0..2_000).rev().step_by(7).for_each(&mut check);
+        [5, 5, 4, 4, 1_999, 0, 0, i64::MAX, i64::MIN, 3]
+            .into_iter()
+            .for_each(&mut check);
+        store
+            .append(&Bill {
+                seq: PaymentId::new(7),
+                at: 1,
+                outcome: 2,
+                due: None,
+                description: "no such bill".to_owned(),
+            })
+            .unwrap();
+        let columns = [bill::description, bill::due, bill::seq];
+        let mut bills = Beside::of(store, &bill::TABLE, &columns);
+        let found = bills.find(1).unwrap().unwrap();
+        assert_eq!(found.get::<String>(0).unwrap(), "no such bill");
+        assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
+        assert_eq!(found.get::<PaymentId>(2).unwrap(), PaymentId::new(7));
+        assert!(bills.find(2).unwrap().is_none());
+    });
 }

@@ -2,7 +2,8 @@
 //!
 //! No verb of money is known here. A [`Table`] names columns, a key and the indexes by which it is read; a [`Shape`] is a struct of
 //! some of its columns; a [`Scan`] says which rows are meant, along the key or an index. [`Read`] and [`Write`] are all that a
-//! store implements; [`Reads`] and [`Writes`] put shapes over them. Another store goes beside [`mod@sqlite`] and `memory`, and
+//! store implements; [`Reads`] and [`Writes`] put shapes over them,
+//! and [`Beside`] joins. Another store goes beside [`mod@sqlite`] and `memory`, and
 //! passes `exercise`.
 
 mod beside;
@@ -21,7 +22,7 @@ mod table;
 pub mod tables;
 mod value;
 
-pub use beside::Beside;
+pub use beside::{Beside, Found};
 pub use error::Error;
 pub use port::{Clash, Read, Reads, Transact, Write, Writes};
 pub use row::Row;

@@ -22,4 +22,16 @@ impl dyn Row + '_ {
     pub fn get<F: Field>(&self, at: usize) -> Result<F, Error> {
         F::from_value(self.value(at)?)
     }
+
+    /// Returns what stands in the first columns that were asked for.
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub fn values<const N: usize>(&self) -> Result<[Value<'_>; N], Error> {
+        let mut values = [const { Value::Null }; N];
+        for (at, value) in values.iter_mut().enumerate() {
+            *value = self.value(at)?;
+        }
+        Ok(values)
+    }
 }

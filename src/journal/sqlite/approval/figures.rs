@@ -14,7 +14,7 @@ use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
 use crate::ledger::approval::text::Figures;
 use crate::ledger::confirmation::Bound;
 use crate::store::tables::{bill, evidence, instruction, life};
-use crate::store::{self, Beside, Field, Read, Reads, Scan, Test, shape};
+use crate::store::{self, Beside, Field, Read, Reads, Scan, Shape, Test, shape};
 
 /// Returns how far a batch reaches today: its own last instruction, and the last bill of all.
 pub(in crate::journal::sqlite) fn reach_of(
@@ -67,16 +67,18 @@ fn figures(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<Figures, E
         .up_to(&bound.instruction)
         .only(instruction::batch_id, Test::is(&batch_id));
     let retries = Scan::by(&life::replaced).at(&batch_id);
-    let mut retries = Beside::<Retried>::of(c, retries, life::seq);
-    let mut told = Beside::<Told>::of(c, taken_from(&bound), bill::seq);
+    let mut retries = Beside::along(c, retries, life::seq, Retried::COLUMNS);
+    let mut told = Beside::along(c, taken_from(&bound), bill::seq, Told::COLUMNS);
     c.each(&rows, |row: Row| {
         let seq = row.seq.get();
         // A row that was paid anew counts once, as it stood at the bound.
-        let later = retries.find(seq)?.map(|retry| retry.replaced_by.get());
+        let later = retries
+            .find_as::<Retried>(seq)?
+            .map(|retry| retry.replaced_by.get());
         if later.is_some_and(|later| later <= bound.instruction) {
             return Ok(());
         }
-        let is_known = !row.as_due || told.find(seq)?.is_some();
+        let is_known = !row.as_due || told.find_as::<Told>(seq)?.is_some();
         let minor = row.amount.filter(|_| is_known);
         count += 1;
         unpriced += u64::from(minor.is_none());
@@ -223,9 +225,9 @@ fn bills(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32
     let mut canon = CanonicalHasher::of("approval bills");
     let mut some = false;
     let rows = Scan::of(&instruction::TABLE);
-    let mut rows = Beside::<Billed>::of(c, rows, instruction::seq);
+    let mut rows = Beside::along(c, rows, instruction::seq, Billed::COLUMNS);
     c.each(&taken_from(&bound), |told: Told| {
-        let row = rows.find(told.seq.get())?;
+        let row = rows.find_as::<Billed>(told.seq.get())?;
         if let Some(row) = row.filter(|row| row.batch_id == batch_id && row.as_due) {
             canon.integer(told.seq.get());
             canon.integer(told.bill_id);

@@ -25,7 +25,7 @@ use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::{digest, value_of};
 use crate::lifecycle::State;
 use crate::store::tables::{batch, evidence, identifier, instruction, life, recovery};
-use crate::store::{Beside, Read, Reads, Scan, Test, shape};
+use crate::store::{Beside, Read, Reads, Scan, Shape, Test, shape};
 
 /// The rules that hold for a batch, and the digest of those that it was loaded under.
 struct Rules {
@@ -183,10 +183,10 @@ fn is_over(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
         life.replaced_by.is_some() || is_last
     };
     let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
-    let mut lives = Beside::<Stands>::of(c, Scan::of(&life::TABLE), life::seq);
+    let mut lives = Beside::along(c, Scan::of(&life::TABLE), life::seq, Stands::COLUMNS);
     let mut is_over = true;
     c.each_row(&rows, &[instruction::seq], |row| {
-        is_over = lives.find(row.get(0)?)?.is_some_and(has_ended);
+        is_over = lives.find_as::<Stands>(row.get(0)?)?.is_some_and(has_ended);
         Ok::<_, Error>(match is_over {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),

@@ -11,7 +11,7 @@ use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, LargePayment, Review};
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life};
-use crate::store::{Beside, Reads, Scan, Test, shape};
+use crate::store::{Beside, Reads, Scan, Shape, Test, shape};
 
 /// So many of the largest payments are shown, of each currency.
 const LARGEST: usize = 10;
@@ -78,12 +78,12 @@ impl Snapshot<'_> {
         let rows = Scan::of(&instruction::TABLE)
             .only(instruction::batch_id, Test::is(&self.batch_id))
             .only(instruction::amount, Test::Present);
-        let mut lives = Beside::<Stands>::of(self.c, Scan::of(&life::TABLE), life::seq);
+        let mut lives = Beside::along(self.c, Scan::of(&life::TABLE), life::seq, Stands::COLUMNS);
         let mut largest = Largest::new();
         let columns = [instruction::seq, instruction::amount, instruction::currency];
         self.c.each_row(&rows, &columns, |row| {
             let seq: PaymentId = row.get(0)?;
-            let life = lives.find(seq.get())?;
+            let life = lives.find_as::<Stands>(seq.get())?;
             if life.is_none_or(|life| life.state == State::Ready) {
                 let currency: Currency = row.get(2)?;
                 let of_currency = largest.entry(currency.code());

@@ -8,10 +8,10 @@ use super::values::{StoredRow, corrupt, row_of};
 use crate::domain::{BatchId, LaneId, LoadId, Payment, PaymentId, ServiceCode};
 use crate::journal::Error;
 use crate::store::tables::{instruction, service};
-use crate::store::{Column, Read, Reads, Scan};
+use crate::store::{Column, Read, Reads, Row, Scan};
 
 /// What is read of an instruction: its service, then what [`row_of`] reads in its order, then where it belongs.
-const COLUMNS: [Column; 23] = [
+pub(in crate::journal::sqlite) const COLUMNS: [Column; 23] = [
     instruction::service_id,
     instruction::line,
     instruction::identifier,
@@ -36,6 +36,11 @@ const COLUMNS: [Column; 23] = [
     instruction::batch_id,
     instruction::load_id,
 ];
+
+/// Where the number of the instruction stands among them.
+pub(in crate::journal::sqlite) const SEQ: usize = 20;
+/// Where that of its batch stands.
+pub(in crate::journal::sqlite) const BATCH: usize = 21;
 
 /// An instruction, and where it belongs.
 pub(in crate::journal::sqlite) struct FoundInstruction {
@@ -75,15 +80,22 @@ impl<'c> Instructions<'c> {
         scan: &Scan<'_>,
         mut visit: impl FnMut(FoundInstruction) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
-        self.c.each_row(scan, &COLUMNS, |row| {
-            let lane = row.get(0)?;
-            visit(FoundInstruction {
-                seq: row.get(20)?,
-                batch_id: row.get(21)?,
-                load_id: row.get(22)?,
-                lane,
-                row: row_of(row, 0, self.service(lane)?)?,
-            })
+        self.c
+            .each_row(scan, &COLUMNS, |row| visit(self.read(row)?))
+    }
+
+    /// Reads a row that has [`COLUMNS`].
+    pub(in crate::journal::sqlite) fn read(
+        &self,
+        row: &dyn Row,
+    ) -> Result<FoundInstruction, Error> {
+        let lane = row.get(0)?;
+        Ok(FoundInstruction {
+            seq: row.get(SEQ)?,
+            batch_id: row.get(BATCH)?,
+            load_id: row.get(22)?,
+            lane,
+            row: row_of(row, 0, self.service(lane)?)?,
         })
     }
 

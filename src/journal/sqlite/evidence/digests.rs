@@ -490,13 +490,6 @@ fn numbers<T: FromSql>(c: &Connection, sql: &str, batch_id: BatchId) -> Result<V
 pub(in crate::journal::sqlite) const EVIDENCE: &str =
     "e.evidence_id, e.seq, e.at, e.event, e.class, e.code, e.anomaly, e.digest, e.detail";
 
-/// How many they are.
-pub(in crate::journal::sqlite) const EVIDENCE_WIDTH: usize = 9;
-
-/// What the gateway said, of `evidence e`, in the order in which it is hashed, and in that of [`WORDS`].
-pub(in crate::journal::sqlite) const SAID: &str = "e.gateway_transaction_id, e.receipt_number, e.receiver_narration, \
-     iif(e.phrase_id is null, null, coalesce((select text from phrase p where p.phrase_id = e.phrase_id), x''))";
-
 /// Gives every row of evidence of a batch its place in the chain; returns how many there are.
 fn seal_evidence(c: &Connection, chain: &mut Chain, batch_id: BatchId) -> Result<u64, Error> {
     let mut select = c.prepare(&format!(

@@ -13,7 +13,7 @@ use crate::ledger::limits::judge::is_over;
 use crate::ledger::limits::{Ceiling, Reason};
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life, limited};
-use crate::store::{Beside, Read, Reads, Scan, Write, Writes, shape};
+use crate::store::{Beside, Read, Reads, Scan, Shape, Write, Writes, shape};
 
 shape! {
     struct LimitedRow of limited {
@@ -102,18 +102,18 @@ fn waits(c: &dyn Read, batch_id: BatchId) -> Result<BTreeMap<Why, Waits>, Error>
         struct Amount of instruction { service_id: LaneId, currency: Currency, amount: Option<i64> }
     }
     let services = Instructions::of(c);
-    let mut lives = Beside::<Stands>::of(c, Scan::of(&life::TABLE), life::seq);
+    let mut lives = Beside::along(c, Scan::of(&life::TABLE), life::seq, Stands::COLUMNS);
     let instructions = Scan::of(&instruction::TABLE);
-    let mut amounts = Beside::<Amount>::of(c, instructions, instruction::seq);
+    let mut amounts = Beside::along(c, instructions, instruction::seq, Amount::COLUMNS);
     let mut waits: BTreeMap<Why, Waits> = BTreeMap::new();
     c.each(
         &Scan::of(&limited::TABLE).at(&batch_id),
         |row: LimitedRow| {
-            let life = lives.find(row.seq.get())?;
+            let life = lives.find_as::<Stands>(row.seq.get())?;
             if life.is_none_or(|life| life.state != State::Ready) {
                 return Ok(());
             }
-            let Some(amount) = amounts.find(row.seq.get())? else {
+            let Some(amount) = amounts.find_as::<Amount>(row.seq.get())? else {
                 return Ok(());
             };
             let currency = amount.currency;

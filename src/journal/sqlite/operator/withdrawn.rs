@@ -10,7 +10,7 @@ use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
 use crate::journal::sqlite::load::aside::{SaidBy, withdraw, withdrawal};
-use crate::journal::sqlite::read::looked_for::{REJECTED_COLUMNS, rejected_found};
+use crate::journal::sqlite::read::looked_for::rejected_at;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
@@ -303,12 +303,6 @@ fn one(
     batch: &BatchName,
     (load, line, nth): Place,
 ) -> Result<RejectedFound, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {REJECTED_COLUMNS} from rejected r join load l using (load_id) where r.load_id = ?1 and r.line = ?2 and r.nth = ?3"
-    ))?;
-    let mut rows = statement.query((load, line, nth))?;
-    let row = rows
-        .next()?
-        .ok_or_else(|| corrupt("a rejected row that is gone while it is read"))?;
-    rejected_found(c, batch, row)
+    let found = rejected_at(c, batch, (load, line, nth))?;
+    found.ok_or_else(|| corrupt("a rejected row that is gone while it is read"))
 }

@@ -1,8 +1,11 @@
 //! What a batch comes to.
 
-use crate::domain::{BatchName, Tally};
+use rusqlite::Connection;
+
+use super::reader::service_codes;
+use crate::domain::{BatchId, BatchName, Currency, LaneId, Tally};
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{UNPRICED, currency_of, service_of, state_of};
+use crate::journal::sqlite::codec::values::{UNPRICED, corrupt, state_number, state_of};
 use crate::journal::sqlite::load::aside::count_set_aside;
 use crate::journal::sqlite::payments::generations::paid_twice;
 use crate::journal::sqlite::payments::inquiries::tell_waiting;
@@ -11,7 +14,17 @@ use crate::journal::sqlite::repeats::linked::loaded_anew;
 use crate::journal::sqlite::run::dates::dates;
 use crate::journal::sqlite::run::lanes::held_lanes;
 use crate::journal::{Error, Standing, StandingRow};
-use rusqlite::Connection;
+use crate::store::tables::{batch, named_otherwise, tally};
+use crate::store::{Read, Reads, Scan, Test, shape};
+
+shape! {
+    /// To which gateway a batch is tied.
+    struct Tied of batch { gateway: Option<String>, account: Option<String> }
+}
+shape! {
+    /// Rows of a lane that stand at one state, or have no amount yet, and what they come to.
+    pub(super) struct Tallied of tally { batch_id: BatchId, service_id: LaneId, currency: Currency, state: i64, count: i64, amount: i64 }
+}
 
 /// Returns counts and amounts of a batch per state.
 pub(in crate::journal::sqlite) fn standing(
@@ -19,9 +32,9 @@ pub(in crate::journal::sqlite) fn standing(
     batch: &BatchName,
 ) -> Result<Standing, Error> {
     let batch_id = known_batch(c, batch)?;
-    let (gateway, account) = c
-        .prepare_cached("select gateway, account from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let tied: Option<Tied> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
+    let Tied { gateway, account } =
+        tied.ok_or_else(|| corrupt(format!("batch {batch_id} is missing")))?;
     let mut standing = Standing {
         dates: dates(c, batch_id)?,
         gateway,
@@ -30,35 +43,40 @@ pub(in crate::journal::sqlite) fn standing(
         purpose: crate::journal::sqlite::codec::catalog::purpose(c, batch_id)?,
         ..Standing::default()
     };
-    let mut statement = c.prepare_cached(
-        "select code, state, currency, count, amount from tally join service using (service_id)
-         where batch_id = ?1 and count > 0 and state <> ?2 order by code, currency, state",
-    )?;
-    let mut rows = statement.query((batch_id, UNPRICED))?;
-    while let Some(row) = rows.next()? {
-        let currency = currency_of(&row.get::<_, String>(2)?)?;
-        let mut tally = Tally::default();
-        tally.add_many(
-            row.get::<_, i64>(3)?.unsigned_abs(),
-            currency,
-            i128::from(row.get::<_, i64>(4)?),
-        );
-        standing.rows.push(StandingRow {
-            service: service_of(&row.get::<_, String>(0)?)?,
-            state: state_of(row.get(1)?)?,
-            currency,
-            tally,
-        });
-    }
+    standing.rows = rows(c, batch_id)?;
     count_set_aside(c, batch_id, &mut standing)?;
     standing.held = held_lanes(c, batch_id)?;
     standing.unpriced = unpriced(c, batch_id)?;
-    standing.named_otherwise = c
-        .prepare_cached("select count(*) from named_otherwise where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get::<_, i64>(0))?
-        .unsigned_abs();
+    standing.named_otherwise = c.count(&Scan::of(&named_otherwise::TABLE).at(&batch_id))?;
     (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
     standing.loaded_anew = loaded_anew(c, batch_id)?;
     tell_waiting(c, batch_id, &mut standing)?;
     Ok(standing)
+}
+
+/// Returns counts and amounts by service, currency and state.
+fn rows(c: &dyn Read, batch_id: BatchId) -> Result<Vec<StandingRow>, Error> {
+    let codes = service_codes(c)?;
+    let mut found = Vec::new();
+    let counted = Scan::of(&tally::TABLE)
+        .at(&batch_id)
+        .only(tally::state, Test::is_not(&UNPRICED))
+        .only(tally::count, Test::at_least(&1_i64));
+    c.each(&counted, |row: Tallied| {
+        let Some(service) = codes.get(&row.service_id) else {
+            return Ok(());
+        };
+        let mut tally = Tally::default();
+        tally.add_many(row.count.unsigned_abs(), row.currency, row.amount.into());
+        found.push(StandingRow {
+            service: service.clone(),
+            state: state_of(row.state)?,
+            currency: row.currency,
+            tally,
+        });
+        Ok::<_, Error>(())
+    })?;
+    let place = |row: &StandingRow| (row.currency.code(), state_number(row.state));
+    found.sort_by(|a, b| (&a.service, place(a)).cmp(&(&b.service, place(b))));
+    Ok(found)
 }

@@ -1,21 +1,31 @@
 //! Payments that a limit keeps from leaving, or would.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::{OptionalExtension, params};
-
 use super::reader::{Reader, Snapshot};
-use crate::domain::{Money, PaymentId, ServiceCode, Timestamp, Totals};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, stamp};
+use crate::domain::{BatchId, Money, PaymentId, ServiceCode, Timestamp, Totals};
+use crate::journal::sqlite::codec::instructions::{BATCH, COLUMNS, Instructions};
 use crate::journal::sqlite::limits::recorded::of_last_run;
 use crate::journal::sqlite::limits::sums::{exposure_at, of_batch};
-use crate::journal::sqlite::limits::waiting::limited;
+use crate::journal::sqlite::limits::waiting;
 use crate::journal::{Error, Home, LimitedRows};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::limits::ahead::Ahead;
 use crate::ledger::limits::judge::is_over;
 use crate::ledger::limits::{Ceilings, Limits, Reason};
+use crate::lifecycle::State;
+use crate::store::tables::{batch, bill, instruction, life, limited};
+use crate::store::{Beside, Read, Reads, Scan, Test, shape};
+
+shape! {
+    /// Which limit keeps a payment from leaving.
+    struct Kept of limited { reason: String, until: Timestamp }
+}
+shape! {
+    /// A payment that may count towards ceilings.
+    struct Counting of life { seq: PaymentId, state: State, exposures: u32, posted_at: Option<Timestamp> }
+}
 
 impl Snapshot<'_> {
     /// Returns which payments of the batch a limit keeps from leaving, by the limit, as the last run found.
@@ -23,7 +33,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn limited(&self) -> Result<Vec<LimitedRows>, Error> {
-        limited(self.c, self.batch_id)
+        waiting::limited(self.c, self.batch_id)
     }
 
     /// Returns which limit keeps a payment from leaving, and when it is looked at again.
@@ -31,18 +41,17 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn limited_by(&self, seq: PaymentId) -> Result<Option<(Reason, Timestamp)>, Error> {
-        let found: Option<(String, i64)> = self
-            .c
-            .query_row(
-                "select w.reason, w.until from limited w join life l using (seq) where w.batch_id = ?1 and w.seq = ?2 and l.state = 0",
-                (self.batch_id, seq),
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
-        Ok(found.and_then(|(reason, until)| {
-            let reason = Reason::of_name(&reason)?;
-            Some((reason, Timestamp::from_millis(until)))
-        }))
+        let own = Scan::of(&limited::TABLE).at(&self.batch_id).at(&seq);
+        let Some(Kept { reason, until }) = self.c.first(&own)? else {
+            return Ok(None);
+        };
+        let ready = Scan::of(&life::TABLE)
+            .at(&seq)
+            .only(life::state, Test::is(&State::Ready));
+        if !self.c.any(&ready)? {
+            return Ok(None);
+        }
+        Ok(Reason::of_name(&reason).map(|reason| (reason, until)))
     }
 
     /// Returns the ceilings that the last run came with, where it came with any; its lists are not kept.
@@ -58,15 +67,19 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn is_covered(&self, seq: PaymentId, bound: Bound) -> Result<bool, Error> {
-        let priced_by: Option<Option<i64>> = self
-            .c
-            .query_row(
-                "select (select b.bill_id from bill b where b.seq = i.seq and b.outcome = 0) from instruction i where i.seq = ?1 and i.as_due = 1",
-                [seq],
-                |row| row.get(0),
-            )
-            .optional()?;
-        Ok(bound.covers(seq.get(), priced_by.flatten()))
+        let as_due = Scan::of(&instruction::TABLE)
+            .at(&seq)
+            .only(instruction::as_due, Test::is(&true));
+        let priced_by = match self.c.any(&as_due)? {
+            true => {
+                let decided = Scan::by(&bill::bill_that_decided)
+                    .at(&seq)
+                    .only(bill::outcome, Test::is(&0_i64));
+                self.c.value(&decided, bill::bill_id)?
+            }
+            false => None,
+        };
+        Ok(bound.covers(seq.get(), priced_by))
     }
 
     /// Returns what is under way, in doubt or in conflict over all batches of the account; of a batch that has not run yet, over
@@ -90,16 +103,14 @@ impl Snapshot<'_> {
         used: &Totals,
         services: usize,
     ) -> Result<Vec<(ServiceCode, Money)>, Error> {
-        let mut is_limited = self
-            .c
-            .prepare("select exists (select 1 from limited where batch_id = ?1 and seq = ?2)")?;
         let (mut seen, mut found, mut fault) = (BTreeSet::new(), Vec::new(), None);
         self.each_ready_numbered(|seq, payment| {
             let row = &payment.instruction;
             if seen.contains(&row.service) {
                 return ControlFlow::Continue(());
             }
-            match is_limited.query_row((self.batch_id, seq), |row| row.get(0)) {
+            let limited = Scan::of(&limited::TABLE).at(&self.batch_id).at(&seq);
+            match self.c.any(&limited) {
                 Ok(true) => return ControlFlow::Continue(()),
                 Ok(false) => {}
                 Err(error) => {
@@ -152,22 +163,50 @@ impl Snapshot<'_> {
     }
 }
 
-/// What counts towards ceilings, by where each payment stands: the same that a run folds from the evidence.
-const PAID_BEFORE: &str = "from life l cross join instruction i on i.seq = l.seq cross join service s on s.service_id = i.service_id
-         cross join batch b on b.batch_id = i.batch_id
-     where (l.state in (1, 2, 3, 4, 5, 8) or l.state = 0 and l.exposures > 0) and coalesce(b.rehearsal, 0) = ?1";
+/// Where payments stand that count towards ceilings, whatever became of their posts; a ready one counts where one may have left.
+const COUNTS: [State; 7] = [
+    State::Ready,
+    State::Posting,
+    State::InDoubt,
+    State::Acknowledged,
+    State::Delivered,
+    State::Paid,
+    State::Conflict,
+];
 
 impl Reader {
-    /// Tells what was paid before, or may have been.
+    /// Tells what was paid before, or may have been, by where each payment stands: the same that a run folds from the evidence.
     fn paid_before(&self, ahead: &mut Ahead, is_rehearsal: bool) -> Result<(), Error> {
-        let sql = format!("select {PAYMENT_COLUMNS}, l.posted_at, l.state = 5 {PAID_BEFORE}");
-        let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query(params![i64::from(is_rehearsal)])?;
-        while let Some(row) = rows.next()? {
-            let posted_at: Option<Timestamp> = stamp(row.get(PAYMENT_WIDTH)?);
-            let payment = payment_of(row, 0)?;
-            ahead.paid(&payment.instruction, posted_at, row.get(PAYMENT_WIDTH + 1)?);
-        }
-        Ok(())
+        let c: &dyn Read = &self.connection;
+        let instructions = Instructions::of(c);
+        let mut rows = Beside::of(c, &instruction::TABLE, &COLUMNS);
+        let mut batches: BTreeMap<BatchId, bool> = BTreeMap::new();
+        let counting = Scan::of(&life::TABLE).only(life::state, Test::among(&COUNTS));
+        c.each(&counting, |life: Counting| {
+            if life.state == State::Ready && life.exposures == 0 {
+                return Ok(());
+            }
+            let Some(row) = rows.find(life.seq.get())? else {
+                return Ok(());
+            };
+            let batch_id = row.get(BATCH)?;
+            let is_meant = match batches.get(&batch_id) {
+                Some(is_meant) => *is_meant,
+                None => {
+                    let own = Scan::of(&batch::TABLE).at(&batch_id);
+                    let of_batch: Option<Option<bool>> = c.value(&own, batch::rehearsal)?;
+                    let is_meant = of_batch
+                        .is_some_and(|rehearsal| rehearsal.unwrap_or(false) == is_rehearsal);
+                    batches.insert(batch_id, is_meant);
+                    is_meant
+                }
+            };
+            if is_meant {
+                let payment = instructions.read(&row)?.payment()?;
+                let is_paid = life.state == State::Paid;
+                ahead.paid(&payment.instruction, life.posted_at, is_paid);
+            }
+            Ok::<_, Error>(())
+        })
     }
 }

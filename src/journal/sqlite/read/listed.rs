@@ -1,14 +1,14 @@
-//! The rows of a batch as a report lists them: one pass over one query, and nothing copied of what there is most of.
+//! The rows of a batch as a report lists them: one pass over its instructions and their lives, and nothing copied for long of what
+//! there is most of.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-
-use super::reader::Snapshot;
+use super::phrases::Phrases;
+use super::reader::{Snapshot, Visited, service_codes};
 use crate::domain::{
     BankAccount, Currency, LaneId, LoadId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
-    PaymentId,
+    PaymentId, ServiceCode,
 };
 use crate::journal::sqlite::codec::values::{
     NEVER, amount_of, corrupt, currency_of, stamp, state_of,
@@ -17,10 +17,46 @@ use crate::journal::sqlite::payments::agreed::all_named_otherwise;
 use crate::journal::sqlite::payments::inquiries::all_doubted;
 use crate::journal::{Error, ListedPayment, ListedRow};
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Beside, Column, Reads, Row, Scan, Test, Value};
 
-const COLUMNS: &str = "i.seq, i.load_id, i.line, i.identifier, i.reference, i.service_id, i.msisdn, i.account_number, i.amount, \
-     i.currency, l.state, l.code, l.attempts, l.posted_at, l.due_at, l.settled_at, l.replaced_by, l.gateway_transaction_id, \
-     l.receipt_number, l.receiver_narration, l.phrase_id, l.application_id, i.customer_names, i.narration, i.invoice_number, i.extra";
+/// What a list has of an instruction.
+const INSTRUCTION: [Column; 14] = [
+    instruction::seq,
+    instruction::load_id,
+    instruction::line,
+    instruction::identifier,
+    instruction::reference,
+    instruction::service_id,
+    instruction::msisdn,
+    instruction::account_number,
+    instruction::amount,
+    instruction::currency,
+    instruction::customer_names,
+    instruction::narration,
+    instruction::invoice_number,
+    instruction::extra,
+];
+
+/// What it has of a life.
+const LIFE: [Column; 12] = [
+    life::state,
+    life::code,
+    life::attempts,
+    life::posted_at,
+    life::due_at,
+    life::settled_at,
+    life::replaced_by,
+    life::gateway_transaction_id,
+    life::receipt_number,
+    life::receiver_narration,
+    life::phrase_id,
+    life::application_id,
+];
+
+type Instruction<'r> = [Value<'r>; INSTRUCTION.len()];
+/// Nothing stands in the columns of a life that has not begun.
+type Life<'r> = [Value<'r>; LIFE.len()];
 
 impl Snapshot<'_> {
     /// Tells every row of the batch in the order of its files, as [`Snapshot::rows`] has them.
@@ -33,29 +69,34 @@ impl Snapshot<'_> {
     ) -> Result<(), E> {
         let mut others = self.rows();
         let mut known = Known::of(self)?;
-        let sql = format!(
-            "select {COLUMNS} from instruction i left join life l on l.seq = i.seq
-             where i.batch_id = ?1 and i.generation = 0 order by i.seq"
-        );
-        let mut statement = self.c.prepare(&sql).map_err(Error::from)?;
-        let mut rows = statement
-            .query(params![self.batch_id])
-            .map_err(Error::from)?;
-        while let Some(row) = rows.next().map_err(Error::from)? {
-            if let Some(plain) = known.plain(self.c, row)? {
-                let place = (LoadId::new(integer(row, 1)?), plain.line);
+        let mut lives = Beside::of(self.c, &life::TABLE, &LIFE);
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::generation, Test::is(&0_i64));
+        let pass = self.c.each_row(&rows, &INSTRUCTION, |row| {
+            let row: Instruction<'_> = row.values()?;
+            let seq = integer(&row[0])?;
+            let found = lives.find(seq)?;
+            let life: Life<'_> = match &found {
+                Some(life) => (life as &dyn Row).values()?,
+                None => [const { Value::Null }; LIFE.len()],
+            };
+            if let Some(plain) = known.plain(&row, &life)? {
+                let place = (LoadId::new(integer(&row[1])?), plain.line);
                 while let Some(rejected) = others.rejected_before(place)? {
-                    visit(ListedRow::Other(rejected))?;
+                    visit(ListedRow::Other(rejected)).map_err(Visited)?;
                 }
-                visit(ListedRow::Plain(plain))?;
-                continue;
+                visit(ListedRow::Plain(plain)).map_err(Visited)?;
+                return Ok(ControlFlow::Continue(()));
             }
-            let (place, whole) = self.row_of(PaymentId::new(integer(row, 0)?))?;
+            let (place, whole) = others.row_of(PaymentId::new(seq))?;
             while let Some(rejected) = others.rejected_before(place)? {
-                visit(ListedRow::Other(rejected))?;
+                visit(ListedRow::Other(rejected)).map_err(Visited)?;
             }
-            visit(ListedRow::Other(whole))?;
-        }
+            visit(ListedRow::Other(whole)).map_err(Visited)?;
+            Ok(ControlFlow::Continue(()))
+        });
+        pass.map_err(|Visited(error)| error)?;
         while let Some(rejected) = others.rejected_before((LoadId::AFTER_ALL, u64::MAX))? {
             visit(ListedRow::Other(rejected))?;
         }
@@ -64,14 +105,14 @@ impl Snapshot<'_> {
 }
 
 /// What most rows have in common, looked up once.
-struct Known {
+struct Known<'c> {
     /// Codes of services by their number.
-    services: Vec<(LaneId, String)>,
+    services: Vec<(LaneId, ServiceCode)>,
     /// The service of the row before, as its place among them.
     service: usize,
     currency: Option<Currency>,
-    /// What the gateway said, by its number.
-    phrases: HashMap<i64, String>,
+    /// What the gateway said.
+    phrases: Phrases<'c>,
     /// The members of `extraData` of the row before.
     extra: Vec<(String, String)>,
     /// Payments about which it named something that is not ours.
@@ -80,22 +121,13 @@ struct Known {
     doubted: BTreeSet<PaymentId>,
 }
 
-/// Phrases that are kept in memory.
-const PHRASES_MAX: usize = 1024;
-
-impl Known {
-    fn of(snapshot: &Snapshot<'_>) -> Result<Self, Error> {
-        let mut statement = snapshot
-            .c
-            .prepare("select service_id, code from service order by service_id")?;
-        let services = statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
+impl<'c> Known<'c> {
+    fn of(snapshot: &Snapshot<'c>) -> Result<Self, Error> {
         Ok(Self {
-            services,
+            services: service_codes(snapshot.c)?.into_iter().collect(),
             service: 0,
             currency: None,
-            phrases: HashMap::new(),
+            phrases: Phrases::of(snapshot.c),
             extra: Vec::new(),
             named_otherwise: all_named_otherwise(snapshot.c, snapshot.batch_id)?,
             doubted: all_doubted(snapshot.c, snapshot.batch_id)?,
@@ -105,76 +137,75 @@ impl Known {
     /// Reads a payment of which there is no more to say than the row has; `None` when there is more.
     fn plain<'a>(
         &'a mut self,
-        c: &Connection,
-        row: &'a Row<'_>,
+        row: &'a Instruction<'_>,
+        life: &'a Life<'_>,
     ) -> Result<Option<ListedPayment<'a>>, Error> {
         // Without an amount, or replaced by a retry.
-        let (Some(minor), None) = (number(row, 8)?, number(row, 16)?) else {
+        let (Some(minor), None) = (number(&row[8])?, number(&life[6])?) else {
             return Ok(None);
         };
-        let state = number(row, 10)?.map_or(Ok(State::Ready), state_of)?;
-        let code = number(row, 11)?;
-        let seq = PaymentId::new(integer(row, 0)?);
-        if has_more(row, state, code)?
+        let state = number(&life[0])?.map_or(Ok(State::Ready), state_of)?;
+        let code = number(&life[1])?;
+        let seq = PaymentId::new(integer(&row[0])?);
+        if has_more(life, state, code)?
             || self.named_otherwise.contains_key(&seq)
             || self.doubted.contains(&seq)
         {
             return Ok(None);
         }
-        let currency = text(row, 9)?;
+        let currency = text(&row[9])?;
         let currency = match self.currency {
             Some(known) if known.code() == currency => known,
             _ => currency_of(currency)?,
         };
         self.currency = Some(currency);
-        let id = text(row, 3)?;
+        let id = text(&row[3])?;
         if !PayerTransactionId::is_one(id) {
             return Err(corrupt("an identifier that is not one"));
         }
-        let msisdn = text(row, 6)?;
+        let msisdn = text(&row[6])?;
         if !Msisdn::is_digits(msisdn) {
             return Err(corrupt("a phone number that is not one"));
         }
-        let account_number = match text(row, 7)? {
+        let account_number = match text(&row[7])? {
             "" => msisdn,
             own => own,
         };
         let amount = amount_of(minor)?;
-        self.find_service(LaneId::new(integer(row, 5)?))?;
-        let phrase = number(row, 20)?;
-        if let Some(phrase) = phrase {
-            self.find_phrase(c, phrase)?;
-        }
-        self.extra = members(text(row, 25)?)?;
+        self.find_service(LaneId::new(integer(&row[5])?))?;
+        self.extra = members(text(&row[13])?)?;
         let narrow = |number: i64| i32::try_from(number).map_err(|_| corrupt("a code"));
         Ok(Some(ListedPayment {
-            line: integer(row, 2)?.unsigned_abs(),
-            reference: text(row, 4)?,
+            line: integer(&row[2])?.unsigned_abs(),
+            reference: text(&row[4])?,
             id,
-            service: &self.services[self.service].1,
+            service: self.services[self.service].1.as_str(),
             msisdn,
             account_number,
             money: Money { amount, currency },
             state,
             code: code.map(narrow).transpose()?,
-            status_description: match phrase {
-                Some(phrase) => &self.phrases[&phrase],
+            status_description: match number(&life[10])? {
+                Some(phrase) => self
+                    .phrases
+                    .find(phrase)?
+                    .ok_or_else(|| corrupt("a phrase that is missing"))?,
                 None => "",
             },
-            gateway_transaction_id: text(row, 17)?,
-            receipt_number: text(row, 18)?,
-            application_id: text(row, 21)?,
-            receiver_narration: text(row, 19)?,
-            customer_names: text(row, 22)?,
-            narration: text(row, 23)?,
-            invoice_number: text(row, 24)?,
+            gateway_transaction_id: text(&life[7])?,
+            receipt_number: text(&life[8])?,
+            application_id: text(&life[11])?,
+            receiver_narration: text(&life[9])?,
+            customer_names: text(&row[10])?,
+            narration: text(&row[11])?,
+            invoice_number: text(&row[12])?,
             bank: BankAccount::among(&self.extra),
             not_before: member(&self.extra, NOT_BEFORE),
             origin: member(&self.extra, ORIGIN),
-            attempts: u32::try_from(number(row, 12)?.unwrap_or(0))
+            attempts: u32::try_from(number(&life[2])?.unwrap_or(0))
                 .map_err(|_| corrupt("attempts"))?,
-            posted_at: stamp(number(row, 13)?),
-            settled_at: stamp(number(row, 15)?),
+            posted_at: stamp(number(&life[3])?),
+            settled_at: stamp(number(&life[5])?),
         }))
     }
 
@@ -189,23 +220,6 @@ impl Known {
                 .binary_search_by_key(&number, |(known, _)| *known)
                 .map_err(|_| corrupt("a payment without a service"))?;
         }
-        Ok(())
-    }
-
-    fn find_phrase(&mut self, c: &Connection, number: i64) -> Result<(), Error> {
-        if self.phrases.contains_key(&number) {
-            return Ok(());
-        }
-        // Most are said of many payments; one that is said of a single payment is not kept for long.
-        if self.phrases.len() >= PHRASES_MAX {
-            self.phrases.clear();
-        }
-        let text = c
-            .prepare_cached("select text from phrase where phrase_id = ?1")?
-            .query_row([number], |row| row.get(0))
-            .optional()?
-            .ok_or_else(|| corrupt("a phrase that is missing"))?;
-        self.phrases.insert(number, text);
         Ok(())
     }
 }
@@ -224,34 +238,35 @@ fn member<'a>(extra: &'a [(String, String)], wanted: &str) -> &'a str {
     found.map_or("", |(_, text)| text)
 }
 
-fn integer(row: &Row<'_>, at: usize) -> Result<i64, Error> {
-    number(row, at)?.ok_or_else(|| corrupt("a number that is missing"))
+fn integer(value: &Value<'_>) -> Result<i64, Error> {
+    number(value)?.ok_or_else(|| corrupt("a number that is missing"))
 }
 
-fn number(row: &Row<'_>, at: usize) -> Result<Option<i64>, Error> {
-    match row.get_ref(at)? {
-        ValueRef::Null => Ok(None),
-        ValueRef::Integer(number) => Ok(Some(number)),
-        _ => Err(corrupt("a number that is not one")),
+fn number(value: &Value<'_>) -> Result<Option<i64>, Error> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Integer(number) => Ok(Some(*number)),
+        Value::Text(_) | Value::Bytes(_) => Err(corrupt("a number that is not one")),
     }
 }
 
 /// Reads a text; what is not there is empty.
-fn text<'a>(row: &'a Row<'_>, at: usize) -> Result<&'a str, Error> {
-    let text = row.get_ref(at)?.as_str_or_null();
-    Ok(text
-        .map_err(|_| corrupt("a text that is not one"))?
-        .unwrap_or(""))
+fn text<'a>(value: &'a Value<'_>) -> Result<&'a str, Error> {
+    match value {
+        Value::Null => Ok(""),
+        Value::Text(text) => Ok(text),
+        Value::Integer(_) | Value::Bytes(_) => Err(corrupt("a text that is not one")),
+    }
 }
 
 /// Returns whether there is more to say of a payment than its row has.
-fn has_more(row: &Row<'_>, state: State, code: Option<i64>) -> Result<bool, Error> {
+fn has_more(life: &Life<'_>, state: State, code: Option<i64>) -> Result<bool, Error> {
     Ok(match state {
         // A decision leaves no code.
         State::Paid => code.is_none(),
         // All of its row is needed to mend it.
         State::Failed => true,
-        State::InDoubt => number(row, 14)? == Some(NEVER),
+        State::InDoubt => number(&life[4])? == Some(NEVER),
         State::Ready
         | State::Posting
         | State::Acknowledged

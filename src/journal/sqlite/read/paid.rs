@@ -1,12 +1,15 @@
 //! The payments of a batch that are paid: each of them moved money, those that a retry had replaced as well.
 
-use super::reader::Snapshot;
-use crate::domain::{Payment, Timestamp};
+use std::ops::ControlFlow;
+
+use super::reader::{Snapshot, Visited};
+use crate::domain::{Payment, PaymentId, Timestamp};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, payment_of, state_number,
-};
+use crate::journal::sqlite::codec::instructions::{COLUMNS, Instructions, SEQ};
+use crate::journal::sqlite::codec::values::state_number;
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Beside, Reads, Scan, Test};
 
 /// A payment that is paid.
 #[derive(Debug)]
@@ -30,30 +33,36 @@ impl Snapshot<'_> {
         &self,
         mut visit: impl FnMut(&PaidPayment) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut statement = self
-            .c
-            .prepare(&format!(
-                "select {PAYMENT_COLUMNS}, coalesce(l.settled_at, l.posted_at, i.received_at),
-                        coalesce(l.gateway_transaction_id, ''), coalesce(l.receipt_number, '')
-                 from instruction i cross join service s on s.service_id = i.service_id join life l on l.seq = i.seq
-                 where i.batch_id = ?1 and l.state = ?2 order by i.seq"
-            ))
-            .map_err(Error::from)?;
-        let mut rows = statement
-            .query((self.batch_id, state_number(State::Paid)))
-            .map_err(Error::from)?;
-        while let Some(row) = rows.next().map_err(Error::from)? {
-            let text = |at| {
-                row.get::<_, String>(PAYMENT_WIDTH + at)
-                    .map_err(Error::from)
+        let instructions = Instructions::of(self.c);
+        let columns = [
+            life::state,
+            life::settled_at.or(life::posted_at),
+            life::gateway_transaction_id,
+            life::receipt_number,
+        ];
+        let mut lives = Beside::of(self.c, &life::TABLE, &columns);
+        let rows =
+            Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&self.batch_id));
+        let pass = self.c.each_row(&rows, &COLUMNS, |row| {
+            let seq: PaymentId = row.get(SEQ)?;
+            let Some(life) = lives.find(seq.get())? else {
+                return Ok(ControlFlow::Continue(()));
             };
-            visit(&PaidPayment {
-                payment: payment_of(row, 0)?,
-                paid_at: Timestamp::from_millis(row.get(PAYMENT_WIDTH).map_err(Error::from)?),
-                gateway_transaction_id: text(1)?,
-                receipt_number: text(2)?,
-            })?;
-        }
-        Ok(())
+            if life.get::<i64>(0)? != state_number(State::Paid) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let payment = instructions.read(row)?.payment()?;
+            let paid_at: Option<Timestamp> = life.get(1)?;
+            let text = |at| life.get(at).map(Option::unwrap_or_default);
+            let paid = PaidPayment {
+                paid_at: paid_at.unwrap_or(payment.received_at),
+                gateway_transaction_id: text(2)?,
+                receipt_number: text(3)?,
+                payment,
+            };
+            visit(&paid).map_err(Visited)?;
+            Ok(ControlFlow::Continue(()))
+        });
+        pass.map_err(|Visited(error)| error)
     }
 }

@@ -1,12 +1,14 @@
 //! A connection that only reads, and one batch as it was at one moment.
 
-use crate::journal::sqlite::codec::values::LIFE_COLUMNS;
-use crate::journal::sqlite::codec::values::PAYMENT_COLUMNS;
-use crate::journal::sqlite::payments::stood::DESCRIPTION;
+use std::collections::BTreeMap;
+
 use rusqlite::Connection;
 
-use crate::domain::{BatchId, BatchName};
+use crate::domain::{BatchId, BatchName, LaneId, ServiceCode};
+use crate::journal::Error;
 use crate::ledger::recovery::Traces;
+use crate::store::tables::service;
+use crate::store::{self, Read, Reads, Scan, shape};
 
 /// A connection that only reads.
 #[derive(Debug)]
@@ -51,15 +53,38 @@ impl Drop for Snapshot<'_> {
 }
 
 /// Rows read at a time.
-pub(in crate::journal::sqlite) const PAGE: i64 = 512;
+pub(in crate::journal::sqlite) const PAGE: usize = 512;
 
-// CROSS JOIN keeps the order of the tables: with `service` outermost, every page would read and sort all rows that are left.
-pub(in crate::journal::sqlite) const RECORD_TABLES: &str = "from instruction i left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
+/// Returns the services by their numbers.
+pub(in crate::journal::sqlite) fn service_codes(
+    c: &dyn Read,
+) -> Result<BTreeMap<LaneId, ServiceCode>, Error> {
+    let mut codes = BTreeMap::new();
+    c.each(
+        &Scan::of(&service::TABLE),
+        |Service { service_id, code }| {
+            codes.insert(service_id, code);
+            Ok::<_, Error>(())
+        },
+    )?;
+    Ok(codes)
+}
 
-// The columns of a payment, of its life, and what a record adds, each in the order its reader expects.
-pub(in crate::journal::sqlite) fn record_columns() -> String {
-    format!(
-        "{PAYMENT_COLUMNS}, {LIFE_COLUMNS}, i.seq, l.settled_at, l.gateway_transaction_id, l.receipt_number, l.receiver_narration,
-             {DESCRIPTION}, i.load_id, l.replaced_by, l.application_id"
-    )
+shape! {
+    struct Service of service { service_id: LaneId, code: ServiceCode }
+}
+
+/// The error of a visitor of rows; faults of the journal become one as well.
+pub(super) struct Visited<E>(pub(super) E);
+
+impl<E: From<Error>> From<Error> for Visited<E> {
+    fn from(error: Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl<E: From<Error>> From<store::Error> for Visited<E> {
+    fn from(error: store::Error) -> Self {
+        Self(Error::from(error).into())
+    }
 }

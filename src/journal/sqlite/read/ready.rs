@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use super::reader::Snapshot;
-use crate::domain::Payment;
+use crate::domain::{Payment, PaymentId};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, state_number, stored_of,
-};
+use crate::journal::sqlite::codec::instructions::{COLUMNS, Instructions, SEQ};
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Beside, Reads, Scan, Test};
 
 impl Snapshot<'_> {
     /// Tells every payment that is ready, in the order of the files, until the visitor breaks off.
@@ -25,23 +25,26 @@ impl Snapshot<'_> {
     /// Tells the same, each with the number of its row.
     pub(super) fn each_ready_numbered(
         &self,
-        mut visit: impl FnMut(i64, &Payment) -> ControlFlow<()>,
+        mut visit: impl FnMut(PaymentId, &Payment) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
-             left join life l on l.seq = i.seq
-             where i.batch_id = ?1 and coalesce(l.state, ?2) = ?2 order by i.seq"
-        ))?;
-        let mut rows = statement.query((self.batch_id, state_number(State::Ready)))?;
-        while let Some(row) = rows.next()? {
-            // What has no amount is not posted.
-            let Some(payment) = stored_of(row, 0)?.payment() else {
-                continue;
+        let instructions = Instructions::of(self.c);
+        let mut lives = Beside::of(self.c, &life::TABLE, &[life::state]);
+        let rows =
+            Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&self.batch_id));
+        self.c.each_row(&rows, &COLUMNS, |row| {
+            let seq: PaymentId = row.get(SEQ)?;
+            let state: Option<State> = match lives.find(seq.get())? {
+                Some(life) => life.get(0)?,
+                None => None,
             };
-            if visit(row.get(PAYMENT_WIDTH)?, &payment).is_break() {
-                break;
+            if state.is_some_and(|state| state != State::Ready) {
+                return Ok(ControlFlow::Continue(()));
             }
-        }
-        Ok(())
+            // What has no amount is not posted.
+            let Some(payment) = instructions.read(row)?.row.payment() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            Ok::<_, Error>(visit(seq, &payment))
+        })
     }
 }

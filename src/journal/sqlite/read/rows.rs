@@ -1,23 +1,31 @@
 //! The rows of a batch for its report, in the order of its files.
 
 use std::collections::VecDeque;
+use std::fmt;
+use std::ops::ControlFlow;
 
-use rusqlite::{Row, params};
-
-use super::reader::Snapshot;
-use super::reader::{PAGE, record_columns};
-use crate::domain::{Amount, LoadId, Money, PaymentId};
-use crate::journal::sqlite::codec::values::{PAYMENT_WIDTH, corrupt, currency_of};
+use super::reader::{PAGE, Snapshot, Visited};
+use super::records::{Record, Records};
+use crate::domain::{Amount, EvidenceId, LoadId, Money, PaymentId};
+use crate::journal::sqlite::codec::values::{corrupt, currency_of};
 use crate::journal::sqlite::load::aside::withdrawal;
 use crate::journal::{Error, RejectedRow, ReportRow};
+use crate::store::tables::{instruction, rejected};
+use crate::store::{Beside, Field, Reads, Row, Scan, Test, Value, shape};
 
-// CROSS JOIN keeps the order of the tables, as for a single record; a row without an amount has no life.
-const ROW_TABLES: &str = "from instruction i left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id";
+shape! {
+    /// A row that was set aside.
+    struct SetAside of rejected {
+        load_id: LoadId, line: i64, nth: i64, reference: Option<String>, service_code: Option<String>, msisdn: Option<String>,
+        account_number: Option<String>, amount_text: Option<String>, amount: Option<i64>, currency: Option<String>, errors: String,
+        digest: Option<[u8; 32]>, cells: Option<String>, withdrawn: Option<EvidenceId>,
+    }
+}
 
 /// The rows of a batch, read in pages.
-#[derive(Debug)]
 pub struct Rows<'a> {
     snapshot: &'a Snapshot<'a>,
+    records: Records<'a>,
     payments: VecDeque<(LoadId, u64, ReportRow)>,
     rejected: VecDeque<(LoadId, u64, ReportRow)>,
     /// Where the next page begins; `None` when there is none.
@@ -25,10 +33,19 @@ pub struct Rows<'a> {
     last_rejected: Option<(LoadId, i64, i64)>,
 }
 
+impl fmt::Debug for Rows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows")
+            .field("batch", &self.snapshot.batch)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Rows<'a> {
     pub(in crate::journal::sqlite) fn of(snapshot: &'a Snapshot<'a>) -> Self {
         Self {
             snapshot,
+            records: Records::of(snapshot.c),
             payments: VecDeque::new(),
             rejected: VecDeque::new(),
             last_payment: Some(PaymentId::NONE),
@@ -69,35 +86,42 @@ impl<'a> Rows<'a> {
     }
 
     fn fill_payments(&mut self, last: PaymentId) -> Result<(), Error> {
-        let c = self.snapshot.c;
-        let mut statement = c.prepare_cached(&format!(
-            "select {} {ROW_TABLES}
-             where i.seq > ?2 and i.batch_id = ?1 and i.generation = 0 order by i.seq limit ?3",
-            record_columns()
-        ))?;
-        let mut rows = statement.query(params![self.snapshot.batch_id, last, PAGE])?;
-        while let Some(row) = rows.next()? {
-            self.last_payment = Some(row.get(PAYMENT_WIDTH + 10)?);
-            let ((load_id, line), row) = self.snapshot.report_row(row)?;
+        let page = Scan::of(&instruction::TABLE)
+            .after(&last)
+            .only(instruction::batch_id, Test::is(&self.snapshot.batch_id))
+            .only(instruction::generation, Test::is(&0_i64))
+            .limit(PAGE);
+        self.records.each(&page, |record| {
+            self.last_payment = Some(record.instruction.seq);
+            let ((load_id, line), row) = self.snapshot.report_row(&self.records, record)?;
             self.payments.push_back((load_id, line, row));
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    /// Reads the row of one instruction, and its place: the load and the line of the payment that stands for it now.
+    pub(in crate::journal::sqlite) fn row_of(
+        &self,
+        seq: PaymentId,
+    ) -> Result<((LoadId, u64), ReportRow), Error> {
+        let record = self
+            .records
+            .find(seq)?
+            .ok_or_else(|| corrupt("a row that is gone while it is read"))?;
+        self.snapshot.report_row(&self.records, record)
     }
 
     fn fill_rejected(&mut self, (load_id, line, nth): (LoadId, i64, i64)) -> Result<(), Error> {
-        let mut statement = self.snapshot.c.prepare_cached(
-            "select load_id, line, coalesce(reference, ''), coalesce(service_code, ''), coalesce(msisdn, ''),
-                 coalesce(account_number, ''), coalesce(amount_text, ''), coalesce(currency, ''), amount, errors, nth, digest, coalesce(cells, ''), withdrawn
-             from rejected where batch_id = ?1 and replaced_by is null and (load_id, line, nth) > (?2, ?3, ?4) order by load_id, line, nth limit ?5",
-        )?;
-        let mut rows =
-            statement.query(params![self.snapshot.batch_id, load_id, line, nth, PAGE])?;
-        while let Some(row) = rows.next()? {
-            let (load_id, line): (LoadId, i64) = (row.get(0)?, row.get(1)?);
-            self.last_rejected = Some((load_id, line, row.get(10)?));
-            let currency_code: String = row.get(7)?;
-            let amount: Option<i64> = row.get(8)?;
-            let money = match amount.and_then(Amount::from_minor) {
+        let page = Scan::of(&rejected::TABLE)
+            .after_all(vec![load_id.to_value(), line.to_value(), nth.to_value()])
+            .only(rejected::batch_id, Test::is(&self.snapshot.batch_id))
+            .only(rejected::replaced_by, Test::Absent)
+            .limit(PAGE);
+        self.snapshot.c.each(&page, |row: SetAside| {
+            let (load_id, line) = (row.load_id, row.line.unsigned_abs());
+            self.last_rejected = Some((load_id, row.line, row.nth));
+            let currency_code = row.currency.unwrap_or_default();
+            let money = match row.amount.and_then(Amount::from_minor) {
                 Some(amount) => Some(Money {
                     amount,
                     currency: currency_of(&currency_code)?,
@@ -105,26 +129,26 @@ impl<'a> Rows<'a> {
                 None => None,
             };
             let rejected = RejectedRow {
-                line: line.unsigned_abs(),
-                reference: row.get(2)?,
-                service_code: row.get(3)?,
-                msisdn: row.get(4)?,
-                account_number: row.get(5)?,
-                amount_text: row.get(6)?,
+                line,
+                reference: row.reference.unwrap_or_default(),
+                service_code: row.service_code.unwrap_or_default(),
+                msisdn: row.msisdn.unwrap_or_default(),
+                account_number: row.account_number.unwrap_or_default(),
+                amount_text: row.amount_text.unwrap_or_default(),
                 currency_code,
                 money,
-                errors: row.get(9)?,
+                errors: row.errors,
                 // Earlier versions kept none.
-                digest: row.get::<_, Option<[u8; 32]>>(11)?.unwrap_or_default(),
-                cells: row.get(12)?,
+                digest: row.digest.unwrap_or_default(),
+                cells: row.cells.unwrap_or_default(),
             };
-            let row = match withdrawal(self.snapshot.c, row.get(13)?)? {
+            let row = match withdrawal(self.snapshot.c, row.withdrawn)? {
                 Some(withdrawal) => ReportRow::Withdrawn(rejected, withdrawal),
                 None => ReportRow::Rejected(rejected),
             };
-            self.rejected.push_back((load_id, line.unsigned_abs(), row));
-        }
-        Ok(())
+            self.rejected.push_back((load_id, line, row));
+            Ok::<_, Error>(())
+        })
     }
 }
 
@@ -138,52 +162,52 @@ impl Snapshot<'_> {
         &self,
         mut take: impl FnMut(&str, &str, &str) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut statement = self
-            .c
-            .prepare_cached(
-                "select coalesce(r.cells, ''), r.errors, coalesce(i.extra, '[]')
-                 from rejected r join instruction i on i.seq = r.replaced_by
-                 where r.batch_id = ?1 and r.replaced_by is not null order by r.load_id, r.line, r.nth",
-            )
-            .map_err(Error::from)?;
-        let mut rows = statement.query([self.batch_id]).map_err(Error::from)?;
-        while let Some(row) = rows.next().map_err(Error::from)? {
-            let text = |at: usize| row.get_ref(at).ok().and_then(|cell| cell.as_str().ok());
-            let [cells, errors, extra] = [0, 1, 2].map(|at| text(at).unwrap_or_default());
-            take(cells, errors, extra)?;
-        }
-        Ok(())
+        let mut mended = Beside::of(self.c, &instruction::TABLE, &[instruction::extra]);
+        let replaced = Scan::of(&rejected::TABLE)
+            .only(rejected::batch_id, Test::is(&self.batch_id))
+            .only(rejected::replaced_by, Test::Present);
+        let columns = [rejected::cells, rejected::errors, rejected::replaced_by];
+        let pass = self.c.each_row(&replaced, &columns, |row| {
+            let Some(payment) = mended.find(row.get(2)?)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let (cells, errors, extra) = (row.value(0)?, row.value(1)?, payment.value(0)?);
+            let extra = match &extra {
+                Value::Null => "[]",
+                extra => text(extra),
+            };
+            take(text(&cells), text(&errors), extra).map_err(Visited)?;
+            Ok(ControlFlow::Continue(()))
+        });
+        pass.map_err(|Visited(error)| error)
     }
 
-    /// Reads the row of one instruction, and its place: the load and the line of the payment that stands for it now.
-    pub(in crate::journal::sqlite) fn row_of(
+    fn report_row(
         &self,
-        seq: PaymentId,
+        records: &Records<'_>,
+        record: Record,
     ) -> Result<((LoadId, u64), ReportRow), Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {} {ROW_TABLES} where i.seq = ?1",
-            record_columns()
-        ))?;
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a row that is gone while it is read"))?;
-        self.report_row(row)
-    }
-
-    fn report_row(&self, row: &Row<'_>) -> Result<((LoadId, u64), ReportRow), Error> {
-        if let Some((load_id, record)) = self.unpriced_record(row)? {
+        if !record.has_amount() {
+            let (load_id, record) = self.unpriced_record(record)?;
             let line = record.row.line;
             return Ok(((load_id, line), ReportRow::Unpriced(Box::new(record))));
         }
-        let (load_id, record) = self.payment_record(row)?;
-        let replaced: Option<PaymentId> = row.get(PAYMENT_WIDTH + 17)?;
-        let (load_id, record) = match replaced {
-            Some(_) => self.standing_for(record.seq)?,
-            None => (load_id, record),
+        let is_replaced = record.replaced_by.is_some();
+        let (load_id, record) = self.payment_record(record)?;
+        let (load_id, record) = match is_replaced {
+            true => self.standing_for(records, record.seq)?,
+            false => (load_id, record),
         };
         let line = record.payment.instruction.line;
         Ok(((load_id, line), ReportRow::Payment(Box::new(record))))
+    }
+}
+
+/// Returns the text of a column; none is empty.
+fn text<'v>(value: &'v Value<'_>) -> &'v str {
+    match value {
+        Value::Text(text) => text,
+        Value::Null | Value::Integer(_) | Value::Bytes(_) => "",
     }
 }
 

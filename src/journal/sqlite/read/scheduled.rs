@@ -1,16 +1,19 @@
 //! Rows that wait for the time that they name.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeMap;
 
-use super::reader::Snapshot;
-use crate::domain::{BatchId, BatchName, Tally, Timestamp};
+use super::reader::{Snapshot, service_codes};
+use crate::domain::{
+    BatchId, BatchName, Currency, LaneId, PaymentId, ServiceCode, Tally, Timestamp,
+};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{currency_of, service_of, stamp};
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, StandingRow};
 use crate::ledger::schedule::Scheduled;
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Beside, Read, Reads, Scan, shape};
 
 impl Snapshot<'_> {
     /// Returns how many rows of the batch are not posted yet because their time is later than `now`, and when it comes.
@@ -22,18 +25,45 @@ impl Snapshot<'_> {
     }
 }
 
-fn scheduled(c: &Connection, batch_id: BatchId, now: Timestamp) -> Result<Scheduled, Error> {
-    let (count, first, last): (i64, Option<i64>, Option<i64>) = c.query_row(
-        "select count(*), min(i.not_before), max(i.not_before) from instruction i indexed by scheduled
-         where i.batch_id = ?1 and i.not_before > ?2 and i.not_before is not null
-             and coalesce((select l.state from life l where l.seq = i.seq), 0) = 0",
-        params![batch_id, now.as_millis()],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-    )?;
-    Ok(Scheduled {
-        count: count.unsigned_abs(),
-        span: stamp(first).zip(stamp(last)),
+shape! {
+    /// A row that names its time.
+    struct Timed of instruction {
+        seq: PaymentId, not_before: Timestamp, service_id: LaneId, currency: Currency, amount: Option<i64>,
+    }
+}
+
+/// Shows every row whose time is later than `now` and that is ready, the earliest first.
+fn each_later(
+    c: &dyn Read,
+    batch_id: BatchId,
+    now: Timestamp,
+    mut visit: impl FnMut(Timed),
+) -> Result<(), Error> {
+    let mut lives = Beside::of(c, &life::TABLE, &[life::state]);
+    let later = Scan::by(&instruction::scheduled).at(&batch_id).after(&now);
+    c.each(&later, |row: Timed| {
+        let state: Option<State> = match lives.find(row.seq.get())? {
+            Some(life) => life.get(0)?,
+            None => None,
+        };
+        if state.is_none_or(|state| state == State::Ready) {
+            visit(row);
+        }
+        Ok::<_, Error>(())
     })
+}
+
+fn scheduled(c: &dyn Read, batch_id: BatchId, now: Timestamp) -> Result<Scheduled, Error> {
+    let mut found = Scheduled {
+        count: 0,
+        span: None,
+    };
+    each_later(c, batch_id, now, |row| {
+        found.count += 1;
+        let (first, _) = found.span.unwrap_or((row.not_before, row.not_before));
+        found.span = Some((first, row.not_before));
+    })?;
+    Ok(found)
 }
 
 impl Journal {
@@ -54,27 +84,24 @@ impl Journal {
     }
 }
 
-fn not_due(c: &Connection, batch_id: BatchId, now: Timestamp) -> Result<Vec<StandingRow>, Error> {
-    let mut statement = c.prepare_cached(
-        "select s.code, i.currency, count(*), sum(i.amount) from instruction i indexed by scheduled
-             join service s using (service_id)
-         where i.batch_id = ?1 and i.not_before > ?2 and i.not_before is not null and i.amount is not null
-             and coalesce((select l.state from life l where l.seq = i.seq), 0) = 0
-         group by s.code, i.currency",
-    )?;
-    let mut rows = statement.query(params![batch_id, now.as_millis()])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let currency = currency_of(&row.get::<_, String>(1)?)?;
-        let mut tally = Tally::default();
-        let (count, minor): (i64, i64) = (row.get(2)?, row.get(3)?);
-        tally.add_many(count.unsigned_abs(), currency, i128::from(minor));
-        found.push(StandingRow {
-            service: service_of(&row.get::<_, String>(0)?)?,
+fn not_due(c: &dyn Read, batch_id: BatchId, now: Timestamp) -> Result<Vec<StandingRow>, Error> {
+    let codes = service_codes(c)?;
+    let mut sums: BTreeMap<(&ServiceCode, &str), (Currency, Tally)> = BTreeMap::new();
+    each_later(c, batch_id, now, |row| {
+        if let (Some(code), Some(minor)) = (codes.get(&row.service_id), row.amount) {
+            let key = (code, row.currency.code());
+            let empty = || (row.currency, Tally::default());
+            let (_, tally) = sums.entry(key).or_insert_with(empty);
+            tally.add_many(1, row.currency, minor.into());
+        }
+    })?;
+    let rows = sums
+        .into_iter()
+        .map(|((service, _), (currency, tally))| StandingRow {
+            service: service.clone(),
             state: State::Ready,
             currency,
             tally,
         });
-    }
-    Ok(found)
+    Ok(rows.collect())
 }

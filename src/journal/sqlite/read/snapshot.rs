@@ -1,12 +1,12 @@
 //! Reading beside the writer.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, Row};
-
 use super::batch_status::standing;
-use super::reader::{RECORD_TABLES, record_columns};
-use super::reader::{Reader, Snapshot};
+use super::phrases::Phrases;
+use super::reader::{Reader, Snapshot, service_codes};
+use super::records::{Record, Records};
 use super::rows::Rows;
 use crate::domain::{
     BatchId, BatchName, ControlTotals, Currency, EvidenceId, LaneId, LoadId, Originator,
@@ -15,13 +15,11 @@ use crate::domain::{
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::{known_batch, name};
 use crate::journal::sqlite::codec::events::{
-    DOCUMENT_CHECKED, REPLACED, STOOD, SUPERSEDED, event_name, event_of, fact_of,
+    DOCUMENT_CHECKED, REPLACED, SHOWN_PAID, STOOD, SUPERSEDED, event_name, event_of, fact_of,
 };
-use crate::journal::sqlite::codec::values::{
-    AMOUNT, PAYMENT_WIDTH, corrupt, currency_of, identifier_of, life_of, payment_of, service_of,
-    stamp, stored_of,
-};
-use crate::journal::sqlite::evidence::digests::SAID;
+use crate::journal::sqlite::codec::facts::fact;
+use crate::journal::sqlite::codec::instructions::FoundInstruction;
+use crate::journal::sqlite::codec::values::{corrupt, currency_of};
 use crate::journal::sqlite::operator::names::rows_named;
 use crate::journal::sqlite::payments::agreed::named_otherwise;
 use crate::journal::sqlite::payments::first_claims::{FirstClaim, first_claim};
@@ -40,6 +38,35 @@ use crate::ledger::heads::BatchHead;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::JournalId;
 use crate::lifecycle::{Event, RecordedEvent, State};
+use crate::store::tables::{batch, chain, evidence, instruction, load, rejected};
+use crate::store::{Reads, Scan, Test, Value, shape};
+
+shape! {
+    /// How far the chain of a batch reaches.
+    struct Chain of chain { batch_id: BatchId, length: i64, head: [u8; 32] }
+}
+shape! {
+    /// What is on record of a batch.
+    struct Begun of batch { originator: Originator, created_at: Timestamp, gateway: Option<String>, account: Option<String> }
+}
+shape! {
+    /// What is on record of a file.
+    struct Loaded of load {
+        load_id: LoadId, source: String, digest: String, loaded_at: Timestamp, accepted: i64, rejected: i64,
+    }
+}
+shape! {
+    /// What was learned about a payment.
+    struct Learned of evidence {
+        evidence_id: EvidenceId, at: Timestamp, event: i64, class: Option<i64>, code: Option<i32>, anomaly: Option<String>,
+        detail: Option<String>, gateway_transaction_id: Option<String>, receipt_number: Option<String>,
+        receiver_narration: Option<String>, phrase_id: Option<i64>,
+    }
+}
+shape! {
+    /// What a person decided of a payment.
+    struct Decision of evidence { evidence_id: EvidenceId, event: i64, detail: Option<String> }
+}
 
 impl Reader {
     /// Opens a journal that must be there.
@@ -61,19 +88,14 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn batches(&self) -> Result<Vec<BatchName>, Error> {
-        let mut statement = self
-            .connection
-            // An archive has other batches as far as rows of its own name them.
-            .prepare(
-                "select name from batch where batch_id = coalesce((select value from meta where key = 'archive'), batch_id) order by batch_id",
-            )?;
-        let mut rows = statement.query([])?;
-        let mut batches = Vec::new();
-        while let Some(row) = rows.next()? {
-            let name: String = row.get(0)?;
-            batches.push(BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?);
-        }
-        Ok(batches)
+        // An archive has other batches as far as rows of its own name them.
+        let archived: Option<BatchId> = fact(&self.connection, "archive")?;
+        let batches = Scan::of(&batch::TABLE);
+        let batches = match &archived {
+            Some(own) => batches.at(own),
+            None => batches,
+        };
+        Ok(self.connection.values(&batches, batch::name)?)
     }
 
     /// Returns what the journal calls itself, and how far the evidence of every batch reaches.
@@ -81,17 +103,19 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn heads(&self) -> Result<(JournalId, Vec<BatchHead>), Error> {
-        let mut statement = self.connection.prepare(
-            "select name, length, head from chain join batch using (batch_id) order by batch_id",
-        )?;
-        let heads = statement.query_map([], |row| {
-            Ok(BatchHead {
-                batch: row.get(0)?,
-                rows: row.get::<_, i64>(1)?.unsigned_abs(),
-                head: row.get(2)?,
-            })
+        let c = &self.connection;
+        let mut heads = Vec::new();
+        c.each(&Scan::of(&chain::TABLE), |chain: Chain| {
+            let own = Scan::of(&batch::TABLE).at(&chain.batch_id);
+            if let Some(batch) = c.value(&own, batch::name)? {
+                heads.push(BatchHead {
+                    batch,
+                    rows: chain.length.unsigned_abs(),
+                    head: chain.head,
+                });
+            }
+            Ok::<_, Error>(())
         })?;
-        let heads = heads.collect::<Result<_, _>>()?;
         Ok((name(&self.connection)?, heads))
     }
 
@@ -129,32 +153,33 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn record(&self) -> Result<BatchRecord, Error> {
-        type Columns = (String, i64, Option<String>, Option<String>);
-        let (originator, created_at, gateway, account): Columns = self.c.query_row(
-            "select originator, created_at, gateway, account from batch where batch_id = ?1",
-            [self.batch_id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-        )?;
-        let mut statement = self.c.prepare(
-            "select source, digest, loaded_at, accepted, rejected - (select count(*) from rejected r
-                 where r.load_id = load.load_id and r.replaced_by is not null)
-             from load where batch_id = ?1 order by load_id",
-        )?;
-        let loads = statement
-            .query_map([self.batch_id], |row| {
-                Ok(LoadRecord {
-                    source: row.get(0)?,
-                    digest: row.get(1)?,
-                    loaded_at: Timestamp::from_millis(row.get(2)?),
-                    accepted: row.get::<_, i64>(3)?.unsigned_abs(),
-                    rejected: row.get::<_, i64>(4)?.unsigned_abs(),
-                })
-            })?
-            .collect::<Result<_, _>>()?;
+        let own: Option<Begun> = self.c.first(&Scan::of(&batch::TABLE).at(&self.batch_id))?;
+        let Begun {
+            originator,
+            created_at,
+            gateway,
+            account,
+        } = own.ok_or_else(|| corrupt(format!("batch {} is missing", self.batch_id)))?;
+        let mut loads = Vec::new();
+        let files = Scan::by(&load::load_by_batch).at(&self.batch_id);
+        self.c.each(&files, |file: Loaded| {
+            let mended = Scan::of(&rejected::TABLE)
+                .at(&file.load_id)
+                .only(rejected::replaced_by, Test::Present);
+            let mended = i64::try_from(self.c.count(&mended)?).unwrap_or(i64::MAX);
+            loads.push(LoadRecord {
+                source: file.source,
+                digest: file.digest,
+                loaded_at: file.loaded_at,
+                accepted: file.accepted.unsigned_abs(),
+                rejected: file.rejected.saturating_sub(mended).unsigned_abs(),
+            });
+            Ok::<_, Error>(())
+        })?;
         Ok(BatchRecord {
             name: self.batch.clone(),
-            originator: Originator::parse(&originator).map_err(|_| corrupt("an originator"))?,
-            created_at: Timestamp::from_millis(created_at),
+            originator,
+            created_at,
             purpose: crate::journal::sqlite::codec::catalog::purpose(self.c, self.batch_id)?,
             gateway,
             account,
@@ -167,21 +192,25 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn control(&self) -> Result<ControlTotals, Error> {
-        // Added up here: SQLite would sort all rows to group them.
-        let mut statement = self.c.prepare(
-            "select service_id, currency, amount from instruction where batch_id = ?1 and generation = 0",
-        )?;
-        let mut rows = statement.query([self.batch_id])?;
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::generation, Test::is(&0_i64));
+        let columns = [
+            instruction::service_id,
+            instruction::currency,
+            instruction::amount,
+        ];
         let mut lanes: Vec<(LaneId, Currency, u64, i128)> = Vec::new();
         let mut last = 0;
-        while let Some(row) = rows.next()? {
+        self.c.each_row(&rows, &columns, |row| {
             let service: LaneId = row.get(0)?;
-            let code = row
-                .get_ref(1)?
-                .as_str()
-                .map_err(|_| corrupt("a currency"))?;
-            let is_lane =
-                |lane: &(LaneId, Currency, u64, i128)| lane.0 == service && lane.1.code() == code;
+            let code = row.value(1)?;
+            let Value::Text(code) = &code else {
+                return Err(corrupt("a currency"));
+            };
+            let is_lane = |lane: &(LaneId, Currency, u64, i128)| {
+                lane.0 == service && lane.1.code() == &**code
+            };
             if !lanes.get(last).is_some_and(is_lane) {
                 last = lanes.iter().position(is_lane).unwrap_or(lanes.len());
             }
@@ -189,9 +218,9 @@ impl Snapshot<'_> {
                 lanes.push((service, currency_of(code)?, 0, 0));
             }
             lanes[last].2 += 1;
-            lanes[last].3 += i128::from(row.get::<_, Option<i64>>(2)?.unwrap_or(0));
-        }
-        drop(rows);
+            lanes[last].3 += i128::from(row.get::<Option<i64>>(2)?.unwrap_or(0));
+            Ok(ControlFlow::Continue(()))
+        })?;
         for (service, currency, more) in corrected(self.c, self.batch_id)? {
             let is_lane =
                 |lane: &&mut (LaneId, Currency, u64, i128)| lane.0 == service && lane.1 == currency;
@@ -200,12 +229,11 @@ impl Snapshot<'_> {
             }
         }
         let mut control = ControlTotals::default();
-        let mut code_of = self
-            .c
-            .prepare("select code from service where service_id = ?1")?;
+        let codes = service_codes(self.c)?;
         for (service, currency, count, minor) in lanes {
-            let code: String = code_of.query_row([service], |row| row.get(0))?;
-            control.add_many(&service_of(&code)?, count, currency, minor);
+            let code = codes.get(&service);
+            let code = code.ok_or_else(|| corrupt("a payment without a service"))?;
+            control.add_many(code, count, currency, minor);
         }
         Ok(control)
     }
@@ -223,15 +251,11 @@ impl Snapshot<'_> {
     pub fn find(&self, name: impl Into<PaymentName>) -> Result<Vec<PaymentRecord>, Error> {
         let name = name.into();
         let seqs = self.rows_named(&name)?;
-        let mut statement = self.c.prepare(&format!(
-            "select {} {RECORD_TABLES} where i.seq = ?1 and i.amount is not null",
-            record_columns()
-        ))?;
+        let records = Records::of(self.c);
         let mut found = Vec::new();
         for seq in seqs {
-            let mut rows = statement.query([seq])?;
-            if let Some(row) = rows.next()? {
-                found.push(self.payment_record(row)?.1);
+            if let Some(record) = records.find(seq)?.filter(Record::has_amount) {
+                found.push(self.payment_record(record)?.1);
             }
         }
         if found.is_empty() {
@@ -254,12 +278,7 @@ impl Snapshot<'_> {
         let Some(words) = named_otherwise(self.c, self.batch_id, seq)? else {
             return Ok(None);
         };
-        let id: String = self.c.query_row(
-            "select identifier from instruction where seq = ?1",
-            [seq],
-            |row| row.get(0),
-        )?;
-        Ok(Some((identifier_of(&id)?, words)))
+        Ok(Some((id_of(self.c, seq)?, words)))
     }
 
     /// Returns the row without an amount that a person names; `None` when the row has one.
@@ -268,16 +287,10 @@ impl Snapshot<'_> {
     /// As [`Self::find`].
     pub fn find_unpriced(&self, name: &PaymentName) -> Result<Option<UnpricedRecord>, Error> {
         let seqs = self.rows_named(name)?;
-        let mut statement = self.c.prepare(&format!(
-            "select {} from instruction i left join life l on l.seq = i.seq join service s on s.service_id = i.service_id
-             where i.seq = ?1 and i.amount is null",
-            record_columns()
-        ))?;
-        let mut rows = statement.query([seqs[0]])?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        Ok(self.unpriced_record(row)?.map(|(_, record)| record))
+        match Records::of(self.c).find(seqs[0])? {
+            Some(record) if !record.has_amount() => Ok(Some(self.unpriced_record(record)?.1)),
+            _ => Ok(None),
+        }
     }
 
     fn rows_named(&self, name: &PaymentName) -> Result<Vec<PaymentId>, Error> {
@@ -315,81 +328,68 @@ impl Snapshot<'_> {
             anomaly: None,
             detail: None,
         };
-        let mut statement = self.c.prepare(&format!(
-            "select e.at, e.event, e.class, e.code, e.anomaly, e.detail, {SAID}, e.evidence_id from evidence e indexed by evidence_by_payment
-             where e.seq = ?1 and (e.event <= ?2 or e.event in (?3, ?4, ?5) or e.event between 50 and 59 or e.event between 70 and 81 or e.event = 112) order by e.evidence_id"
-        ))?;
-        // What only proves that other tables are as they were is no news of the payment.
-        let mut rows = statement.query((seq, REPLACED, STOOD, SUPERSEDED, DOCUMENT_CHECKED))?;
+        let about = Scan::by(&evidence::evidence_by_payment).at(&seq);
+        let mut phrases = Phrases::of(self.c);
         let mut trail = Vec::new();
-        while let Some(row) = rows.next()? {
-            let kind: i64 = row.get(1)?;
-            let evidence_id: EvidenceId = row.get(10)?;
-            if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
+        self.c.each(&about, |row: Learned| {
+            if !is_told(row.event) {
+                return Ok(());
+            }
+            if let Some(claim) = first.take_if(|claim| claim.evidence_id < row.evidence_id) {
                 trail.push(intent(claim));
             }
             trail.push(HistoryEntry {
-                at: Timestamp::from_millis(row.get(0)?),
-                event: event_of(kind, row.get(2)?, row.get(3)?)?,
-                fact: fact_of(
-                    kind,
-                    row.get(2)?,
-                    row.get(3)?,
-                    row.get_ref(5)?.as_str_or_null().unwrap_or_default(),
-                )?,
-                kind: event_name(kind),
-                anomaly: row.get(4)?,
-                detail: if kind == STOOD {
+                at: row.at,
+                event: event_of(row.event, row.class, row.code)?,
+                fact: fact_of(row.event, row.class, row.code, row.detail.as_deref())?,
+                kind: event_name(row.event),
+                anomaly: row.anomaly.clone(),
+                detail: if row.event == STOOD {
                     None
                 } else {
-                    whole_detail(row)?
+                    whole_detail(row, &mut phrases)?
                 },
             });
-        }
-        drop(rows);
+            Ok::<_, Error>(())
+        })?;
         trail.extend(first.map(intent));
         crate::journal::sqlite::preflight::documents::add_to_trail(self.c, seq, &mut trail)?;
         Ok(trail)
     }
 
-    /// Reads a row without an amount and, before it, the load it belongs to; `None` when it has one.
-    pub(in crate::journal::sqlite) fn unpriced_record(
+    /// Returns the record of a row without an amount and, before it, the load it belongs to.
+    pub(super) fn unpriced_record(
         &self,
-        row: &Row<'_>,
-    ) -> Result<Option<(LoadId, UnpricedRecord)>, Error> {
-        let at = PAYMENT_WIDTH + 10;
-        if row.get::<_, Option<i64>>(AMOUNT)?.is_some() {
-            return Ok(None);
-        }
-        let stored = stored_of(row, 0)?;
-        let (seq, currency) = (row.get(at)?, stored.instruction.money.currency);
+        record: Record,
+    ) -> Result<(LoadId, UnpricedRecord), Error> {
+        let FoundInstruction {
+            seq, load_id, row, ..
+        } = record.instruction;
+        let currency = row.instruction.money.currency;
         let record = UnpricedRecord {
             seq,
-            id: stored.id,
-            row: stored.instruction.with_money(currency),
-            withdrawn_at: stamp(row.get(at + 1)?),
+            id: row.id,
+            row: row.instruction.with_money(currency),
+            withdrawn_at: record.settled_at,
             bill: last_bill(self.c, seq)?,
         };
-        Ok(Some((row.get(at + 6)?, record)))
+        Ok((load_id, record))
     }
 
-    /// Reads a record and, before it, the load it belongs to.
-    pub(in crate::journal::sqlite) fn payment_record(
-        &self,
-        row: &Row<'_>,
-    ) -> Result<(LoadId, PaymentRecord), Error> {
-        let at = PAYMENT_WIDTH + 10;
-        let seq: PaymentId = row.get(at)?;
-        let payment = payment_of(row, 0)?;
+    /// Returns the record of a payment and, before it, the load it belongs to.
+    pub(super) fn payment_record(&self, record: Record) -> Result<(LoadId, PaymentRecord), Error> {
+        let FoundInstruction { seq, load_id, .. } = record.instruction;
+        let is_replaced = record.replaced_by.is_some();
         let mut record = PaymentRecord {
             seq,
-            life: life_of(row, PAYMENT_WIDTH)?,
-            settled_at: stamp(row.get(at + 1)?),
-            gateway_transaction_id: row.get(at + 2)?,
-            receipt_number: row.get(at + 3)?,
-            receiver_narration: row.get(at + 4)?,
-            status_description: row.get(at + 5)?,
-            application_id: row.get(at + 8)?,
+            life: record.life,
+            settled_at: record.settled_at,
+            gateway_transaction_id: record.gateway_transaction_id,
+            receipt_number: record.receipt_number,
+            receiver_narration: record.receiver_narration,
+            status_description: record.status_description,
+            application_id: record.application_id,
+            payment: record.instruction.payment()?,
             decision: None,
             replaces: None,
             earlier_decisions: Vec::new(),
@@ -399,9 +399,7 @@ impl Snapshot<'_> {
             row_stands: None,
             waits_for: None,
             loaded_anew: Vec::new(),
-            payment,
         };
-        let is_replaced = row.get::<_, Option<i64>>(at + 7)?.is_some();
         if record.payment.generation > 0 || is_replaced {
             self.add_generations(&mut record)?;
         }
@@ -421,20 +419,21 @@ impl Snapshot<'_> {
         if record.life.code.is_none() && matches!(record.life.state, State::Paid | State::Failed) {
             record.decision = self.decision(seq)?;
         }
-        Ok((row.get(at + 6)?, record))
+        Ok((load_id, record))
     }
 
     /// Returns what a person decided of a payment last: `recorded as failed by ana on desk-7: REASON (evidence: EVIDENCE)`.
     fn decision(&self, seq: PaymentId) -> Result<Option<String>, Error> {
-        let found: Option<(EvidenceId, i64, Option<String>)> = self
-            .c
-            .prepare_cached(
-                "select evidence_id, event, detail from evidence indexed by evidence_by_payment
-                 where seq = ?1 and event in (9, 10) order by evidence_id desc limit 1",
-            )?
-            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
-        let Some((evidence_id, event, detail)) = found else {
+        let decisions = Scan::by(&evidence::evidence_by_payment)
+            .at(&seq)
+            .only(evidence::event, Test::among(&DECISIONS))
+            .descending();
+        let Some(Decision {
+            evidence_id,
+            event,
+            detail,
+        }) = self.c.first(&decisions)?
+        else {
             return Ok(None);
         };
         let detail: serde_json::Value = detail
@@ -484,32 +483,53 @@ impl Snapshot<'_> {
     }
 
     /// Returns the generation that stands for the row of a payment.
-    pub(in crate::journal::sqlite) fn standing_for(
+    pub(super) fn standing_for(
         &self,
+        records: &Records<'_>,
         seq: PaymentId,
     ) -> Result<(LoadId, PaymentRecord), Error> {
-        let standing = standing_for(self.c, seq)?;
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {} {RECORD_TABLES} where i.seq = ?1",
-            record_columns()
-        ))?;
-        let mut rows = statement.query([standing])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a retry without its instruction"))?;
-        self.payment_record(row)
+        let record = records.find(standing_for(self.c, seq)?)?;
+        self.payment_record(record.ok_or_else(|| corrupt("a retry without its instruction"))?)
     }
 }
 
+/// The kinds of evidence that a person decided what became of a payment.
+const DECISIONS: [i64; 2] = [9, 10];
+
+/// Returns whether a kind of evidence is news of its payment: some only proves that other tables are as they were.
+fn is_told(event: i64) -> bool {
+    event <= REPLACED
+        || matches!(
+            event,
+            STOOD | SUPERSEDED | DOCUMENT_CHECKED | SHOWN_PAID | 50..=59 | 70..=81
+        )
+}
+
 /// Everything that a row of evidence says of its payment, as JSON: its detail and, after the anomaly, what the gateway said.
-fn whole_detail(row: &Row<'_>) -> Result<Option<String>, Error> {
-    let detail: Option<String> = row.get(5)?;
+fn whole_detail(row: Learned, phrases: &mut Phrases<'_>) -> Result<Option<String>, Error> {
+    let description = match row.phrase_id {
+        Some(number) => {
+            let text = phrases.find(number)?;
+            Some(
+                text.ok_or_else(|| corrupt("a phrase that is missing"))?
+                    .to_owned(),
+            )
+        }
+        None => None,
+    };
+    let said = [
+        row.gateway_transaction_id,
+        row.receipt_number,
+        row.receiver_narration,
+        description,
+    ];
     let mut words = serde_json::Map::new();
-    for (at, name) in WORDS.into_iter().enumerate() {
-        if let Some(word) = row.get::<_, Option<String>>(6 + at)? {
+    for (name, word) in WORDS.into_iter().zip(said) {
+        if let Some(word) = word {
             words.insert(name.to_owned(), word.into());
         }
     }
+    let detail = row.detail;
     if words.is_empty() {
         return Ok(detail);
     }

@@ -1,15 +1,22 @@
 //! Rows of one state, for a person who looks at a batch: what there is of each kind, and page by page.
 
-use rusqlite::{OptionalExtension, params};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::ControlFlow;
 
+use super::looked_for::names_in;
+use super::phrases::Phrases;
 use super::reader::Snapshot;
-use crate::domain::{Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp};
-use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{
-    NEVER, amount_of, currency_of, identifier_of, msisdn_of, state_number, state_of,
+use crate::domain::{
+    Amount, Currency, LoadId, Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp,
 };
+use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::id_of;
+use crate::journal::sqlite::codec::values::{NEVER, corrupt, state_number, state_of};
 use crate::ledger::correction::RejectedName;
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, life, load, rejected};
+use crate::store::{Beside, Read, Reads, Scan, Shape, Test, shape};
 
 /// Kinds that are told one by one.
 pub const KINDS_MAX: usize = 100;
@@ -86,54 +93,55 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn exceptions(&self) -> Result<Vec<StandingKind>, Error> {
-        let mut statement = self.c.prepare_cached(
-            "select l.state, l.code, i.currency, count(*), sum(i.amount), min(i.seq)
-             from life l join instruction i using (seq)
-             where l.batch_id = ?1 and l.state in (2, 6, 8) and l.replaced_by is null
-             group by l.state, l.code, i.currency order by l.state, l.code, i.currency",
-        )?;
-        let mut rows = statement.query([self.batch_id])?;
-        let mut kinds: Vec<StandingKind> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (state, code) = (state_of(row.get(0)?)?, row.get(1)?);
-            let currency = currency_of(&row.get::<_, String>(2)?)?;
-            let mut tally = Tally::default();
-            let minor: Option<i64> = row.get(4)?;
-            tally.add_many(
-                row.get::<_, i64>(3)?.unsigned_abs(),
-                currency,
-                minor.unwrap_or(0).into(),
-            );
-            if let Some(last) = kinds.last_mut()
-                && (last.state, last.code) == (state, code)
-            {
-                last.tally.add_all(&tally);
-                continue;
+        let mut kinds: BTreeMap<(i64, Option<i32>), Kind> = BTreeMap::new();
+        let mut instructions = Beside::of(
+            self.c,
+            &instruction::TABLE,
+            &[instruction::currency, instruction::amount],
+        );
+        let exceptions = Scan::of(&life::TABLE)
+            .only(life::batch_id, Test::is(&self.batch_id))
+            .only(life::state, Test::among(&EXCEPTIONS))
+            .only(life::replaced_by, Test::Absent);
+        self.c.each(&exceptions, |life: Exception| {
+            let Some(row) = instructions.find(life.seq.get())? else {
+                return Ok(());
+            };
+            let (currency, minor): (Currency, Option<i64>) = (row.get(0)?, row.get(1)?);
+            let key = (state_number(life.state), life.code);
+            let kind = kinds.entry(key).or_default();
+            kind.add(life.seq, currency, minor);
+            // Those behind as many others are not told, whatever comes of them.
+            if kinds.len() > KINDS_MAX {
+                kinds.pop_last();
             }
-            if kinds.len() >= KINDS_MAX {
-                break;
-            }
-            let (example, description) = self.said_of(row.get(5)?)?;
-            kinds.push(StandingKind {
-                state,
+            Ok::<_, Error>(())
+        })?;
+        let mut told = Vec::with_capacity(kinds.len());
+        for ((state, code), kind) in kinds {
+            let example = kind.by_currency.first_key_value();
+            let (_, example) = example.ok_or_else(|| corrupt("a kind of no rows"))?;
+            let (example, description) = self.said_of(*example)?;
+            told.push(StandingKind {
+                state: state_of(state)?,
                 code,
-                tally,
+                tally: kind.tally,
                 example,
                 description,
             });
         }
-        Ok(kinds)
+        Ok(told)
     }
 
     fn said_of(&self, seq: PaymentId) -> Result<(PayerTransactionId, String), Error> {
-        let found: (String, Option<String>) = self
-            .c
-            .prepare_cached(
-                "select i.identifier, p.text from instruction i left join life l using (seq) left join phrase p using (phrase_id)
-                 where i.seq = ?1",
-            )?
-            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((identifier_of(&found.0)?, found.1.unwrap_or_default()))
+        let id = id_of(self.c, seq)?;
+        let own = Scan::of(&life::TABLE).at(&seq);
+        let phrase: Option<Option<i64>> = self.c.value(&own, life::phrase_id)?;
+        let text = match phrase.flatten() {
+            Some(number) => Phrases::of(self.c).find(number)?.map(str::to_owned),
+            None => None,
+        };
+        Ok((id, text.unwrap_or_default()))
     }
 
     /// Returns payments of one state, and of one code where one is given, behind a row: no more than [`PAGE_ROWS`] and one.
@@ -146,40 +154,54 @@ impl Snapshot<'_> {
         code: Option<i32>,
         after: i64,
     ) -> Result<Vec<StandingPayment>, Error> {
-        // A payment without a life has never been sent.
-        let mut statement = self.c.prepare_cached(
-            "select i.seq, i.identifier, i.line, d.source, coalesce(i.reference, ''), coalesce(i.customer_names, ''), i.msisdn, i.amount,
-                    i.currency, l.code, coalesce((select text from phrase p where p.phrase_id = l.phrase_id), '')
-             from instruction i join load d on d.load_id = i.load_id left join life l on l.seq = i.seq
-             where i.seq > ?1 and i.batch_id = ?2 and coalesce(l.state, 0) = ?3 and l.replaced_by is null and (?4 is null or l.code = ?4)
-             order by i.seq limit ?5",
-        )?;
-        let limit = i64::try_from(PAGE_ROWS + 1).unwrap_or(i64::MAX);
-        let mut rows = statement.query(params![
-            after,
-            self.batch_id,
-            state_number(state),
-            code,
-            limit
-        ])?;
+        let columns = [life::state, life::replaced_by, life::code, life::phrase_id];
+        let mut lives = Beside::of(self.c, &life::TABLE, &columns);
+        let (mut files, mut phrases) = (Files::of(self.c), Phrases::of(self.c));
+        let rows = Scan::of(&instruction::TABLE)
+            .after(&after)
+            .only(instruction::batch_id, Test::is(&self.batch_id));
         let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let msisdn: String = row.get(6)?;
-            let amount = row.get::<_, Option<i64>>(7)?.map(amount_of).transpose()?;
-            let currency = currency_of(&row.get::<_, String>(8)?)?;
+        self.c.each_row(&rows, Standing::COLUMNS, |row| {
+            let life = lives.find(row.get(0)?)?;
+            // A payment without a life has never been sent.
+            let stands: State = life.as_ref().map_or(Ok(State::Ready), |life| life.get(0))?;
+            let (is_replaced, own, phrase) = match &life {
+                Some(life) => (
+                    life.get::<Option<PaymentId>>(1)?.is_some(),
+                    life.get(2)?,
+                    life.get(3)?,
+                ),
+                None => (false, None::<i32>, None::<i64>),
+            };
+            if stands != state || is_replaced || code.is_some() && own != code {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let row = Standing::read(row)?;
+            let Some(file) = files.find(row.load_id)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let said = match phrase {
+                Some(number) => phrases.find(number)?,
+                None => None,
+            };
+            let currency = row.currency;
             found.push(StandingPayment {
-                seq: row.get(0)?,
-                id: identifier_of(&row.get::<_, String>(1)?)?,
-                line: row.get::<_, i64>(2)?.unsigned_abs(),
-                file: row.get(3)?,
-                reference: row.get(4)?,
-                names: row.get(5)?,
-                msisdn: msisdn_of(&msisdn)?,
-                money: amount.map(|amount| Money { amount, currency }),
-                code: row.get(9)?,
-                description: row.get(10)?,
+                seq: row.seq,
+                id: row.identifier,
+                line: row.line.unsigned_abs(),
+                file: file.to_owned(),
+                reference: row.reference.unwrap_or_default(),
+                names: row.customer_names.unwrap_or_default(),
+                msisdn: row.msisdn,
+                money: row.amount.map(|amount| Money { amount, currency }),
+                code: own,
+                description: said.unwrap_or_default().to_owned(),
             });
-        }
+            Ok::<_, Error>(match found.len() > PAGE_ROWS {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
         Ok(found)
     }
 
@@ -188,31 +210,39 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn standing_rejected(&self, after: u64) -> Result<Vec<StandingRejected>, Error> {
-        let mut statement = self.c.prepare_cached(
-            "select r.digest, r.line, d.source, coalesce(r.reference, ''), coalesce(json_extract(nullif(r.cells, ''), '$.customer_names'), ''),
-                    coalesce(r.msisdn, ''), coalesce(r.amount_text, ''), coalesce(r.currency, ''), r.errors
-             from rejected r join load d using (load_id)
-             where r.batch_id = ?1 and r.replaced_by is null and r.withdrawn is null
-             order by r.load_id, r.line, r.nth limit ?2 offset ?3",
-        )?;
-        let limit = i64::try_from(PAGE_ROWS + 1).unwrap_or(i64::MAX);
-        let offset = i64::try_from(after).unwrap_or(i64::MAX);
-        let mut rows = statement.query(params![self.batch_id, limit, offset])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let digest: Option<[u8; 32]> = row.get(0)?;
+        let open = Scan::of(&rejected::TABLE)
+            .only(rejected::batch_id, Test::is(&self.batch_id))
+            .only(rejected::replaced_by, Test::Absent)
+            .only(rejected::withdrawn, Test::Absent);
+        let mut files = Files::of(self.c);
+        let (mut passed, mut found) = (0, Vec::new());
+        self.c.each_row(&open, Open::COLUMNS, |row| {
+            let Some(file) = files.find(row.get(0)?)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            if passed < after {
+                passed += 1;
+                return Ok(ControlFlow::Continue(()));
+            }
+            let row = Open::read(row)?;
             found.push(StandingRejected {
-                name: digest.map(|digest| RejectedName::of(&self.batch, &digest)),
-                line: row.get::<_, i64>(1)?.unsigned_abs(),
-                file: row.get(2)?,
-                reference: row.get(3)?,
-                names: row.get(4)?,
-                msisdn: row.get(5)?,
-                amount: row.get(6)?,
-                currency_code: row.get(7)?,
-                errors: row.get(8)?,
+                name: row
+                    .digest
+                    .map(|digest| RejectedName::of(&self.batch, &digest)),
+                line: row.line.unsigned_abs(),
+                file: file.to_owned(),
+                reference: row.reference.unwrap_or_default(),
+                names: names_in(row.cells.as_deref())?,
+                msisdn: row.msisdn.unwrap_or_default(),
+                amount: row.amount_text.unwrap_or_default(),
+                currency_code: row.currency.unwrap_or_default(),
+                errors: row.errors,
             });
-        }
+            Ok::<_, Error>(match found.len() > PAGE_ROWS {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
         Ok(found)
     }
 
@@ -222,15 +252,77 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn asked_next(&self) -> Result<Option<Timestamp>, Error> {
-        let mut next = self.c.prepare_cached(
-            "select min(due_at) from life indexed by ask_queue where batch_id = ?1 and state >= 2 and state <= 4 and queued = 1",
-        )?;
-        let at: Option<Option<i64>> = next
-            .query_row([self.batch_id], |row| row.get(0))
-            .optional()?;
-        Ok(at
-            .flatten()
-            .filter(|at| *at != NEVER)
-            .map(Timestamp::from_millis))
+        let mut next: Option<i64> = None;
+        for state in [State::InDoubt, State::Acknowledged, State::Delivered] {
+            let queue = Scan::by(&life::ask_queue).at(&self.batch_id).at(&state);
+            if let Some(at) = self.c.value(&queue, life::due_at)? {
+                next = Some(next.map_or(at, |next: i64| next.min(at)));
+            }
+        }
+        Ok(next.filter(|at| *at != NEVER).map(Timestamp::from_millis))
+    }
+}
+
+/// The states that somebody has to look at.
+const EXCEPTIONS: [State; 3] = [State::InDoubt, State::Failed, State::Conflict];
+
+shape! {
+    /// A payment that somebody has to look at.
+    struct Exception of life { seq: PaymentId, state: State, code: Option<i32> }
+}
+shape! {
+    /// What a page has of an instruction.
+    struct Standing of instruction {
+        seq: PaymentId, identifier: PayerTransactionId, line: i64, load_id: LoadId, reference: Option<String>,
+        customer_names: Option<String>, msisdn: Msisdn, amount: Option<Amount>, currency: Currency,
+    }
+}
+shape! {
+    /// What it has of a rejected row.
+    struct Open of rejected {
+        load_id: LoadId, digest: Option<[u8; 32]>, line: i64, reference: Option<String>, cells: Option<String>,
+        msisdn: Option<String>, amount_text: Option<String>, currency: Option<String>, errors: String,
+    }
+}
+
+/// What stands in one state with one code.
+#[derive(Default)]
+struct Kind {
+    tally: Tally,
+    /// The oldest of each currency.
+    by_currency: BTreeMap<&'static str, PaymentId>,
+}
+
+impl Kind {
+    fn add(&mut self, seq: PaymentId, currency: Currency, minor: Option<i64>) {
+        self.tally.add_many(1, currency, minor.unwrap_or(0).into());
+        let oldest = self.by_currency.entry(currency.code()).or_insert(seq);
+        *oldest = seq.min(*oldest);
+    }
+}
+
+/// The names of files by their loads.
+struct Files<'c> {
+    c: &'c dyn Read,
+    known: BTreeMap<LoadId, Option<String>>,
+}
+
+impl<'c> Files<'c> {
+    fn of(c: &'c dyn Read) -> Self {
+        Self {
+            c,
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn find(&mut self, load_id: LoadId) -> Result<Option<&str>, Error> {
+        let known = match self.known.entry(load_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let own = Scan::of(&load::TABLE).at(&load_id);
+                unknown.insert(self.c.value(&own, load::source)?)
+            }
+        };
+        Ok(known.as_deref())
     }
 }

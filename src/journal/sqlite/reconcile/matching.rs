@@ -46,9 +46,9 @@ impl Snapshot<'_> {
         let rows = Scan::of(&instruction::TABLE)
             .only(instruction::batch_id, Test::is(&self.batch_id))
             .only(instruction::amount, Test::Present);
-        let mut lives = Beside::<Lived>::of(self.c, Scan::of(&life::TABLE), life::seq);
+        let mut lives = Beside::along(self.c, Scan::of(&life::TABLE), life::seq, Lived::COLUMNS);
         self.c.each(&rows, |row: Laid| {
-            let lived = lives.find(row.seq.get())?.unwrap_or(Lived::NEW);
+            let lived = lives.find_as::<Lived>(row.seq.get())?.unwrap_or(Lived::NEW);
             lay_out_one(desk, &row, lived, zone)
         })
     }

@@ -7,7 +7,7 @@ use super::intact::{
     told, told_of,
 };
 use crate::domain::{BatchId, LaneId, Payment, PaymentId};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, payment_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
 use crate::journal::sqlite::evidence::digests::upload_digest;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -116,11 +116,7 @@ pub(in crate::journal::sqlite) fn check_unheard(
     of_lane: (BatchId, LaneId),
     seq: PaymentId,
 ) -> Result<Option<String>, Error> {
-    let payment = c
-        .prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
-        ))?
-        .query_row([seq], |row| Ok(payment_of(row, 0)))??;
+    let payment = Instructions::of(c).payment(seq)?;
     c.flush()?;
     let batch_id = of_lane.0;
     let altered = c.intact(batch_id, |intact| {

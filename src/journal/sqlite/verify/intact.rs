@@ -3,12 +3,14 @@
 //! What was checked stays checked as long as nobody else writes; SQLite tells whether another connection did.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
-use crate::domain::{BatchId, EvidenceId, LaneId, Payment, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, LaneId, LoadId, Payment, PaymentId, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::of_payment;
 use crate::journal::sqlite::codec::events::{
     BILLED, CLAIMED_TOGETHER, REPLACED, ROWS_LOADED, UPLOADED, WATCHED, fact_of,
 };
@@ -22,6 +24,8 @@ use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::session::members::of_row;
 use crate::ledger::intact::{Mismatch, Span, generation, place, same};
 use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, fold};
+use crate::store::tables::{bill, evidence, instruction, life, load, policy};
+use crate::store::{Read, Reads, Scan, Test, Value, shape};
 
 /// What a run knows of the chain of its batch.
 pub(in crate::journal::sqlite) struct Intact {
@@ -56,10 +60,28 @@ pub(in crate::journal::sqlite) struct Claims {
     pub(in crate::journal::sqlite) span: Span,
 }
 
-/// What about the whole batch says of rows of it.
-const ABOUT_ROWS: &str = "select evidence_id, event, at, policy_id, digest, detail from evidence indexed by evidence_by_payment
-     where seq = 0 and evidence_id > ?2 and batch_id = ?1 and event in (25, 30) order by evidence_id";
-const _: () = assert!(ROWS_LOADED == 25 && CLAIMED_TOGETHER == 30);
+shape! {
+    /// What of a policy decides how evidence adds up.
+    struct StoredTerms of policy { not_found_quarantine: i64, exposures_max: i64, settle_on: i64, status_query: i64 }
+}
+shape! {
+    /// That a retry replaces a payment.
+    struct Replaced of evidence { evidence_id: EvidenceId, digest: Option<Digest> }
+}
+shape! {
+    /// The bill that decided an amount.
+    struct Decided of bill { bill_id: i64, due: i64, currency: String }
+}
+shape! {
+    /// Where a row stands in its file.
+    struct Placed of instruction { line: i64, load_id: LoadId, identifier: String }
+}
+
+/// Rows of evidence about other payments that are passed before the next of those that are meant is looked for anew.
+const PASSED_MAX: usize = 16;
+
+/// The kind of evidence that a payment was claimed.
+const CLAIMED: i64 = 0;
 
 impl Default for Intact {
     fn default() -> Self {
@@ -85,14 +107,31 @@ impl Intact {
     /// Takes in what came onto the chain since.
     pub(in crate::journal::sqlite) fn refresh(
         &mut self,
-        c: &Connection,
+        c: &dyn Read,
         batch_id: BatchId,
     ) -> Result<(), Error> {
-        let mut statement = c.prepare_cached(ABOUT_ROWS)?;
-        let mut rows = statement.query((batch_id, self.read_to))?;
-        while let Some(row) = rows.next()? {
+        // What about the whole batch says of rows of it.
+        let read_to = self.read_to;
+        let about_rows = Scan::by(&evidence::evidence_by_payment)
+            .at(&PaymentId::NONE)
+            .after(&read_to)
+            .only(evidence::batch_id, Test::is(&batch_id))
+            .only(
+                evidence::event,
+                Test::among(&[ROWS_LOADED, CLAIMED_TOGETHER]),
+            );
+        let columns = [
+            evidence::evidence_id,
+            evidence::event,
+            evidence::at,
+            evidence::policy_id,
+            evidence::digest,
+            evidence::detail,
+        ];
+        c.each_row(&about_rows, &columns, |row| {
             let (evidence_id, event): (EvidenceId, i64) = (row.get(0)?, row.get(1)?);
-            let detail = row.get_ref(5)?.as_str_or_null().unwrap_or_default();
+            let detail = row.value(5)?;
+            let detail = text_of(&detail);
             if event == ROWS_LOADED {
                 self.blocks.push(Block {
                     span: span_of(detail)?,
@@ -104,7 +143,7 @@ impl Intact {
                 let runs = together.runs()?;
                 let span = match (runs.first(), runs.last()) {
                     (Some((first, _)), Some((_, last))) => (*first, *last),
-                    _ => continue,
+                    _ => return Ok(ControlFlow::Continue(())),
                 };
                 let claims = self.claims.entry(together.lane()).or_default();
                 claims.push(Claims {
@@ -115,8 +154,8 @@ impl Intact {
                 });
             }
             self.read_to = evidence_id;
-        }
-        Ok(())
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })
     }
 
     /// Compares the block that an instruction is in with the chain, unless that was done before.
@@ -177,20 +216,21 @@ impl Intact {
         Ok(Ok(self.compared.as_ref().filter(is_in)))
     }
 
-    fn policy(&mut self, c: &Connection, policy_id: Option<i64>) -> Result<Policy, Error> {
+    fn policy(&mut self, c: &dyn Read, policy_id: Option<i64>) -> Result<Policy, Error> {
         let Some(policy_id) = policy_id else {
             return Ok(Policy::default());
         };
         if let Some(policy) = self.policies.get(&policy_id) {
             return Ok(policy.clone());
         }
-        let terms = c
-            .prepare_cached(
-                "select not_found_quarantine, exposures_max, settle_on, status_query from policy where policy_id = ?1",
-            )?
-            .query_row([policy_id], |row| {
-                Ok(Terms([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
-            })?;
+        let found: Option<StoredTerms> = c.first(&Scan::of(&policy::TABLE).at(&policy_id))?;
+        let found = found.ok_or_else(|| corrupt("a policy that is missing"))?;
+        let terms = Terms([
+            found.not_found_quarantine,
+            found.exposures_max,
+            found.settle_on,
+            found.status_query,
+        ]);
         let policy = terms
             .policy()
             .ok_or_else(|| corrupt("a policy that is none"))?;
@@ -201,7 +241,7 @@ impl Intact {
     /// Returns the evidence of the first claim of a payment, where it shared one.
     fn first_claim(
         &self,
-        c: &Connection,
+        c: &dyn Read,
         lane: LaneId,
         seq: PaymentId,
     ) -> Result<Option<&Claims>, Error> {
@@ -212,12 +252,20 @@ impl Intact {
             return Ok(None);
         };
         let claims = &lane[at];
-        let detail: Option<String> = c
-            .prepare_cached("select detail from evidence where evidence_id = ?1")?
-            .query_row([claims.evidence_id], |row| row.get(0))?;
+        let own = Scan::of(&evidence::TABLE).at(&claims.evidence_id);
+        let detail: Option<Option<String>> = c.value(&own, evidence::detail)?;
+        let detail = detail.ok_or_else(|| corrupt("claims that are gone"))?;
         let runs = ClaimRange::parse(detail.as_deref())?.runs()?;
         let is_in = runs.binary_search_by(|run| place(*run, seq.get())).is_ok();
         Ok(is_in.then_some(claims))
+    }
+}
+
+/// Returns the text of a column; nothing where none stands there.
+pub(in crate::journal::sqlite) fn text_of<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+    match value {
+        Value::Text(text) => Some(text),
+        Value::Null | Value::Integer(_) | Value::Bytes(_) => None,
     }
 }
 
@@ -229,35 +277,51 @@ fn span_of(detail: Option<&str>) -> Result<Span, Error> {
     Ok((number("first")?, number("last")?))
 }
 
-/// The first of these payments that there is evidence about, beside what bills said, and what they are held against.
+/// The first of these payments, which stand in their order, that there is evidence about, beside what bills said, and what they
+/// are held against.
 pub(in crate::journal::sqlite) fn first_with_evidence(
-    c: &Connection,
+    c: &dyn Read,
     seqs: &[PaymentId],
 ) -> Result<Option<PaymentId>, Error> {
-    let runs: Vec<(i64, i64)> = seqs
-        .chunk_by(|a, b| a.get() + 1 == b.get())
-        .filter_map(|run| Some((run.first()?.get(), run.last()?.get())))
-        .collect();
-    let runs = serde_json::to_string(&runs).map_err(|_| corrupt("numbers"))?;
-    Ok(c.prepare_cached(
-        "select e.seq from json_each(?1) r cross join evidence e indexed by evidence_by_payment
-         where e.seq between r.value ->> 0 and r.value ->> 1 and e.event not in (?2, ?3) limit 1",
-    )?
-    .query_row(params![runs, BILLED, WATCHED], |row| row.get(0))
-    .optional()?)
+    let mut rest = seqs;
+    let mut found = None;
+    // Between them stand payments of other lanes: there may be as much evidence about these as there are payments, or none.
+    while let (Some(first), Some(last), None) = (rest.first(), rest.last(), found) {
+        let heard = Scan::by(&evidence::evidence_by_payment)
+            .from(first)
+            .up_to(last)
+            .only(evidence::event, Test::is_not(&BILLED))
+            .only(evidence::event, Test::is_not(&WATCHED));
+        let (mut left, mut passed) = (&rest[..0], 0);
+        c.each_row(&heard, &[evidence::seq], |row| {
+            let seq: PaymentId = row.get(0)?;
+            let behind = rest.partition_point(|own| *own < seq);
+            if rest.get(behind) == Some(&seq) {
+                found = Some(seq);
+                return Ok(ControlFlow::Break(()));
+            }
+            passed += 1;
+            if passed < PASSED_MAX {
+                return Ok(ControlFlow::Continue(()));
+            }
+            left = &rest[behind..];
+            Ok::<_, Error>(ControlFlow::Break(()))
+        })?;
+        rest = left;
+    }
+    Ok(found)
 }
 
 /// Returns the first generation of a payment's row that does not fit the chain, and what does not.
 pub(in crate::journal::sqlite) fn misfit(
     intact: &mut Intact,
-    c: &Connection,
+    c: &dyn Read,
     (batch_id, lane): (BatchId, LaneId),
     seq: PaymentId,
 ) -> Result<Option<(PaymentId, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
-    let mut number = c.prepare_cached("select generation from instruction where seq = ?1")?;
     for (place, member) in (0_i64..).zip(&of_row(c, seq)?) {
-        let found: i64 = number.query_row([member.seq], |row| row.get(0))?;
+        let found: i64 = of_payment(c, member.seq, instruction::generation)?;
         if found != place {
             return Ok(Some((seq, Mismatch::Generations)));
         }
@@ -271,33 +335,46 @@ pub(in crate::journal::sqlite) fn misfit(
 
 pub(in crate::journal::sqlite) fn find_misfits(
     intact: &mut Intact,
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     limit: usize,
 ) -> Result<Vec<(PaymentId, Mismatch)>, Error> {
     intact.refresh(c, batch_id)?;
-    // What its bill said, and what a row is held against, moves nothing: it may have no life yet.
-    let mut heard_of = c.prepare_cached(
-        "select exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = ?1 and e.event not in (?2, ?3))",
-    )?;
-    // What waits for its amount has no life yet, and was never claimed; whatever else is said of it moves nothing.
-    let mut statement = c.prepare_cached(
-        "select seq, service_id from instruction i where batch_id = ?1
-         and (amount is not null or exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event = 0))",
-    )?;
-    let mut rows = statement.query([batch_id])?;
     let mut found = Vec::new();
-    while found.len() < limit
-        && let Some(row) = rows.next()?
-    {
+    if limit == 0 {
+        return Ok(found);
+    }
+    let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+    let columns = [
+        instruction::seq,
+        instruction::service_id,
+        instruction::amount,
+    ];
+    c.each_row(&rows, &columns, |row| {
         let (seq, lane): (PaymentId, LaneId) = (row.get(0)?, row.get(1)?);
-        let begun = intact.first_claim(c, lane, seq)?.is_some()
-            || heard_of.query_row(params![seq, BILLED, WATCHED], |row| row.get(0))?;
-        if begun {
+        // What waits for its amount has no life yet, and was never claimed; whatever else is said of it moves nothing.
+        let is_priced = row.get::<Option<i64>>(2)?.is_some();
+        if !is_priced && !c.any(&about(&seq).only(evidence::event, Test::is(&CLAIMED)))? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        // What its bill said, and what a row is held against, moves nothing: it may have no life yet.
+        let heard = about(&seq)
+            .only(evidence::event, Test::is_not(&BILLED))
+            .only(evidence::event, Test::is_not(&WATCHED));
+        if intact.first_claim(c, lane, seq)?.is_some() || c.any(&heard)? {
             found.extend(misfit(intact, c, (batch_id, lane), seq)?);
         }
-    }
+        Ok::<_, Error>(match found.len() < limit {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
     Ok(found)
+}
+
+/// The evidence about one payment, oldest first.
+fn about(seq: &PaymentId) -> Scan<'_> {
+    Scan::by(&evidence::evidence_by_payment).at(seq)
 }
 
 /// A row of the file is in its block; a retry is on the chain by itself, unless it is older than the chain.
@@ -309,13 +386,21 @@ pub(in crate::journal::sqlite) fn check_instruction(
     payment: &Payment,
 ) -> Result<Option<String>, Error> {
     if payment.generation > 0 {
-        let recorded: Option<Option<Digest>> = c
-            .prepare_cached(
-                "select e.digest from life p cross join evidence e indexed by evidence_by_payment on e.seq = p.seq
-                 where p.batch_id = ?1 and p.replaced_by = ?2 and e.event = ?3 order by e.evidence_id desc limit 1",
-            )?
-            .query_row(params![batch_id, seq, REPLACED], |row| row.get(0))
-            .optional()?;
+        let replaces = Scan::by(&life::predecessor)
+            .at(&seq)
+            .only(life::batch_id, Test::is(&batch_id));
+        let mut recorded: Option<Replaced> = None;
+        for earlier in c.values::<PaymentId>(&replaces, life::seq)? {
+            let last = about(&earlier)
+                .only(evidence::event, Test::is(&REPLACED))
+                .descending();
+            let last: Option<Replaced> = c.first(&last)?;
+            let newest = recorded.as_ref().map(|recorded| recorded.evidence_id);
+            recorded = last
+                .filter(|last| newest.is_none_or(|newest| newest < last.evidence_id))
+                .or(recorded);
+        }
+        let recorded = recorded.map(|recorded| recorded.digest);
         if let Some(Some(digest)) = recorded {
             let found = instruction_digest(c, seq)?;
             return match same(Some(digest), found, Mismatch::Instruction) {
@@ -341,7 +426,7 @@ pub(in crate::journal::sqlite) struct Evidence {
 /// Folds the evidence of a payment again.
 pub(in crate::journal::sqlite) fn replay(
     intact: &mut Intact,
-    c: &Connection,
+    c: &dyn Read,
     lane: LaneId,
     seq: PaymentId,
     seen: &mut Evidence,
@@ -358,14 +443,20 @@ pub(in crate::journal::sqlite) fn replay(
             policy_id,
         ));
     }
-    let mut statement = c.prepare_cached(
-        "select evidence_id, at, event, class, code, detail, policy_id, digest
-         from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id",
-    )?;
-    let mut rows = statement.query([seq])?;
-    while let Some(row) = rows.next()? {
+    let columns = [
+        evidence::evidence_id,
+        evidence::at,
+        evidence::event,
+        evidence::class,
+        evidence::code,
+        evidence::detail,
+        evidence::policy_id,
+        evidence::digest,
+    ];
+    c.each_row(&about(&seq), &columns, |row| {
         let event: i64 = row.get(2)?;
-        let detail = row.get_ref(5)?.as_str_or_null().unwrap_or_default();
+        let detail = row.value(5)?;
+        let detail = text_of(&detail);
         let digest: Option<Digest> = row.get(7).unwrap_or(None);
         match (event, digest) {
             (UPLOADED, digest) => seen.uploaded = digest,
@@ -380,7 +471,8 @@ pub(in crate::journal::sqlite) fn replay(
         }
         let fact = fact_of(event, row.get(3)?, row.get(4)?, detail)?;
         facts.push((row.get(0)?, row.get(1)?, fact, row.get(6)?));
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     facts.sort_by_key(|(evidence_id, ..)| *evidence_id);
     let mut life = PaymentState::NEW;
     for (_, at, fact, policy_id) in facts {
@@ -397,17 +489,19 @@ pub(in crate::journal::sqlite) fn check_bill(
     payment: &Payment,
     seen: &Evidence,
 ) -> Result<Result<(), Mismatch>, Error> {
-    let as_due: bool = c
-        .prepare_cached("select as_due from instruction where seq = ?1")?
-        .query_row([seq], |row| row.get(0))?;
+    let as_due: bool = of_payment(c, seq, instruction::as_due)?;
     if !as_due {
         return Ok(Ok(()));
     }
-    let decided: Option<(i64, i64, String)> = c
-        .prepare_cached("select bill_id, due, currency from bill where seq = ?1 and outcome = 0")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((bill_id, due, currency)) = decided else {
+    let decided = Scan::by(&bill::bill_that_decided)
+        .at(&seq)
+        .only(bill::outcome, Test::is(&0_i64));
+    let Some(Decided {
+        bill_id,
+        due,
+        currency,
+    }) = c.first(&decided)?
+    else {
         return Ok(Err(Mismatch::Bill));
     };
     let money = payment.instruction.money;
@@ -424,7 +518,7 @@ pub(in crate::journal::sqlite) fn check_bill(
 
 /// Names a payment, and says what does not fit.
 pub(in crate::journal::sqlite) fn told(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
     mismatch: Mismatch,
 ) -> Result<String, Error> {
@@ -433,17 +527,25 @@ pub(in crate::journal::sqlite) fn told(
 
 /// The same of rows among which something does not fit.
 pub(in crate::journal::sqlite) fn told_of(
-    c: &Connection,
+    c: &dyn Read,
     (first, last): Span,
     mismatch: Mismatch,
 ) -> Result<String, Error> {
-    type Place = (Option<i64>, Option<i64>, Option<String>, Option<String>);
-    let (top, bottom, source, identifier): Place = c.query_row(
-        "select min(i.line), max(i.line), max(d.source), iif(count(*) = 1, max(i.identifier), null)
-         from instruction i left join load d using (load_id) where i.seq between ?1 and ?2",
-        [first, last],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-    )?;
+    let (mut top, mut bottom): (Option<i64>, Option<i64>) = (None, None);
+    let (mut loads, mut identifier, mut count) = (BTreeSet::new(), None, 0);
+    let rows = Scan::of(&instruction::TABLE).from(&first).up_to(&last);
+    c.each(&rows, |row: Placed| {
+        top = Some(top.map_or(row.line, |line| line.min(row.line)));
+        bottom = Some(bottom.map_or(row.line, |line| line.max(row.line)));
+        loads.insert(row.load_id);
+        count += 1;
+        identifier = (count == 1).then_some(row.identifier);
+        Ok::<_, Error>(())
+    })?;
+    let mut source: Option<String> = None;
+    for load_id in loads {
+        source = source.max(c.value(&Scan::of(&load::TABLE).at(&load_id), load::source)?);
+    }
     let source = source.unwrap_or_else(|| "its file".to_owned());
     let lines = match (top, bottom) {
         (Some(top), Some(bottom)) if top != bottom => format!("lines {top} to {bottom}"),

@@ -1,12 +1,12 @@
 //! The walk over the chain, and what its rows hold the digests of.
 
-use rusqlite::types::ValueRef;
-use rusqlite::{OptionalExtension, Row, params};
-use serde_json::Value;
+use std::ops::ControlFlow;
+
+use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
 use super::prover::Verifier;
-use crate::domain::{EvidenceId, LoadId, PaymentId};
+use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::sqlite::codec::events::{
@@ -14,9 +14,9 @@ use crate::journal::sqlite::codec::events::{
     MENDED, MIGRATED, PINNED, READING_ACCEPTED, READING_TAKEN, RECONCILED, REPLACED, ROW_WITHDRAWN,
     ROWS_LOADED, STATEMENT_FINDING, UPLOADED, WATCHED,
 };
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::digests::{
-    EVIDENCE, EVIDENCE_WIDTH, SAID, bill_digest, file_digest, forgotten_digest, pin_digest,
-    upload_digest,
+    bill_digest, file_digest, forgotten_digest, pin_digest, upload_digest,
 };
 use crate::journal::sqlite::evidence::encoding::genesis;
 use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Digest};
@@ -24,6 +24,12 @@ use crate::journal::sqlite::evidence::instruction_blocks::{self, instruction_dig
 use crate::journal::sqlite::evidence::salt::Sealed;
 use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::watched::recorded_pairs;
+use crate::journal::sqlite::read::phrases::Phrases;
+use crate::journal::sqlite::verify::intact::text_of;
+use crate::store::tables::{
+    batch, bill, evidence, identifier, instruction, load, rejected, upload, watched,
+};
+use crate::store::{self, Beside, Column, Field, Read, Reads, Scan, Test, Value};
 
 /// How many rows of other tables the chain covers.
 #[derive(Default)]
@@ -52,19 +58,73 @@ struct Covered {
     reading: Option<String>,
 }
 
-/// Where the words of the gateway stand in a row of evidence, and its salt.
-const SAID_AT: usize = EVIDENCE_WIDTH + 2;
-const SALT_AT: usize = SAID_AT + 4;
+/// What is read of a row of evidence: what its hash is taken over in its order, what it was judged by, its hash, the words of the
+/// gateway and its salt.
+const EVIDENCE: [Column; 16] = [
+    evidence::evidence_id,
+    evidence::seq,
+    evidence::at,
+    evidence::event,
+    evidence::class,
+    evidence::code,
+    evidence::anomaly,
+    evidence::digest,
+    evidence::detail,
+    evidence::policy_id,
+    evidence::hash,
+    evidence::gateway_transaction_id,
+    evidence::receipt_number,
+    evidence::receiver_narration,
+    evidence::phrase_id,
+    evidence::salt,
+];
+
+/// A row of evidence, in which the text of the phrase stands in the place of its number.
+type Cells<'r> = [Value<'r>; EVIDENCE.len()];
+
+/// Where its parts stand.
+const POLICY_AT: usize = 9;
+const HASH_AT: usize = 10;
+const SAID_AT: usize = 11;
+const PHRASE_AT: usize = 14;
+const SALT_AT: usize = 15;
 
 /// The texts of a row that may name a person: anomaly, detail, narration of the receiver.
 const PERSONAL: [usize; 3] = [6, 8, SAID_AT + 2];
 
+fn get<F: Field>(row: &Cells<'_>, at: usize) -> Result<F, store::Error> {
+    F::from_value(row[at].as_ref())
+}
+
 /// Returns a column as it is hashed: what a leaf covers is null.
-fn shown<'r>(row: &'r Row<'_>, at: usize, has_leaf: bool) -> Result<ValueRef<'r>, Error> {
-    Ok(match has_leaf && PERSONAL.contains(&at) {
-        true => ValueRef::Null,
-        false => row.get_ref(at)?,
-    })
+fn shown<'v>(row: &'v Cells<'_>, at: usize, has_leaf: bool) -> Value<'v> {
+    match has_leaf && PERSONAL.contains(&at) {
+        true => Value::Null,
+        false => row[at].as_ref(),
+    }
+}
+
+fn take_in(canon: &mut CanonicalHasher, value: &Value<'_>) {
+    match value {
+        Value::Null => canon.null(),
+        Value::Integer(number) => canon.integer(*number),
+        Value::Text(text) => canon.text(text),
+        Value::Bytes(bytes) => canon.bytes(bytes),
+    }
+}
+
+/// Reads the salt of a row.
+fn sealed(value: &Value<'_>) -> Result<Sealed, Error> {
+    let odd = || corrupt("a salt that is none");
+    match value {
+        Value::Null => Ok(Sealed::Plain),
+        Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {
+            (Ok(salt), _) => Ok(Sealed::Salted(salt)),
+            (_, Ok(leaf)) => Ok(Sealed::Forgotten(leaf)),
+            _ => Err(odd()),
+        },
+        Value::Integer(_) | Value::Text(_) => Err(odd()),
+    }
 }
 
 impl Verifier<'_> {
@@ -74,29 +134,28 @@ impl Verifier<'_> {
         let mut intact = true;
         // The oldest row that no hash on record covers yet.
         let mut uncovered: Option<EvidenceId> = None;
-        let mut statement = self.c.prepare(&format!(
-            "select {EVIDENCE}, e.policy_id, e.hash, {SAID}, e.salt from evidence e not indexed where e.batch_id = ?1 order by e.evidence_id"
-        ))?;
-        let mut rows = statement.query([self.batch_id])?;
-        while let Some(row) = rows.next()? {
+        let (c, batch_id) = (self.c, self.batch_id);
+        let mut phrases = Phrases::of(c);
+        let rows = Scan::of(&evidence::TABLE).only(evidence::batch_id, Test::is(&batch_id));
+        c.each_row(&rows, &EVIDENCE, |row| {
+            let mut row: Cells<'_> = row.values()?;
+            if let Value::Integer(number) = row[PHRASE_AT] {
+                row[PHRASE_AT] = match phrases.find(number)? {
+                    Some(text) => Value::Text(text.into()),
+                    None => Value::Bytes(b"".as_slice().into()),
+                };
+            }
+            let row = &row;
             self.proof.evidence += 1;
             let computed = self.hash(row, &previous)?;
-            let stored: Option<Digest> = row.get(EVIDENCE_WIDTH + 1)?;
-            let (evidence_id, seq): (EvidenceId, PaymentId) = (row.get(0)?, row.get(1)?);
+            let stored: Option<Digest> = get(row, HASH_AT)?;
+            let (evidence_id, seq): (EvidenceId, PaymentId) = (get(row, 0)?, get(row, 1)?);
             let first = *uncovered.get_or_insert(evidence_id);
             if stored.is_some() {
                 uncovered = None;
             }
             if stored.is_some_and(|stored| stored != computed) {
-                let which = match (first, seq) {
-                    (first, _) if first != evidence_id => {
-                        format!("evidence {first} to {evidence_id}: the hash of the last one")
-                    }
-                    (_, PaymentId::NONE) => {
-                        format!("evidence {evidence_id}, about the batch: its hash")
-                    }
-                    (_, seq) => format!("evidence {evidence_id}, about payment {seq}: its hash"),
-                };
+                let which = which((first, evidence_id), seq);
                 self.find(format!(
                     "{which} does not follow from what stands there and from what stands before"
                 ));
@@ -108,7 +167,8 @@ impl Verifier<'_> {
                 self.proof.earlier_head_at = Some(self.proof.evidence);
             }
             self.cover(row, &mut covered)?;
-        }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
         self.compare_head(&previous, uncovered)?;
         self.compare_counts(&covered)?;
         if reading(self.c, self.batch_id)? != covered.reading {
@@ -139,46 +199,41 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn hash(&mut self, row: &Row<'_>, previous: &Digest) -> Result<Digest, Error> {
+    fn hash(&mut self, row: &Cells<'_>, previous: &Digest) -> Result<Digest, Error> {
         let mut canon = CanonicalHasher::after(previous);
         let leaf = self.leaf_of(row)?;
         if let Some(leaf) = &leaf {
             canon.bytes(leaf);
         }
-        for at in 0..EVIDENCE_WIDTH {
-            canon.value(shown(row, at, leaf.is_some())?);
+        for at in 0..POLICY_AT {
+            take_in(&mut canon, &shown(row, at, leaf.is_some()));
         }
-        let policy_id: Option<i64> = row.get(EVIDENCE_WIDTH)?;
+        let policy_id: Option<i64> = get(row, POLICY_AT)?;
         let terms = policy_id.and_then(|id| self.policies.get(&id));
         canon.terms(terms.map(|(terms, _)| *terms));
-        let mut words = Vec::with_capacity(4);
-        for at in SAID_AT..SALT_AT {
-            words.push(shown(row, at, leaf.is_some())?);
-        }
-        if words.iter().any(|word| *word != ValueRef::Null) {
-            words.into_iter().for_each(|word| canon.value(word));
+        let words = [0, 1, 2, 3].map(|at| shown(row, SAID_AT + at, leaf.is_some()));
+        if words.iter().any(|word| *word != Value::Null) {
+            words.iter().for_each(|word| take_in(&mut canon, word));
         }
         if policy_id.is_some() && terms.is_none() {
-            let evidence_id: EvidenceId = row.get(0)?;
+            let evidence_id: EvidenceId = get(row, 0)?;
             self.find(format!("evidence {evidence_id}: its policy is missing"));
         }
         Ok(canon.finish())
     }
 
     /// Returns the leaf over the texts of a row that may name a person.
-    fn leaf_of(&mut self, row: &Row<'_>) -> Result<Option<Digest>, Error> {
-        let sealed = match Sealed::of(row, SALT_AT) {
+    fn leaf_of(&mut self, row: &Cells<'_>) -> Result<Option<Digest>, Error> {
+        let sealed = match sealed(&row[SALT_AT]) {
             Ok(sealed) => sealed,
             // The hash of the row will not fit either.
             Err(error) => {
-                self.find(format!("evidence {}: {error}", row.get::<_, i64>(0)?));
+                self.find(format!("evidence {}: {error}", get::<i64>(row, 0)?));
                 return Ok(None);
             }
         };
         sealed.leaf(&mut self.leaves, |leaf| {
-            for at in PERSONAL {
-                leaf.value(row.get_ref(at)?);
-            }
+            PERSONAL.iter().for_each(|at| take_in(leaf, &row[*at]));
             Ok(())
         })
     }
@@ -204,17 +259,16 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Compares the rows of other tables with the digest that a row of evidence holds of them.
     /// Adds the findings of a reconciliation up again, and compares them with what it says of them.
-    fn stated(&mut self, row: &Row<'_>, event: i64, covered: &mut Covered) -> Result<(), Error> {
+    fn stated(&mut self, row: &Cells<'_>, event: i64, covered: &mut Covered) -> Result<(), Error> {
         if event == STATEMENT_FINDING {
-            let detail: String = row.get(8)?;
+            let detail: String = get(row, 8)?;
             covered.stated.update(detail.as_bytes());
             covered.stated.update([0]);
             return Ok(());
         }
         let found: Digest = std::mem::take(&mut covered.stated).finalize().into();
-        if row.get::<_, Option<Digest>>(7)? != Some(found) {
+        if get::<Option<Digest>>(row, 7)? != Some(found) {
             self.find(
                 "the findings of a reconciliation with a statement are not as they were recorded",
             );
@@ -222,12 +276,12 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn cover(&mut self, row: &Row<'_>, covered: &mut Covered) -> Result<(), Error> {
-        let (seq, event): (PaymentId, i64) = (row.get(1)?, row.get(3)?);
+    /// Compares the rows of other tables with the digest that a row of evidence holds of them.
+    fn cover(&mut self, row: &Cells<'_>, covered: &mut Covered) -> Result<(), Error> {
+        let (seq, event): (PaymentId, i64) = (get(row, 1)?, get(row, 3)?);
         self.about_payments += u64::from(seq != PaymentId::NONE);
         if event == CLAIMED_TOGETHER {
-            let detail = row.get_ref(8)?.as_str_or_null().unwrap_or_default();
-            for (first, last) in ClaimRange::parse(detail)?.runs()? {
+            for (first, last) in ClaimRange::parse(text_of(&row[8]))?.runs()? {
                 self.first_claims += (last - first).unsigned_abs() + 1;
             }
         }
@@ -250,10 +304,9 @@ impl Verifier<'_> {
         {
             return Ok(());
         }
-        let digest: Option<Digest> = row.get(7).unwrap_or(None);
-        let detail: Option<String> = row.get(8)?;
-        let detail: Value = detail
-            .and_then(|text| serde_json::from_str(&text).ok())
+        let digest: Option<Digest> = get(row, 7).unwrap_or(None);
+        let detail: Json = text_of(&row[8])
+            .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
         if let Some((what, found)) = self.covered_rows((seq, event), digest, &detail, covered)? {
             if found != digest {
@@ -261,7 +314,7 @@ impl Verifier<'_> {
             }
             return Ok(());
         }
-        self.compare_fact((row.get(0)?, seq, event), digest, &detail, covered)
+        self.compare_fact((get(row, 0)?, seq, event), digest, &detail, covered)
     }
 
     /// Returns which rows of other tables a row of evidence covers, in words, and their digest as they stand there.
@@ -269,7 +322,7 @@ impl Verifier<'_> {
         &mut self,
         (seq, event): (PaymentId, i64),
         digest: Option<Digest>,
-        detail: &Value,
+        detail: &Json,
         covered: &mut Covered,
     ) -> Result<Option<(String, Option<Digest>)>, Error> {
         let number = |name: &str| number(detail, name);
@@ -322,7 +375,7 @@ impl Verifier<'_> {
         &mut self,
         (evidence_id, seq, event): (EvidenceId, PaymentId, i64),
         digest: Option<Digest>,
-        detail: &Value,
+        detail: &Json,
         covered: &mut Covered,
     ) -> Result<(), Error> {
         let place = || ["load", "line", "nth"].map(|name| number(detail, name));
@@ -391,43 +444,44 @@ impl Verifier<'_> {
         Ok(digest)
     }
 
-    fn is_mended_by(&self, [load, line, nth]: [i64; 3], id: &str) -> Result<bool, Error> {
-        Ok(self
-            .c
-            .prepare_cached(
-                "select exists (select 1 from rejected r cross join identifier i on i.seq = r.replaced_by
-                     where r.load_id = ?1 and r.line = ?2 and r.nth = ?3 and r.batch_id = ?4 and i.identifier = ?5)",
-            )?
-            .query_row(params![load, line, nth, self.batch_id, id], |row| row.get(0))?)
+    fn is_mended_by(&self, place: [i64; 3], id: &str) -> Result<bool, Error> {
+        let own = self.rejected_at(&place);
+        let by: Option<Option<PaymentId>> = self.c.value(&own, rejected::replaced_by)?;
+        let Some(by) = by.flatten() else {
+            return Ok(false);
+        };
+        let named = Scan::of(&identifier::TABLE)
+            .at(&id)
+            .only(identifier::seq, Test::is(&by));
+        Ok(self.c.any(&named)?)
+    }
+
+    fn rejected_at<'s>(&'s self, [load, line, nth]: &'s [i64; 3]) -> Scan<'s> {
+        Scan::of(&rejected::TABLE)
+            .at(load)
+            .at(line)
+            .at(nth)
+            .only(rejected::batch_id, Test::is(&self.batch_id))
     }
 
     fn is_watched(&self, seq: PaymentId, other: PaymentId, by_word: bool) -> Result<bool, Error> {
-        Ok(self
-            .c
-            .prepare_cached("select exists (select 1 from watched where seq = ?1 and other = ?2 and by_word = ?3)")?
-            .query_row(params![seq, other, by_word], |row| row.get(0))?)
+        let pair = Scan::of(&watched::TABLE)
+            .at(&seq)
+            .at(&other)
+            .only(watched::by_word, Test::is(&by_word));
+        Ok(self.c.any(&pair)?)
     }
 
-    fn is_withdrawn_by(
-        &self,
-        [load, line, nth]: [i64; 3],
-        evidence_id: EvidenceId,
-    ) -> Result<bool, Error> {
-        Ok(self
-            .c
-            .prepare_cached(
-                "select exists (select 1 from rejected
-                     where load_id = ?1 and line = ?2 and nth = ?3 and batch_id = ?4 and withdrawn = ?5)",
-            )?
-            .query_row(params![load, line, nth, self.batch_id, evidence_id], |row| row.get(0))?)
+    fn is_withdrawn_by(&self, place: [i64; 3], evidence_id: EvidenceId) -> Result<bool, Error> {
+        let own = self
+            .rejected_at(&place)
+            .only(rejected::withdrawn, Test::is(&evidence_id));
+        Ok(self.c.any(&own)?)
     }
 
     fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
-        let seq: Option<PaymentId> = self
-            .c
-            .prepare_cached("select seq from identifier where identifier = ?1")?
-            .query_row([id], |row| row.get(0))
-            .optional()?;
+        let named = Scan::of(&identifier::TABLE).at(&id);
+        let seq: Option<PaymentId> = self.c.value(&named, identifier::seq)?;
         match seq {
             Some(seq) => instruction_digest(self.c, seq),
             None => Ok(None),
@@ -436,67 +490,61 @@ impl Verifier<'_> {
 
     /// Rows that were added to other tables are on no chain.
     fn compare_counts(&mut self, covered: &Covered) -> Result<(), Error> {
+        let (c, batch_id) = (self.c, self.batch_id);
+        let instructions =
+            || Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+        let loads = Scan::by(&load::load_by_batch).at(&batch_id);
+        let rejected = || Scan::by(&rejected::rejected_by_batch).at(&batch_id);
+        let mended = rejected().only(rejected::replaced_by, Test::Present);
+        let withdrawn = rejected().only(rejected::withdrawn, Test::Present);
+        let pinned = Scan::of(&batch::TABLE)
+            .at(&batch_id)
+            .only(batch::gateway, Test::Present);
+        let count =
+            |scan: &Scan<'_>| Ok::<_, Error>(i64::try_from(c.count(scan)?).unwrap_or(i64::MAX));
+        let forgotten = [
+            forgotten(c, instructions(), instruction::salt)?,
+            forgotten(c, rejected(), rejected::salt)?,
+        ];
+        let of_batch = |scan: Scan<'_>, seq: Column| of_batch(c, batch_id, &scan, seq);
         let counted = [
             (
                 "instructions",
                 covered.instructions,
-                "select count(*) from instruction where batch_id = ?1",
+                count(&instructions())?,
             ),
-            (
-                "loads",
-                covered.loads,
-                "select count(*) from load where batch_id = ?1",
-            ),
-            (
-                "rows set aside",
-                covered.rejected,
-                "select count(*) from rejected where batch_id = ?1",
-            ),
-            (
-                "mended rows",
-                covered.mended,
-                "select count(*) from rejected where batch_id = ?1 and replaced_by is not null",
-            ),
-            (
-                "withdrawn rows",
-                covered.withdrawn,
-                "select count(*) from rejected where batch_id = ?1 and withdrawn is not null",
-            ),
+            ("loads", covered.loads, count(&loads)?),
+            ("rows set aside", covered.rejected, count(&rejected())?),
+            ("mended rows", covered.mended, count(&mended)?),
+            ("withdrawn rows", covered.withdrawn, count(&withdrawn)?),
             (
                 "failed rows that payments are held against",
                 covered.watched,
-                "select count(*) from watched w cross join instruction i using (seq) where i.batch_id = ?1",
+                of_batch(Scan::of(&watched::TABLE), watched::seq)?,
             ),
             (
                 "payments whose persons were forgotten",
                 covered.forgotten[0],
-                "select count(*) from instruction where batch_id = ?1 and length(salt) = 32",
+                forgotten[0],
             ),
             (
                 "rejected rows whose persons were forgotten",
                 covered.forgotten[1],
-                "select count(*) from rejected where batch_id = ?1 and length(salt) = 32",
+                forgotten[1],
             ),
             (
                 "uploads",
                 covered.uploads,
-                "select count(*) from upload cross join instruction i using (seq) where i.batch_id = ?1",
+                of_batch(Scan::of(&upload::TABLE), upload::seq)?,
             ),
             (
                 "bills",
                 covered.bills,
-                "select count(*) from bill cross join instruction i using (seq) where i.batch_id = ?1",
+                of_batch(Scan::by(&bill::bill_by_payment), bill::seq)?,
             ),
-            (
-                "gateways",
-                i64::from(covered.pinned),
-                "select count(*) from batch where batch_id = ?1 and gateway is not null",
-            ),
+            ("gateways", i64::from(covered.pinned), count(&pinned)?),
         ];
-        for (what, on_chain, sql) in counted {
-            let there: i64 = self
-                .c
-                .query_row(sql, params![self.batch_id], |row| row.get(0))?;
+        for (what, on_chain, there) in counted {
             if there != on_chain {
                 self.find(format!(
                     "{what}: {there} are there, the chain covers {on_chain}"
@@ -507,7 +555,43 @@ impl Verifier<'_> {
     }
 }
 
+/// Names the rows of evidence, and the hash that is wrong: that of the last of them.
+fn which((first, last): (EvidenceId, EvidenceId), seq: PaymentId) -> String {
+    match (first, seq) {
+        (first, _) if first != last => {
+            format!("evidence {first} to {last}: the hash of the last one")
+        }
+        (_, PaymentId::NONE) => format!("evidence {last}, about the batch: its hash"),
+        (_, seq) => format!("evidence {last}, about payment {seq}: its hash"),
+    }
+}
+
+/// Counts the rows whose persons were forgotten: a leaf stands in the place of the salt.
+fn forgotten(c: &dyn Read, rows: Scan<'_>, salt: Column) -> Result<i64, Error> {
+    let mut count = 0;
+    c.each_row(&rows.only(salt, Test::Present), &[salt], |row| {
+        let salt = row.value(0)?;
+        count +=
+            i64::from(matches!(&salt, Value::Bytes(leaf) if leaf.len() == size_of::<Digest>()));
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
+}
+
+/// Counts the rows that are of payments of a batch.
+fn of_batch(c: &dyn Read, batch_id: BatchId, rows: &Scan<'_>, seq: Column) -> Result<i64, Error> {
+    let mut payments = Beside::of(c, &instruction::TABLE, &[instruction::batch_id]);
+    let mut count = 0;
+    c.each_row(rows, &[seq], |row| {
+        if let Some(payment) = payments.find(row.get(0)?)? {
+            count += i64::from(payment.get::<BatchId>(0)? == batch_id);
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
+}
+
 /// Returns a number of a row's detail; -1, which no row has, where it is missing.
-fn number(detail: &Value, name: &str) -> i64 {
+fn number(detail: &Json, name: &str) -> i64 {
     detail[name].as_i64().unwrap_or(-1)
 }

@@ -1,6 +1,5 @@
 //! What one row of evidence adds to a payment.
 
-use rusqlite::Row;
 use serde_json::Value;
 
 use crate::domain::Timestamp;
@@ -51,25 +50,15 @@ impl Standing {
     }
 }
 
-/// What the gateway said, in the order of [`WORDS`]: the columns of [`SAID`], or the detail, where earlier versions kept it.
-pub(super) fn said_in(
-    row: &Row<'_>,
-    at: usize,
-    detail: Option<&str>,
-) -> Result<[Option<String>; 4], Error> {
-    let words = [
-        row.get(at)?,
-        row.get(at + 1)?,
-        row.get(at + 2)?,
-        row.get(at + 3)?,
-    ];
+/// What the gateway said, in the order of [`WORDS`]: what the columns of evidence have, or its detail, where earlier versions kept it.
+pub(super) fn said_in(words: [Option<String>; 4], detail: Option<&str>) -> [Option<String>; 4] {
     if words.iter().any(Option::is_some) {
-        return Ok(words);
+        return words;
     }
     let detail: Value = detail
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
-    Ok(WORDS.map(|name| detail[name].as_str().map(str::to_owned)))
+    WORDS.map(|name| detail[name].as_str().map(str::to_owned))
 }
 
 pub(super) fn word(detail: Option<&str>, name: &str) -> Option<String> {

@@ -2,30 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-
-use rusqlite::{OptionalExtension, Row, params};
+use std::ops::ControlFlow;
 
 use super::learn::{said_in, word};
+use super::next::next_of;
 use super::prover::{Above, Verifier};
 use crate::domain::{
     BatchId, EvidenceId, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, RowKey, Timestamp,
 };
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::{find, of_payment};
 use crate::journal::sqlite::codec::events::{REPLACED, fact_of, is_about_another};
-use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::codec::instructions::{COLUMNS, Instructions, SEQ};
 use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, StoredRow, UNPRICED, corrupt, state_number, stored_of,
+    NEVER, StoredRow, TAKEN, UNPRICED, corrupt, state_number,
 };
-use crate::journal::sqlite::evidence::digests::SAID;
 use crate::journal::sqlite::payments::agreed::all_named_otherwise;
 use crate::journal::sqlite::payments::first_claims::{FirstClaim, FirstClaims};
-use crate::journal::sqlite::payments::stood::{Standing, WORDS, standing_columns};
+use crate::journal::sqlite::payments::stood::{Standing, WORDS};
 use crate::journal::sqlite::payments::unstarted::fresh_from;
+use crate::journal::sqlite::read::phrases::Phrases;
 use crate::journal::sqlite::recovery::until_done;
 use crate::journal::sqlite::session::members::{of_row, states};
+use crate::journal::sqlite::verify::intact::text_of;
 use crate::ledger::due::is_possible;
 use crate::ledger::generations::stands_for;
 use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State, proven};
+use crate::store::tables::{bill, evidence, instruction, life, upload};
+use crate::store::{Beside, Column, Reads, Row, Scan, Shape, Test, shape};
 
 /// Contents of rows without a reference that are remembered, to number equal ones.
 const CONTENTS_MAX: usize = 4096;
@@ -40,6 +44,53 @@ struct Subject {
     replaced_by: Option<PaymentId>,
     /// The largest integer: never.
     due_at: Option<i64>,
+}
+
+/// What is read of a life, behind the columns of [`PaymentState`].
+const OTHERS: [Column; 9] = [
+    life::settled_at,
+    life::gateway_transaction_id,
+    life::receipt_number,
+    life::receiver_narration,
+    life::phrase_id,
+    life::application_id,
+    life::batch_id,
+    life::service_id,
+    life::replaced_by,
+];
+/// Where two of the columns of [`PaymentState`] stand.
+const KNOWN: usize = 5;
+const DUE_AT: usize = 9;
+
+/// What is read of a row of evidence.
+const LEARNED: [Column; 13] = [
+    evidence::at,
+    evidence::event,
+    evidence::class,
+    evidence::code,
+    evidence::detail,
+    evidence::policy_id,
+    evidence::batch_id,
+    evidence::gateway_transaction_id,
+    evidence::receipt_number,
+    evidence::receiver_narration,
+    evidence::phrase_id,
+    evidence::evidence_id,
+    evidence::anomaly,
+];
+
+/// What a pass over the payments of a batch has at hand.
+struct Pass<'c> {
+    scheme: IdentifierScheme,
+    instructions: Instructions<'c>,
+    stored: Beside<'c>,
+    phrases: Phrases<'c>,
+    counted: Counted,
+    lanes: BTreeMap<LaneId, Lane>,
+    /// Notes about payments that the pass has not come to yet.
+    named_otherwise: BTreeMap<PaymentId, String>,
+    /// The last time that is on record.
+    latest: Timestamp,
 }
 
 /// What is known of the payments of one service.
@@ -79,51 +130,32 @@ struct Folded {
 
 impl Verifier<'_> {
     pub(super) fn lives(&mut self) -> Result<(), Error> {
-        let scheme = self.scheme()?;
-        let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS}, {}, i.seq, i.service_id, l.batch_id = i.batch_id and l.service_id = i.service_id,
-                 l.replaced_by, l.seq is not null, l.known in (0, 1, 2), l.due_at
-             from instruction i not indexed left join life l on l.seq = i.seq cross join service s on s.service_id = i.service_id
-             where i.batch_id = ?1 order by i.seq",
-            standing_columns()
-        ))?;
-        let mut rows = statement.query([self.batch_id])?;
-        let mut counted = Counted::default();
-        let mut lanes: BTreeMap<LaneId, Lane> = BTreeMap::new();
-        let mut named_otherwise = all_named_otherwise(self.c, self.batch_id)?;
-        let latest = self.latest()?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(PAYMENT_WIDTH + 16)?;
-            let outcome = subject(row).and_then(|mut subject| {
-                self.identifier(&scheme, &subject)?;
-                let lane = match lanes.entry(subject.service_id) {
-                    Entry::Occupied(entry) => entry.into_mut(),
-                    Entry::Vacant(entry) => entry.insert(self.lane(subject.service_id)?),
-                };
-                let first = lane.claims.find(self.c, self.batch_id, seq)?;
-                let folded = self.folded(seq, first, &mut counted)?;
-                if named_otherwise.remove(&seq) != folded.named_otherwise {
-                    self.find(format!(
-                        "payment {}: what the gateway named otherwise is not what its evidence says",
-                        subject.row.id
-                    ));
-                }
-                if subject.standing.is_none() && subject.is_fresh(lane.fresh_from) {
-                    subject.standing = Some(Standing::NEW);
-                    subject.life_belongs = true;
-                }
-                self.due(&subject, latest)?;
-                self.compare(&scheme, &subject, &folded)
-            });
-            if let Err(error) = outcome {
+        let c = self.c;
+        let mut pass = Pass {
+            scheme: self.scheme()?,
+            instructions: Instructions::of(c),
+            stored: Beside::of(c, &life::TABLE, &[PaymentState::COLUMNS, &OTHERS].concat()),
+            phrases: Phrases::of(c),
+            counted: Counted::default(),
+            lanes: BTreeMap::new(),
+            named_otherwise: all_named_otherwise(c, self.batch_id)?,
+            latest: self.latest()?,
+        };
+        let batch_id = self.batch_id;
+        let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+        c.each_row(&rows, &COLUMNS, |row| {
+            let seq: PaymentId = row.get(SEQ)?;
+            if let Err(error) = self.life(&mut pass, row) {
                 self.find(format!("payment {seq} cannot be read: {error}"));
             }
-        }
-        if let Some((seq, _)) = named_otherwise.first_key_value() {
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        if let Some((seq, _)) = pass.named_otherwise.first_key_value() {
             self.find(format!(
                 "payment {seq} is noted to be named otherwise by the gateway, and is not there"
             ));
         }
+        let counted = pass.counted;
         if counted.evidence != self.about_payments {
             self.find(format!(
                 "{} rows of evidence on the chain are about payments, and the payments of the batch have {}",
@@ -139,13 +171,41 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    /// Compares one payment.
+    fn life(&mut self, pass: &mut Pass<'_>, row: &dyn Row) -> Result<(), Error> {
+        let mut subject = pass.subject(row)?;
+        self.identifier(&pass.scheme, &subject)?;
+        let lane = match pass.lanes.entry(subject.service_id) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(self.lane(subject.service_id)?),
+        };
+        let first = lane.claims.find(self.c, self.batch_id, subject.seq)?;
+        let fresh_from = lane.fresh_from;
+        let folded = self.folded(pass, subject.seq, first)?;
+        if pass.named_otherwise.remove(&subject.seq) != folded.named_otherwise {
+            self.find(format!(
+                "payment {}: what the gateway named otherwise is not what its evidence says",
+                subject.row.id
+            ));
+        }
+        if subject.standing.is_none() && subject.is_fresh(fresh_from) {
+            subject.standing = Some(Standing::NEW);
+            subject.life_belongs = true;
+        }
+        self.due(&subject, pass.latest)?;
+        self.compare(pass, &subject, &folded)
+    }
+
     /// Returns the last time that is on record: a run that sets a due time has recorded its beginning.
     fn latest(&self) -> Result<Timestamp, Error> {
-        let recorded: Option<i64> = self
-            .c
-            .prepare("select max(at) from evidence where batch_id = ?1")?
-            .query_row([self.batch_id], |row| row.get(0))?;
-        Ok(Timestamp::from_millis(recorded.unwrap_or(0)))
+        let of_batch =
+            Scan::of(&evidence::TABLE).only(evidence::batch_id, Test::is(&self.batch_id));
+        let mut latest: Option<i64> = None;
+        self.c.each_row(&of_batch, &[evidence::at], |row| {
+            latest = latest.max(Some(row.get(0)?));
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        Ok(Timestamp::from_millis(latest.unwrap_or(0)))
     }
 
     /// What is due when is in no evidence: it is only held against what any wait can come to.
@@ -178,11 +238,7 @@ impl Verifier<'_> {
 
     fn identifier(&mut self, scheme: &IdentifierScheme, subject: &Subject) -> Result<(), Error> {
         let row = &subject.row;
-        let seq: Option<PaymentId> = self
-            .c
-            .prepare_cached("select seq from identifier where identifier = ?1")?
-            .query_row([row.id.as_str()], |row| row.get(0))
-            .optional()?;
+        let seq = find(self.c, row.id)?;
         if seq != Some(subject.seq) {
             self.find(format!(
                 "payment {}: its identifier is not in the index of identifiers",
@@ -214,17 +270,13 @@ impl Verifier<'_> {
 
     fn folded(
         &mut self,
+        pass: &mut Pass<'_>,
         seq: PaymentId,
         mut first: Option<FirstClaim>,
-        counted: &mut Counted,
     ) -> Result<Folded, Error> {
-        let mut statement = self.c.prepare_cached(
-            &format!(
-                "select e.at, e.event, e.class, e.code, e.detail, e.policy_id, e.batch_id, {SAID}, e.evidence_id, e.anomaly
-                 from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id"
-            ),
-        )?;
-        let mut rows = statement.query([seq])?;
+        let Pass {
+            phrases, counted, ..
+        } = pass;
         let mut folded = Folded {
             standing: Standing::NEW,
             withdrawn: None,
@@ -232,18 +284,20 @@ impl Verifier<'_> {
             named_otherwise: None,
         };
         let unjudged = Policy::default();
-        while let Some(row) = rows.next()? {
+        let about = Scan::by(&evidence::evidence_by_payment).at(&seq);
+        self.c.each_row(&about, &LEARNED, |row| {
             counted.evidence += 1;
             let evidence_id: EvidenceId = row.get(11)?;
             if let Some(claim) = first.take_if(|claim| claim.evidence_id < evidence_id) {
                 self.claim(&mut folded, claim, counted)?;
             }
-            if row.get::<_, Option<BatchId>>(6)? != Some(self.batch_id) {
+            if row.get::<Option<BatchId>>(6)? != Some(self.batch_id) {
                 self.find(format!(
                     "payment {seq} has evidence that is not on the chain of its batch"
                 ));
             }
-            let detail = row.get_ref(4)?.as_str_or_null().unwrap_or_default();
+            let detail = row.value(4)?;
+            let detail = text_of(&detail);
             let kind: i64 = row.get(1)?;
             let fact = fact_of(kind, row.get(2)?, row.get(3)?, detail)?;
             let policy_id: Option<i64> = row.get(5)?;
@@ -256,7 +310,9 @@ impl Verifier<'_> {
             if kind == REPLACED {
                 folded.replaced_by = word(detail, "replaced_by");
             }
-            let mut words = said_in(row, 7, detail)?;
+            let description = phrase(phrases, row.get(10)?)?;
+            let words = [row.get(7)?, row.get(8)?, row.get(9)?, description];
+            let mut words = said_in(words, detail);
             if is_about_another(kind) {
                 // What is said of another payment is kept, and is nothing that is known of this one.
                 words = Default::default();
@@ -265,7 +321,8 @@ impl Verifier<'_> {
             folded
                 .standing
                 .learn(fact, row.get(0)?, detail, words, policy)?;
-        }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
         if let Some(claim) = first {
             self.claim(&mut folded, claim, counted)?;
         }
@@ -292,7 +349,7 @@ impl Verifier<'_> {
 
     fn compare(
         &mut self,
-        scheme: &IdentifierScheme,
+        pass: &Pass<'_>,
         subject: &Subject,
         folded: &Folded,
     ) -> Result<(), Error> {
@@ -350,7 +407,7 @@ impl Verifier<'_> {
                 "payment {id} was posted, and its document was not uploaded"
             ));
         }
-        self.successor(scheme, subject, folded)
+        self.successor(pass, subject, folded)
     }
 
     /// Returns where a payment is counted, and with what; a row with retries is counted once, at its first generation.
@@ -366,10 +423,7 @@ impl Verifier<'_> {
                 let row = of_row(self.c, subject.seq)?;
                 let states = states(&row);
                 let place = stands_for(&states);
-                let minor: Option<i64> = self
-                    .c
-                    .prepare_cached("select amount from instruction where seq = ?1")?
-                    .query_row([row[place].seq], |row| row.get(0))?;
+                let minor: Option<i64> = of_payment(self.c, row[place].seq, instruction::amount)?;
                 Some((states[place], minor.unwrap_or(0)))
             }
             _ => None,
@@ -378,11 +432,11 @@ impl Verifier<'_> {
 
     /// Amount and currency of the bill that decided.
     fn taken(&self, seq: PaymentId) -> Result<Option<(i64, String)>, Error> {
-        Ok(self
-            .c
-            .prepare_cached("select due, currency from bill where seq = ?1 and outcome = 0")?
-            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?)
+        let decided = Scan::by(&bill::bill_that_decided)
+            .at(&seq)
+            .only(bill::outcome, Test::is(&0_i64));
+        let taken: Option<Taken> = self.c.first(&decided)?;
+        Ok(taken.map(|Taken { due, currency }| (due, currency)))
     }
 
     fn has_its_document(&self, row: &StoredRow, seq: PaymentId) -> Result<bool, Error> {
@@ -395,23 +449,20 @@ impl Verifier<'_> {
         if instruction.document.is_none() || named() {
             return Ok(true);
         }
-        Ok(self
-            .c
-            .prepare_cached("select exists (select 1 from upload where seq = ?1)")?
-            .query_row([seq], |row| row.get(0))?)
+        Ok(self.c.any(&Scan::of(&upload::TABLE).at(&seq))?)
     }
 
     /// A retry repeats its instruction under the next identifier; a corrected row has one that comes from what it says.
     fn successor(
         &mut self,
-        scheme: &IdentifierScheme,
+        pass: &Pass<'_>,
         subject: &Subject,
         folded: &Folded,
     ) -> Result<(), Error> {
-        let row = &subject.row;
+        let (row, scheme) = (&subject.row, &pass.scheme);
         let next = match subject.replaced_by {
             None => None,
-            Some(by) => self.next_of(subject.seq, by)?,
+            Some(by) => next_of(self.c, &pass.instructions, subject.seq, by)?,
         };
         let told = next.as_ref().map(|next| next.row.id.as_str().to_owned());
         if told != folded.replaced_by {
@@ -445,40 +496,60 @@ impl Verifier<'_> {
         }
         Ok(())
     }
+}
 
-    fn next_of(&self, seq: PaymentId, by: PaymentId) -> Result<Option<Next>, Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS}, a.batch_id = i.batch_id and a.reference is i.reference and a.service_id = i.service_id
-                     and a.currency = i.currency,
-                 a.batch_id = i.batch_id and a.load_id = i.load_id and a.line = i.line
-                     and a.reference is i.reference and a.service_id = i.service_id and a.msisdn = i.msisdn
-                     and a.account_number is i.account_number and a.amount = i.amount and a.currency = i.currency
-                     and a.country = i.country and a.narration is i.narration and a.customer_names is i.customer_names
-                     and a.invoice_number is i.invoice_number and a.payment_mode is i.payment_mode
-                     and a.hub_id is i.hub_id and a.extra is i.extra and a.document is i.document
-                     and a.not_before is i.not_before
-             from instruction a cross join instruction i cross join service s on s.service_id = i.service_id
-             where a.seq = ?1 and i.seq = ?2"
-        ))?;
-        let mut rows = statement.query(params![seq, by])?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
+shape! {
+    /// The bill that decided an amount.
+    struct Taken of bill { due: i64, currency: String }
+}
+
+impl Pass<'_> {
+    fn subject(&mut self, row: &dyn Row) -> Result<Subject, Error> {
+        const AT: usize = PaymentState::COLUMNS.len();
+        let found = self.instructions.read(row)?;
+        let mut subject = Subject {
+            seq: found.seq,
+            row: found.row,
+            service_id: found.lane,
+            standing: None,
+            life_belongs: false,
+            replaced_by: None,
+            due_at: None,
         };
-        Ok(Some(Next {
-            row: stored_of(row, 0)?,
-            corrects: row.get(PAYMENT_WIDTH)?,
-            repeats: row.get(PAYMENT_WIDTH + 1)?,
-        }))
+        let Some(stored) = self.stored.find(found.seq.get())? else {
+            return Ok(subject);
+        };
+        // Any other number would read as yes.
+        if !(0..=TAKEN).contains(&stored.get(KNOWN)?) {
+            return Err(corrupt("a yes or no that is neither"));
+        }
+        subject.standing = Some(Standing {
+            life: PaymentState::read(&stored)?,
+            settled_at: stored.get(AT)?,
+            words: [
+                stored.get(AT + 1)?,
+                stored.get(AT + 2)?,
+                stored.get(AT + 3)?,
+                phrase(&mut self.phrases, stored.get(AT + 4)?)?,
+            ],
+            application_id: stored.get(AT + 5)?,
+        });
+        let of: (BatchId, LaneId) = (stored.get(AT + 6)?, stored.get(AT + 7)?);
+        subject.life_belongs = of == (found.batch_id, found.lane);
+        subject.replaced_by = stored.get(AT + 8)?;
+        subject.due_at = Some(stored.get(DUE_AT)?);
+        Ok(subject)
     }
 }
 
-/// The generation after a payment.
-struct Next {
-    row: StoredRow,
-    /// It is of the same row, whatever was mended in it.
-    corrects: bool,
-    /// It is the same instruction.
-    repeats: bool,
+/// Returns what the gateway said under this number.
+fn phrase(phrases: &mut Phrases<'_>, number: Option<i64>) -> Result<Option<String>, Error> {
+    let Some(number) = number else {
+        return Ok(None);
+    };
+    let text = phrases.find(number)?;
+    let text = text.ok_or_else(|| corrupt("a phrase that is missing"))?;
+    Ok(Some(text.to_owned()))
 }
 
 impl Above {
@@ -514,27 +585,6 @@ impl Above {
 
 fn currency_of(row: &StoredRow) -> String {
     row.instruction.money.currency.code().to_owned()
-}
-
-fn subject(row: &Row<'_>) -> Result<Subject, Error> {
-    let at = PAYMENT_WIDTH + 16;
-    let has_life: bool = row.get(at + 4)?;
-    // Any other number would read as yes.
-    if row.get::<_, Option<bool>>(at + 5)? == Some(false) {
-        return Err(corrupt("a yes or no that is neither"));
-    }
-    Ok(Subject {
-        seq: row.get(at)?,
-        row: stored_of(row, 0)?,
-        service_id: row.get(at + 1)?,
-        standing: match has_life {
-            true => Some(Standing::of(row, PAYMENT_WIDTH)?),
-            false => None,
-        },
-        life_belongs: row.get::<_, Option<bool>>(at + 2)?.unwrap_or(false),
-        replaced_by: row.get(at + 3)?,
-        due_at: row.get(at + 6)?,
-    })
 }
 
 /// Returns whether a life says of posts what its evidence says, or nothing.

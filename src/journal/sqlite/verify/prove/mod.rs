@@ -6,6 +6,7 @@ mod ceilings;
 mod chain;
 mod learn;
 mod lives;
+mod next;
 pub(in crate::journal::sqlite) mod prover;
 
 use std::collections::BTreeMap;

@@ -9,18 +9,31 @@ use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Terms};
 use crate::journal::sqlite::schema::open;
 use crate::journal::{Error, Proof};
 use crate::lifecycle::Policy;
-use rusqlite::{Connection, params};
+use crate::store::tables::{policy, tally};
+use crate::store::{Reads, Scan, shape};
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// Policies that evidence was judged by; a journal sees a handful.
 /// Derivations that are spent on equal rows far apart. Beyond them, their identifiers rest on the digest of their block.
 const DERIVATIONS_MAX: u32 = 1_000_000;
 
+/// Policies that evidence was judged by; a journal sees a handful.
 pub(super) const POLICIES_MAX: usize = 10_000;
 
 /// Characters of a finding that are shown.
 pub(super) const FINDING_CHARACTERS_MAX: usize = 500;
+
+shape! {
+    /// A policy that evidence was judged by.
+    struct StoredPolicy of policy {
+        policy_id: i64, not_found_quarantine: i64, exposures_max: i64, settle_on: i64, status_query: i64,
+    }
+}
+shape! {
+    /// What a tally says.
+    struct Told of tally { service_id: LaneId, currency: String, state: i64, count: i64, amount: i64 }
+}
 
 /// A verification under way.
 pub(super) struct Verifier<'a> {
@@ -91,20 +104,20 @@ impl Verifier<'_> {
     }
 
     pub(super) fn read_policies(&mut self) -> Result<(), Error> {
-        let mut statement = self.c.prepare(
-            "select policy_id, not_found_quarantine, exposures_max, settle_on, status_query from policy limit ?1",
-        )?;
-        let limit = i64::try_from(POLICIES_MAX).unwrap_or(i64::MAX);
-        let mut rows = statement.query([limit])?;
-        while let Some(row) = rows.next()? {
-            let terms = Terms([row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]);
-            let policy_id: i64 = row.get(0)?;
+        let policies = Scan::of(&policy::TABLE).limit(POLICIES_MAX);
+        self.c.each(&policies, |row: StoredPolicy| {
+            let terms = Terms([
+                row.not_found_quarantine,
+                row.exposures_max,
+                row.settle_on,
+                row.status_query,
+            ]);
             match terms.policy() {
-                Some(policy) => drop(self.policies.insert(policy_id, (terms, policy))),
-                None => self.find(format!("policy {policy_id} is none")),
+                Some(policy) => drop(self.policies.insert(row.policy_id, (terms, policy))),
+                None => self.find(format!("policy {} is none", row.policy_id)),
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Who signed for the batch.
@@ -126,19 +139,20 @@ impl Verifier<'_> {
     }
 
     pub(super) fn compare_tallies(&mut self) -> Result<(), Error> {
-        let mut statement = self.c.prepare(
-            "select service_id, currency, state, count, amount from tally
-             where batch_id = ?1 and (count <> 0 or amount <> 0) order by service_id, currency, state",
-        )?;
-        let mut rows = statement.query(params![self.batch_id])?;
-        while let Some(row) = rows.next()? {
-            let key: (LaneId, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let told: (i64, i64) = (row.get(3)?, row.get(4)?);
-            let sum = self.tallies.remove(&key).unwrap_or_default();
-            if told != sum {
-                self.find(tally_text(&key, told, sum));
-            }
-        }
+        let batch_id = self.batch_id;
+        self.c
+            .each(&Scan::of(&tally::TABLE).at(&batch_id), |row: Told| {
+                let key = (row.service_id, row.currency, row.state);
+                let told = (row.count, row.amount);
+                if told == (0, 0) {
+                    return Ok(());
+                }
+                let sum = self.tallies.remove(&key).unwrap_or_default();
+                if told != sum {
+                    self.find(tally_text(&key, told, sum));
+                }
+                Ok::<_, Error>(())
+            })?;
         for (key, sum) in std::mem::take(&mut self.tallies) {
             if sum != (0, 0) {
                 self.find(tally_text(&key, (0, 0), sum));
