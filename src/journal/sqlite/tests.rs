@@ -10,7 +10,6 @@ use crate::domain::{
     ServiceCode, Timestamp,
 };
 use crate::journal::sqlite::load::loading;
-use crate::journal::sqlite::preflight::documents::without_upload;
 use crate::journal::sqlite::run::claim_started::due_in_lane;
 use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
 use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, next_in_lane};
@@ -237,7 +236,6 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
     for (sql, index) in [
         (due_in_lane().as_str(), "post_queue"),
         (next_in_lane().as_str(), "post_queue"),
-        (without_upload().as_str(), "instruction_with_document"),
         (
             NEXT_QUESTION,
             "ask_queue (batch_id=? AND state=? AND due_at<",

@@ -1,15 +1,22 @@
 //! What decides whether the persons of a batch may be forgotten.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::domain::{BatchId, Timestamp};
+use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::of_batch;
 use crate::journal::sqlite::codec::events::FORGOTTEN;
-use crate::journal::sqlite::codec::values::{UNPRICED, state_of};
+use crate::journal::sqlite::codec::values::{UNPRICED, corrupt, state_of};
 use crate::journal::sqlite::recovery::noticed::open_recovery;
 use crate::ledger::forgetting::Facts;
+use crate::lifecycle::State;
+use crate::store::tables::{
+    batch, evidence, inquiry, instruction, life, load, rejected, tally, watched,
+};
+use crate::store::{Read, Reads, Scan, Test};
 
 /// For so long people stay whatever is configured: ceilings of a month count what they were paid.
 #[cfg(not(test))]
@@ -20,13 +27,11 @@ const LEAST: Duration = Duration::ZERO;
 
 /// Returns whether people of a batch were forgotten.
 pub(in crate::journal::sqlite) fn has_forgotten(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from evidence indexed by about_batch where seq = 0 and event = ?2 and batch_id = ?1)",
-    )?
-    .query_row((batch_id, FORGOTTEN), |row| row.get(0))?)
+    let told = Scan::by(&evidence::about_batch).at(&FORGOTTEN);
+    Ok(c.any(&told.at(&batch_id))?)
 }
 
 /// Reads the facts of a batch; `window`: for so long rows are compared with those of the batch.
@@ -36,51 +41,88 @@ pub(in crate::journal::sqlite) fn facts(
     window: Duration,
     now: Timestamp,
 ) -> Result<Facts, Error> {
-    let holds = |sql: &str| -> Result<bool, Error> {
-        let sql = format!("select exists ({sql})");
-        Ok(c.prepare_cached(&sql)?
-            .query_row([batch_id], |row| row.get(0))?)
-    };
-    let mut states = Vec::new();
-    let mut unpriced = false;
-    let mut statement =
-        c.prepare_cached("select distinct state from tally where batch_id = ?1 and count > 0")?;
-    let mut rows = statement.query([batch_id])?;
-    while let Some(row) = rows.next()? {
-        match row.get(0)? {
-            UNPRICED => unpriced = true,
-            number => states.push(state_of(number)?),
-        }
-    }
-    let newest: i64 = c
-        .prepare_cached(
-            "select max((select max(loaded_at) from load where batch_id = ?1),
-                 (select coalesce(last_claim_at, 0) from batch where batch_id = ?1),
-                 (select coalesce(max(i.received_at), 0) from life l indexed by replaced join instruction i on i.seq = l.replaced_by
-                     where l.batch_id = ?1 and l.replaced_by is not null))",
-        )?
-        .query_row([batch_id], |row| row.get(0))?;
-    let newest = Timestamp::from_millis(newest);
+    let (states, unpriced) = states(c, batch_id)?;
+    let newest = newest(c, batch_id)?;
     // Nothing is compared with a rehearsal: it moved no money.
-    let window = match holds("select 1 from batch where batch_id = ?1 and rehearsal = 1")? {
-        true => Duration::ZERO,
-        false => window.max(LEAST),
+    let rehearsal: Option<bool> = of_batch(c, batch_id, batch::rehearsal)?;
+    let window = match rehearsal {
+        Some(true) => Duration::ZERO,
+        Some(false) | None => window.max(LEAST),
     };
+    let waiting = Scan::by(&rejected::rejected_by_batch)
+        .at(&batch_id)
+        .only(rejected::replaced_by, Test::Absent)
+        .only(rejected::withdrawn, Test::Absent);
+    let unsalted = Scan::of(&instruction::TABLE)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::salt, Test::Absent);
     Ok(Facts {
         states,
         unpriced,
-        rejected: holds(
-            "select 1 from rejected where batch_id = ?1 and replaced_by is null and withdrawn is null",
-        )?,
-        inquiries: holds("select 1 from inquiry where batch_id = ?1")?,
-        watched: holds(
-            "select 1 from watched w cross join instruction o on o.seq = w.other left join life l on l.seq = w.seq
-             where o.batch_id = ?1 and coalesce(l.state, 0) < 5",
-        )?,
+        rejected: c.any(&waiting)?,
+        inquiries: c.any(&Scan::by(&inquiry::inquiry_queue).at(&batch_id))?,
+        watched: is_watched(c, batch_id)?,
         recovering: open_recovery(c)?.is_some(),
-        unsalted: holds("select 1 from instruction where batch_id = ?1 and salt is null")?,
+        unsalted: c.any(&unsalted)?,
         newest,
         compared_until: newest.after(window),
         now,
     })
+}
+
+/// Returns the states that payments of a batch have, in the order of the tally, and whether rows wait for their bills.
+fn states(c: &dyn Read, batch_id: BatchId) -> Result<(Vec<State>, bool), Error> {
+    let tallies = Scan::of(&tally::TABLE).at(&batch_id);
+    let tallies = tallies.only(tally::count, Test::at_least(&1_i64));
+    let mut states = Vec::new();
+    let mut unpriced = false;
+    for number in c.values(&tallies, tally::state)? {
+        if number == UNPRICED {
+            unpriced = true;
+            continue;
+        }
+        let state = state_of(number)?;
+        if !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    Ok((states, unpriced))
+}
+
+/// Returns the time of the newest load, claim or retry of a batch.
+fn newest(c: &dyn Read, batch_id: BatchId) -> Result<Timestamp, Error> {
+    let loads = Scan::by(&load::load_by_batch).at(&batch_id);
+    let loaded: Vec<Timestamp> = c.values(&loads, load::loaded_at)?;
+    let loaded = loaded.into_iter().max();
+    let mut newest = loaded.ok_or_else(|| corrupt("a batch without a load"))?;
+    let claimed: Option<Timestamp> = of_batch(c, batch_id, batch::last_claim_at)?;
+    newest = claimed.map_or(newest, |at| newest.max(at));
+    let replaced = Scan::by(&life::replaced).at(&batch_id);
+    c.each_row(&replaced, &[life::replaced_by], |row| {
+        let later: PaymentId = row.get(0)?;
+        let retry = Scan::of(&instruction::TABLE).at(&later);
+        let ordered: Option<Timestamp> = c.value(&retry, instruction::received_at)?;
+        newest = ordered.map_or(newest, |at| newest.max(at));
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(newest)
+}
+
+/// Returns whether a row that is still to leave is watched for a row of a batch.
+fn is_watched(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let pairs = Scan::by(&watched::watched_other);
+    let mut found = false;
+    c.each_row(&pairs, &[watched::other, watched::seq], |row| {
+        let (other, seq): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
+        let own = Scan::of(&instruction::TABLE).at(&other);
+        if c.value(&own, instruction::batch_id)? == Some(batch_id) {
+            let state: Option<State> = c.value(&Scan::of(&life::TABLE).at(&seq), life::state)?;
+            found = state.is_none_or(|state| !state.is_finished());
+        }
+        Ok::<_, Error>(match found {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(found)
 }

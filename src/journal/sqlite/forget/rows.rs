@@ -1,16 +1,33 @@
 //! One row whose person is forgotten: pseudonyms and leaves take the place of what was personal.
 
-use rusqlite::{Connection, params};
+use std::ops::ControlFlow;
 
-use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId, Reference};
+use rusqlite::Connection;
+
+use crate::domain::{BatchId, Currency, Day, EvidenceId, LoadId, Msisdn, PaymentId, Reference};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::insert::Texts;
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::digests::{bill_leaf, evidence_leaf, rejected_leaf};
+use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_leaf;
+use crate::journal::sqlite::evidence::salt::Salt;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::ledger::forgetting::forgotten;
 use crate::ledger::limits::recipient_of;
+use crate::store::tables::{
+    bill, counted, evidence, instruction, life, lookup, named_otherwise, rejected, used,
+};
+use crate::store::{Column, Field, Read, Reads, Row, Scan, Test, Value, Write, Writes, shape};
+
+shape! {
+    /// What is left of a payment whose person is forgotten.
+    struct Kept of instruction {
+        reference: Option<Reference>, msisdn: Msisdn, account_number: String, narration: Option<String>, customer_names: Option<String>,
+        invoice_number: Option<String>, extra: Option<String>, document: Option<String>, document_folder: Option<String>, salt: Digest,
+    }
+}
 
 /// Forgets the person of a payment; returns whether there was one: a row that was forgotten before stays as it is.
 pub(in crate::journal::sqlite) fn forget_payment(
@@ -19,104 +36,178 @@ pub(in crate::journal::sqlite) fn forget_payment(
     batch_id: BatchId,
     seq: PaymentId,
 ) -> Result<bool, Error> {
-    let row = {
-        let mut statement = c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id)
-             where i.seq = ?1 and i.batch_id = ?2 and length(i.salt) = 16"
-        ))?;
-        let mut rows = statement.query(params![seq, batch_id])?;
-        match rows.next()? {
-            Some(row) => stored_of(row, 0)?.instruction,
-            None => return Ok(false),
-        }
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    if salted::<PaymentId>(c, &own, [instruction::seq, instruction::salt])?.is_empty() {
+        return Ok(false);
+    }
+    let found = Instructions::of(c).find(seq)?;
+    let Some(found) = found.filter(|found| found.batch_id == batch_id) else {
+        return Ok(false);
     };
+    let row = found.row.instruction;
     let leaf = instruction_leaf(c, seq)?.ok_or_else(|| corrupt("a row without a salt"))?;
     let kept = forgotten(&row, |parts| key.pseudonym(parts));
     let texts = Texts::of(&kept);
     move_ceilings(c, seq, &recipient_of(&kept))?;
-    c.prepare_cached(
-        "update instruction set reference = ?2, msisdn = ?3, account_number = ?4, narration = null, customer_names = ?6,
-             invoice_number = null, extra = ?7, document = null, document_folder = null, salt = ?5 where seq = ?1",
-    )?
-    .execute(params![
-        seq,
-        kept.reference.as_ref().map(Reference::as_str),
-        kept.msisdn.as_str(),
-        kept.account_number,
-        &leaf[..],
-        texts.customer_names,
-        texts.extra,
-    ])?;
-    c.prepare_cached("update life set receiver_narration = null where seq = ?1 and receiver_narration is not null")?
-        .execute([seq])?;
-    c.prepare_cached("delete from named_otherwise where batch_id = ?1 and seq = ?2")?
-        .execute(params![batch_id, seq])?;
-    c.prepare_cached("delete from lookup where country = ?1 and msisdn in (?2, ?3)")?
-        .execute(params![
-            row.country.code(),
-            row.msisdn.as_str(),
-            row.account_number
-        ])?;
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    c.change(
+        &own,
+        &Kept {
+            reference: kept.reference.clone(),
+            msisdn: kept.msisdn,
+            account_number: kept.account_number.clone(),
+            narration: None,
+            customer_names: texts.customer_names.map(str::to_owned),
+            invoice_number: None,
+            extra: texts.extra,
+            document: None,
+            document_folder: None,
+            salt: leaf,
+        },
+    )?;
+    let told = Scan::of(&life::TABLE).at(&seq);
+    let told = told.only(life::receiver_narration, Test::Present);
+    c.set(&told, life::receiver_narration, &None::<String>)?;
+    c.remove(&Scan::of(&named_otherwise::TABLE).at(&batch_id).at(&seq))?;
+    for number in [row.msisdn.as_str(), &row.account_number] {
+        c.remove(&Scan::of(&lookup::TABLE).at(&row.country).at(&number))?;
+    }
     forget_evidence(c, seq)?;
     forget_bills(c, seq)?;
     Ok(true)
 }
 
+/// Returns which of these rows have something personal that a salt hides; named are their number and their salt.
+fn salted<Id: Field>(
+    c: &dyn Read,
+    rows: &Scan<'_>,
+    columns: [Column; 2],
+) -> Result<Vec<Id>, Error> {
+    let mut found = Vec::new();
+    c.each_row(rows, &columns, |row| {
+        if is_salted(row, 1)? {
+            found.push(row.get(0)?);
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
+/// Returns whether a salt stands there, and no leaf yet.
+pub(super) fn is_salted(row: &dyn Row, at: usize) -> Result<bool, Error> {
+    Ok(matches!(row.value(at)?, Value::Bytes(salt) if salt.len() == size_of::<Salt>()))
+}
+
+shape! {
+    /// What a payment counts for towards ceilings.
+    struct Counted of counted {
+        realm: i64, recipient: String, currency: Currency, amount: i64, day: Day, counts: i64,
+    }
+}
+shape! {
+    /// What a recipient was paid on a day.
+    struct Used of used { realm: i64, name: String, currency: Currency, day: Day, amount: i64 }
+}
+
+/// Under this name `used` has what a recipient was paid.
+fn name_of(recipient: &str) -> String {
+    format!("r{recipient}")
+}
+
 /// What a payment counts for towards ceilings counts for its pseudonym from now on.
-fn move_ceilings(c: &Connection, seq: PaymentId, to: &str) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into used (realm, name, currency, day, amount)
-         select realm, 'r' || ?2, currency, day, amount from counted where seq = ?1 and counts > 0
-         on conflict do update set amount = used.amount + excluded.amount where used.amount < 9223372036854775807 - excluded.amount",
-    )?
-    .execute(params![seq, to])?;
-    c.prepare_cached(
-        "update used set amount = used.amount - n.amount from counted n
-         where n.seq = ?1 and n.counts > 0 and used.amount <> 9223372036854775807
-             and used.realm = n.realm and used.name = 'r' || n.recipient and used.currency = n.currency and used.day = n.day",
-    )?
-    .execute([seq])?;
-    c.prepare_cached(
-        "delete from used where (realm, name, currency, day) in (
-             select realm, 'r' || recipient, currency, day from counted where seq = ?1)
-         and not exists (select 1 from counted o where o.seq <> ?1 and o.counts > 0 and o.realm = used.realm
-             and 'r' || o.recipient = used.name and o.currency = used.currency and o.day = used.day)",
-    )?
-    .execute([seq])?;
-    c.prepare_cached("update counted set recipient = ?2 where seq = ?1")?
-        .execute(params![seq, to])?;
+fn move_ceilings(c: &dyn Write, seq: PaymentId, to: &str) -> Result<(), Error> {
+    let own = Scan::of(&counted::TABLE).at(&seq);
+    let Some(counts) = c.first::<Counted>(&own)? else {
+        return Ok(());
+    };
+    let (was, is) = (name_of(&counts.recipient), name_of(to));
+    let of = |name| {
+        Scan::of(&used::TABLE)
+            .at(&counts.realm)
+            .at(name)
+            .at(&counts.currency)
+            .at(&counts.day)
+    };
+    if counts.counts > 0 {
+        match c.value::<i64>(&of(&is), used::amount)? {
+            None => c.insert(&Used {
+                realm: counts.realm,
+                name: is.clone(),
+                currency: counts.currency,
+                day: counts.day,
+                amount: counts.amount,
+            })?,
+            Some(known) => {
+                // So much or more stays, for good.
+                if known < i64::MAX - counts.amount {
+                    c.set(&of(&is), used::amount, &(known + counts.amount))?;
+                }
+            }
+        }
+        if let Some(known) = c.value::<i64>(&of(&was), used::amount)?
+            && known != i64::MAX
+        {
+            c.set(&of(&was), used::amount, &(known - counts.amount))?;
+        }
+    }
+    if c.any(&of(&was))? && !others_count(c, seq, &counts)? {
+        c.remove(&of(&was))?;
+    }
+    c.set(&own, counted::recipient, &to)?;
     Ok(())
 }
 
+/// Returns whether other payments to a recipient count on the day of this one.
+fn others_count(c: &dyn Read, seq: PaymentId, counts: &Counted) -> Result<bool, Error> {
+    let like = Scan::of(&counted::TABLE)
+        .only(counted::seq, Test::is_not(&seq))
+        .only(counted::counts, Test::at_least(&1_i64))
+        .only(counted::realm, Test::is(&counts.realm))
+        .only(counted::recipient, Test::is(&counts.recipient))
+        .only(counted::currency, Test::is(&counts.currency))
+        .only(counted::day, Test::is(&counts.day));
+    Ok(c.any(&like)?)
+}
+
 fn forget_evidence(c: &Connection, seq: PaymentId) -> Result<(), Error> {
-    let mut salted = c.prepare_cached(
-        "select evidence_id from evidence indexed by evidence_by_payment where seq = ?1 and length(salt) = 16",
-    )?;
-    let ids: Vec<EvidenceId> = salted
-        .query_map([seq], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    shape! {
+        struct Kept of evidence {
+            anomaly: Option<String>, detail: Option<String>, receiver_narration: Option<String>, salt: Digest,
+        }
+    }
+    let own = Scan::by(&evidence::evidence_by_payment).at(&seq);
+    let ids: Vec<EvidenceId> = salted(c, &own, [evidence::evidence_id, evidence::salt])?;
     for id in ids {
         let leaf = evidence_leaf(c, id)?.ok_or_else(|| corrupt("evidence without a salt"))?;
-        c.prepare_cached(
-            "update evidence set anomaly = null, detail = null, receiver_narration = null, salt = ?2 where evidence_id = ?1",
-        )?
-        .execute(params![id, &leaf[..]])?;
+        c.change(
+            &Scan::of(&evidence::TABLE).at(&id),
+            &Kept {
+                anomaly: None,
+                detail: None,
+                receiver_narration: None,
+                salt: leaf,
+            },
+        )?;
     }
     Ok(())
 }
 
 fn forget_bills(c: &Connection, seq: PaymentId) -> Result<(), Error> {
-    let mut salted =
-        c.prepare_cached("select bill_id from bill where seq = ?1 and length(salt) = 16")?;
-    let ids: Vec<i64> = salted
-        .query_map([seq], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    shape! {
+        struct Kept of bill { customer_name: Option<String>, description: String, salt: Digest }
+    }
+    let own = Scan::by(&bill::bill_by_payment).at(&seq);
+    let ids: Vec<i64> = salted(c, &own, [bill::bill_id, bill::salt])?;
     for id in ids {
         let leaf = bill_leaf(c, id)?.ok_or_else(|| corrupt("a bill without a salt"))?;
-        c.prepare_cached(
-            "update bill set customer_name = null, description = '', salt = ?2 where bill_id = ?1",
-        )?
-        .execute(params![id, &leaf[..]])?;
+        c.change(
+            &Scan::of(&bill::TABLE).at(&id),
+            &Kept {
+                customer_name: None,
+                description: String::new(),
+                salt: leaf,
+            },
+        )?;
     }
     Ok(())
 }
@@ -129,12 +220,28 @@ pub(in crate::journal::sqlite) fn forget_rejected(
     c: &Connection,
     place: RejectedPlace,
 ) -> Result<(), Error> {
+    shape! {
+        struct Kept of rejected {
+            reference: Option<String>, service_code: Option<String>, msisdn: Option<String>, account_number: Option<String>,
+            amount_text: Option<String>, errors: String, digest: Option<Vec<u8>>, cells: Option<String>, salt: Digest,
+        }
+    }
     let leaf = rejected_leaf(c, place)?.ok_or_else(|| corrupt("a rejected row without a salt"))?;
     let (load, line, nth) = place;
-    c.prepare_cached(
-        "update rejected set reference = null, service_code = null, msisdn = null, account_number = null, amount_text = null,
-             errors = '', digest = null, cells = null, salt = ?4 where load_id = ?1 and line = ?2 and nth = ?3",
-    )?
-    .execute(params![load, line, nth, &leaf[..]])?;
+    let own = Scan::of(&rejected::TABLE).at(&load).at(&line).at(&nth);
+    c.change(
+        &own,
+        &Kept {
+            reference: None,
+            service_code: None,
+            msisdn: None,
+            account_number: None,
+            amount_text: None,
+            errors: String::new(),
+            digest: None,
+            cells: None,
+            salt: leaf,
+        },
+    )?;
     Ok(())
 }

@@ -1,19 +1,21 @@
 //! The order to forget, and where somebody was paid.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
 use serde_json::json;
 
 use super::facts::facts;
-use super::parties::{
-    INSTRUCTION_PARTY, OF_RECIPIENT, REJECTED_OF_RECIPIENT, REJECTED_PARTY, compared, know_parties,
-};
-use super::rows::{RejectedPlace, forget_payment, forget_rejected};
-use crate::domain::{BatchId, BatchName, Country, PaymentId, Timestamp};
-use crate::journal::sqlite::codec::catalog::known_batch;
+use super::parties::{LEAF, Paid, Refused, Wanted};
+use super::rows::{RejectedPlace, forget_payment, forget_rejected, is_salted};
+use crate::domain::{BatchId, Country, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::catalog::{has, known_batch};
 use crate::journal::sqlite::codec::events::FORGOTTEN;
+use crate::journal::sqlite::codec::facts::note_new;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::{Evidence, head};
 use crate::journal::sqlite::evidence::digests::forgotten_digest;
+use crate::journal::sqlite::evidence::salt::Salt;
 use crate::journal::sqlite::read::reader::{Reader, Snapshot};
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::repeats::fingerprints::Key;
@@ -21,18 +23,16 @@ use crate::journal::sqlite::session::members::of_row;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
-use crate::journal::{Error, ForgetOrder, Forgotten, PaidIn};
-use crate::ledger::forgetting::{Kept, Recipient, may_forget};
+use crate::journal::{Error, ForgetOrder, Forgotten};
+use crate::ledger::forgetting::{Kept, may_forget};
+use crate::store::tables::{evidence, instruction, rejected};
+use crate::store::{Read, Reads, Scan, Test, Value};
 
 /// Under this name `meta` says that the file is to be written anew.
 pub(in crate::journal::sqlite) const TO_REWRITE: &str = "rewrite";
 
 /// Payments that are read at once.
 const PAGE: usize = 2_000;
-
-/// Payments `i` of which something personal is left.
-const PERSONAL: &str = "(length(i.salt) = 16 or exists (
-    select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and length(e.salt) = 16))";
 
 impl Journal {
     /// Forgets persons of a finished batch, all of them in one transaction: who is stopped half way has forgotten nobody.
@@ -58,16 +58,15 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     {
         return Err(kept(Kept::Moved));
     }
-    know_parties(c)?;
+    let wanted = Wanted::of(c, order.recipient.as_ref())?;
     let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
     // What gives way is written over with zeros, and not only given free.
     c.execute_batch("pragma secure_delete = on")?;
-    let recipient = order.recipient.as_ref().map(compared);
     c.mark(batch_id);
     let mut found = Forgotten::default();
     let mut after = PaymentId::NONE;
     loop {
-        let seqs = next_payments(c, (batch_id, recipient.as_deref()), after)?;
+        let seqs = next_payments(c, (batch_id, &wanted), after)?;
         let Some(last) = seqs.last() else {
             break;
         };
@@ -78,7 +77,7 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
             }
         }
     }
-    for place in rejected(c, (batch_id, recipient.as_deref()))? {
+    for place in rejected_rows(c, batch_id, &wanted)? {
         forget_rejected(c, place)?;
         found.rejected += 1;
     }
@@ -87,44 +86,66 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
         c.acted_because(batch_id, now, "forget", &order.reason)?;
         record(c, (batch_id, order), found, now)?;
         // Until the file was written anew, what was removed may lie in parts of it that are not in use.
-        c.prepare_cached("insert into meta (key, value) values (?1, 1) on conflict do nothing")?
-            .execute([TO_REWRITE])?;
+        note_new(c, TO_REWRITE, &1_i64)?;
     }
     Ok(found)
 }
 
-/// Returns the condition that a row is one of the word of the recipient ?1, if that has one.
-fn only(party: &str) -> String {
-    format!("(?1 ->> '$.only' is null or {party} = ?1 ->> '$.only')")
-}
-
+/// Returns the next payments of a recipient beyond one of which something personal is left.
 fn next_payments(
-    c: &Connection,
-    (batch_id, recipient): (BatchId, Option<&str>),
+    c: &dyn Read,
+    (batch_id, wanted): (BatchId, &Wanted<'_>),
     after: PaymentId,
 ) -> Result<Vec<PaymentId>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select i.seq from instruction i not indexed
-         where i.seq > ?3 and i.batch_id = ?2 and {OF_RECIPIENT} and {} and {PERSONAL} order by i.seq limit {PAGE}",
-        only(INSTRUCTION_PARTY)
-    ))?;
-    let rows = statement.query_map(params![recipient, batch_id, after], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let rows = Scan::of(&instruction::TABLE).after(&after);
+    let rows = rows.only(instruction::batch_id, Test::is(&batch_id));
+    let mut found = Vec::new();
+    c.each_until(&rows, |row: Paid| {
+        if wanted.has_paid(&row)? && is_personal(c, &row)? {
+            found.push(row.seq);
+        }
+        Ok::<_, Error>(match found.len() < PAGE {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(found)
 }
 
-fn rejected(
-    c: &Connection,
-    (batch_id, recipient): (BatchId, Option<&str>),
+/// Returns whether something personal is left of a payment.
+fn is_personal(c: &dyn Read, row: &Paid) -> Result<bool, Error> {
+    let mut found = has_salt(row.salt.as_ref());
+    if !found {
+        let own = Scan::by(&evidence::evidence_by_payment).at(&row.seq);
+        c.each_row(&own, &[evidence::salt], |row| {
+            found = is_salted(row, 0)?;
+            Ok::<_, Error>(match found {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+    }
+    Ok(found)
+}
+
+fn has_salt(salt: Option<&Vec<u8>>) -> bool {
+    salt.is_some_and(|salt| salt.len() == size_of::<Salt>())
+}
+
+fn rejected_rows(
+    c: &dyn Read,
+    batch_id: BatchId,
+    wanted: &Wanted<'_>,
 ) -> Result<Vec<RejectedPlace>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select r.load_id, r.line, r.nth from rejected r
-         where r.batch_id = ?2 and length(r.salt) = 16 and {REJECTED_OF_RECIPIENT} and {}",
-        only(REJECTED_PARTY)
-    ))?;
-    let rows = statement.query_map(params![recipient, batch_id], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    let mut found = Vec::new();
+    let rows = Scan::by(&rejected::rejected_by_batch).at(&batch_id);
+    c.each(&rows, |row: Refused| {
+        if has_salt(row.salt.as_ref()) && wanted.has_refused(&row)? {
+            found.push((row.load_id, row.line, row.nth));
+        }
+        Ok::<_, Error>(())
     })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    Ok(found)
 }
 
 fn record(
@@ -153,13 +174,23 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn is_forgotten(&self) -> Result<bool, Error> {
-        Ok(self.c.query_row(
-            "select exists (select 1 from instruction where batch_id = ?1)
-                 and not exists (select 1 from instruction where batch_id = ?1 and length(salt) is not 32)
-                 and (select event from evidence where batch_id = ?1 order by evidence_id desc limit 1) = ?2",
-            (self.batch_id, FORGOTTEN),
-            |row| row.get(0),
-        )?)
+        let of_batch = Test::is(&self.batch_id);
+        let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, of_batch.clone());
+        let mut all_forgotten: Option<bool> = None;
+        self.c.each_row(&rows, &[instruction::salt], |row| {
+            let is_forgotten = matches!(row.value(0)?, Value::Bytes(salt) if salt.len() == LEAF);
+            all_forgotten = Some(is_forgotten);
+            Ok::<_, Error>(match is_forgotten {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        if all_forgotten != Some(true) {
+            return Ok(false);
+        }
+        let newest = Scan::of(&evidence::TABLE).only(evidence::batch_id, of_batch);
+        let event: Option<i64> = self.c.value(&newest.descending(), evidence::event)?;
+        Ok(event == Some(FORGOTTEN))
     }
 
     /// Returns why the persons of the batch may not be forgotten yet; `window`: for so long rows are compared with those of the
@@ -178,11 +209,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn is_to_be_rewritten(&self) -> Result<bool, Error> {
-        Ok(self.connection.query_row(
-            "select exists (select 1 from meta where key = ?1)",
-            [TO_REWRITE],
-            |row| row.get(0),
-        )?)
+        has(&self.connection, TO_REWRITE)
     }
 
     /// Returns the countries of all rows.
@@ -190,44 +217,19 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn countries(&self) -> Result<Vec<Country>, Error> {
-        let mut statement = self
-            .connection
-            .prepare("select distinct country from instruction order by country")?;
-        let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-        rows.map(|code| Country::from_code(&code?).ok_or_else(|| corrupt("the country of a row")))
-            .collect()
-    }
-
-    /// Returns the batches that have rows of a recipient, whose persons are not forgotten.
-    ///
-    /// # Errors
-    /// Faults of the journal.
-    pub fn paid_in(&self, recipient: &Recipient) -> Result<Vec<PaidIn>, Error> {
-        let c = &self.connection;
-        know_parties(c)?;
-        let recipient = compared(recipient);
-        let mut statement = c.prepare(&format!(
-            "with found (batch_id, payments, rejected) as (
-                 select i.batch_id, count(*), 0 from instruction i where length(i.salt) is not 32 and {OF_RECIPIENT} and {} group by i.batch_id
-                 union all
-                 select r.batch_id, 0, count(*) from rejected r where length(r.salt) is not 32 and {REJECTED_OF_RECIPIENT} and {} group by r.batch_id)
-             select b.name, sum(payments), sum(rejected) from found join batch b using (batch_id) group by batch_id order by batch_id",
-            only(INSTRUCTION_PARTY),
-            only(REJECTED_PARTY)
-        ))?;
-        let rows = statement.query_map([recipient], |row| {
-            let name: String = row.get(0)?;
-            let (payments, rejected): (i64, i64) = (row.get(1)?, row.get(2)?);
-            Ok((name, payments.unsigned_abs(), rejected.unsigned_abs()))
-        })?;
-        let mut found = Vec::new();
-        for row in rows {
-            let (name, payments, rejected) = row?;
-            found.push(PaidIn {
-                batch: BatchName::parse(&name).map_err(|_| corrupt("the name of a batch"))?,
-                rows: Forgotten { payments, rejected },
-            });
-        }
-        Ok(found)
+        let all = Scan::of(&instruction::TABLE);
+        let mut codes: BTreeSet<String> = BTreeSet::new();
+        self.connection
+            .each_row(&all, &[instruction::country], |row| {
+                if let Value::Text(code) = row.value(0)?
+                    && !codes.contains(&*code)
+                {
+                    codes.insert(code.into_owned());
+                }
+                Ok::<_, Error>(ControlFlow::Continue(()))
+            })?;
+        let countries = codes.iter().map(|code| Country::from_code(code));
+        let countries: Option<Vec<Country>> = countries.collect();
+        countries.ok_or_else(|| corrupt("the country of a row"))
     }
 }

@@ -1,20 +1,24 @@
 //! Rows of postpaid services and their bills: the amount comes from the bill once, and is fixed for ever.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 use serde_json::json;
 
 use super::rivals::name_rivals;
-use super::unpriced::add_unpriced;
-use crate::domain::{BatchId, BatchName, LaneId, Money, PaymentId, ServiceCode, Timestamp};
+use super::unpriced::{add_unpriced, may_be_posted};
+use crate::domain::{
+    Amount, BatchId, BatchName, Country, Currency, LaneId, LoadId, Money, Msisdn,
+    PayerTransactionId, PaymentId, ServiceCode, Timestamp,
+};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{BILLED, PRESUMED_POSTED, WATCHED};
-use crate::journal::sqlite::codec::values::{
-    add_to_tally, amount_of, corrupt, country_of, currency_of, identifier_of, msisdn_of,
-    service_of, state_number,
-};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{add_to_tally, corrupt};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::bill_digest;
-use crate::journal::sqlite::evidence::salt;
+use crate::journal::sqlite::evidence::salt::{self, Salt};
 use crate::journal::sqlite::operator::names::batch_name_of;
 use crate::journal::sqlite::payments::unstarted::{fresh_from, has_fresh};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -24,6 +28,8 @@ use crate::journal::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRow, BillsRecorded, Error,
 };
 use crate::lifecycle::State;
+use crate::store::tables::{bill, evidence, instruction, life, load, service};
+use crate::store::{self, Field, Read, Reads, Scan, Test, Value, Writes, shape};
 
 impl Journal {
     /// Returns up to `limit` rows whose bill is still to be asked for, and where the next page begins; `None` after the last.
@@ -60,27 +66,114 @@ impl Journal {
     }
 }
 
-const BILL_ROW: &str = "i.seq, i.identifier, d.source, i.line, i.reference, s.code, i.account_number, i.msisdn, i.currency, i.amount, i.country";
-
-/// Rows without an amount, beyond a row, in the order of loading.
-fn without_amount() -> String {
-    format!(
-        "select {BILL_ROW} from instruction i indexed by unpriced cross join load d using (load_id) cross join service s using (service_id)
-             where i.batch_id = ?1 and i.amount is null and i.seq > ?2
-                 and not exists (select 1 from life l where l.seq = i.seq) order by i.seq limit ?3"
-    )
+shape! {
+    /// A row as it is asked for.
+    struct Asked of instruction {
+        seq: PaymentId, identifier: PayerTransactionId, load_id: LoadId, line: i64, reference: Option<String>, service_id: LaneId,
+        account_number: Option<String>, msisdn: Msisdn, currency: Currency, amount: Option<Amount>, country: Country,
+    }
 }
 
-/// Rows of the checked services that were never posted and fit no bill yet, in the order of loading.
-fn to_be_compared() -> String {
-    format!(
-        "select {BILL_ROW} from instruction i not indexed cross join load d using (load_id)
-             cross join service s on s.service_id = i.service_id left join life l on l.seq = i.seq
-         where i.seq > ?2 and i.batch_id = ?1 and i.service_id in (select value from json_each(?4)) and i.amount is not null
-             and (l.seq is null or l.state = 0 and l.exposures = 0)
-             and not exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2)
-         order by i.seq limit ?3"
-    )
+/// A page of rows that are asked for.
+struct Page<'c> {
+    c: &'c dyn Read,
+    services: Instructions<'c>,
+    sources: BTreeMap<LoadId, String>,
+    rows: Vec<BillRow>,
+    limit: usize,
+}
+
+impl<'c> Page<'c> {
+    fn of(c: &'c dyn Read, limit: usize) -> Self {
+        Self {
+            c,
+            services: Instructions::of(c),
+            sources: BTreeMap::new(),
+            rows: Vec::new(),
+            limit,
+        }
+    }
+
+    /// Takes in the rows without an amount, beyond a row, in the order of loading.
+    fn without_amount(&mut self, batch_id: BatchId, after: i64) -> Result<(), Error> {
+        let c = self.c;
+        let rows = Scan::by(&instruction::unpriced).at(&batch_id);
+        c.each_until(&rows.after(&after), |row: Asked| {
+            match c.any(&Scan::of(&life::TABLE).at(&row.seq))? {
+                true => Ok(ControlFlow::Continue(())),
+                false => self.take(row),
+            }
+        })
+    }
+
+    /// Takes in the rows of the checked services that were never posted and fit no bill yet, in the order of loading.
+    fn to_be_compared(
+        &mut self,
+        batch_id: BatchId,
+        services: &[LaneId],
+        after: i64,
+    ) -> Result<(), Error> {
+        let c = self.c;
+        let rows = Scan::of(&instruction::TABLE)
+            .after(&after)
+            .only(instruction::batch_id, Test::is(&batch_id))
+            .only(instruction::service_id, Test::among(services))
+            .only(instruction::amount, Test::Present);
+        c.each_until(&rows, |row: Asked| {
+            match may_be_posted(c, row.seq)? && !is_decided(c, row.seq)? {
+                true => self.take(row),
+                false => Ok(ControlFlow::Continue(())),
+            }
+        })
+    }
+
+    /// Takes in a row; the page ends with the last one that it has room for.
+    fn take(&mut self, row: Asked) -> Result<ControlFlow<()>, Error> {
+        let source = match self.sources.get(&row.load_id) {
+            Some(known) => known.clone(),
+            None => {
+                let load = Scan::of(&load::TABLE).at(&row.load_id);
+                let source: Option<String> = self.c.value(&load, load::source)?;
+                let source = source.ok_or_else(|| corrupt("a row without its load"))?;
+                self.sources.insert(row.load_id, source.clone());
+                source
+            }
+        };
+        let digits = || row.msisdn.as_str().to_owned();
+        self.rows.push(BillRow {
+            seq: row.seq,
+            id: row.identifier,
+            source,
+            line: row.line.unsigned_abs(),
+            reference: row.reference,
+            service: self.services.service(row.service_id)?,
+            account_number: row.account_number.unwrap_or_else(digits),
+            msisdn: row.msisdn,
+            currency: row.currency,
+            country: row.country,
+            amount: row.amount,
+            rival: None,
+        });
+        Ok(match self.is_full() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= self.limit
+    }
+
+    /// Returns the rows, and where the next page begins.
+    fn followed(self, checks: bool) -> (Vec<BillRow>, Option<BillCursor>) {
+        let after = self.rows.last().map_or(0, |row| row.seq.get());
+        (self.rows, Some(BillCursor { checks, after }))
+    }
+}
+
+/// Returns whether a bill has decided a row.
+fn is_decided(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    Ok(c.any(&Scan::by(&bill::bill_that_decided).at(&seq))?)
 }
 
 fn to_ask(
@@ -91,87 +184,34 @@ fn to_ask(
     limit: usize,
 ) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut rows = Vec::new();
-    let limit = limit.max(1);
+    let mut page = Page::of(c, limit.max(1));
     if !from.checks {
-        let mut statement = c.prepare_cached(&without_amount())?;
-        take(
-            &mut rows,
-            statement.query(params![batch_id, from.after, count(limit)])?,
-        )?;
-        name_rivals(c, batch_id, &mut rows)?;
-        if rows.len() == limit {
-            return Ok(page(rows, false));
+        page.without_amount(batch_id, from.after)?;
+        name_rivals(c, batch_id, &mut page.rows)?;
+        if page.is_full() {
+            return Ok(page.followed(false));
         }
         from = BillCursor::CHECKS;
     }
     let services = services_of(c, checked)?;
     let Some(first) = first_ready(c, batch_id, &services)? else {
-        return Ok((rows, None));
+        return Ok((page.rows, None));
     };
     let after = from.after.max(first - 1);
-    let wanted = limit - rows.len();
     // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
     // before is left alone; it was checked before its first post, or belongs to the question after its status.
-    let mut statement = c.prepare_cached(&to_be_compared())?;
-    let numbers: Vec<i64> = services.iter().map(|lane| lane.get()).collect();
-    let list = serde_json::to_string(&numbers).expect("numbers are JSON");
-    take(
-        &mut rows,
-        statement.query(params![batch_id, after, count(wanted), list])?,
-    )?;
-    if rows.len() == limit {
-        return Ok(page(rows, true));
+    page.to_be_compared(batch_id, &services, after)?;
+    match page.is_full() {
+        true => Ok(page.followed(true)),
+        false => Ok((page.rows, None)),
     }
-    Ok((rows, None))
 }
 
-fn page(rows: Vec<BillRow>, checks: bool) -> (Vec<BillRow>, Option<BillCursor>) {
-    let after = rows.last().map_or(0, |row| row.seq.get());
-    (rows, Some(BillCursor { checks, after }))
-}
-
-fn count(n: usize) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-fn take(into: &mut Vec<BillRow>, mut rows: rusqlite::Rows<'_>) -> Result<(), Error> {
-    while let Some(row) = rows.next()? {
-        into.push(bill_row(row)?);
-    }
-    Ok(())
-}
-
-fn bill_row(row: &Row<'_>) -> Result<BillRow, Error> {
-    let digits: String = row.get(7)?;
-    let amount = match row.get::<_, Option<i64>>(9)? {
-        Some(minor) => Some(amount_of(minor)?),
-        None => None,
-    };
-    Ok(BillRow {
-        seq: row.get(0)?,
-        id: identifier_of(&row.get::<_, String>(1)?)?,
-        source: row.get(2)?,
-        line: row.get::<_, i64>(3)?.unsigned_abs(),
-        reference: row.get(4)?,
-        service: service_of(&row.get::<_, String>(5)?)?,
-        account_number: row.get::<_, Option<String>>(6)?.unwrap_or(digits.clone()),
-        msisdn: msisdn_of(&digits)?,
-        currency: currency_of(&row.get::<_, String>(8)?)?,
-        country: country_of(&row.get::<_, String>(10)?)?,
-        amount,
-        rival: None,
-    })
-}
-
-fn services_of(c: &Connection, checked: &[ServiceCode]) -> Result<Vec<LaneId>, Error> {
-    let mut statement = c.prepare_cached("select service_id from service where code = ?1")?;
+fn services_of(c: &dyn Read, checked: &[ServiceCode]) -> Result<Vec<LaneId>, Error> {
     let mut services = Vec::with_capacity(checked.len());
-    for service in checked {
-        let id: Option<LaneId> = statement
-            .query_row([service.as_str()], |row| row.get(0))
-            .optional()?;
-        services.extend(id);
+    for code in checked {
+        let known = Scan::by(&service::by_code).at(code);
+        services.extend(c.value::<LaneId>(&known, service::service_id)?);
     }
     Ok(services)
 }
@@ -181,13 +221,15 @@ fn first_ready(
     batch_id: BatchId,
     services: &[LaneId],
 ) -> Result<Option<i64>, Error> {
-    let mut statement = c.prepare_cached(
-        "select min(seq) from life indexed by post_queue where batch_id = ?1 and service_id = ?2 and state = 0",
-    )?;
     let mut first: Option<i64> = None;
     for service in services {
-        let found: Option<i64> =
-            statement.query_row(params![batch_id, service], |row| row.get(0))?;
+        let mut found: Option<i64> = None;
+        let ready = Scan::by(&life::post_queue).at(&batch_id).at(service);
+        c.each_row(&ready, &[life::seq], |row| {
+            let seq = row.get(0)?;
+            found = Some(found.map_or(seq, |found: i64| found.min(seq)));
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
         let fresh = match has_fresh(c, batch_id, *service, i64::MAX)? {
             true => fresh_from(c, batch_id, *service)?,
             false => None,
@@ -197,40 +239,34 @@ fn first_ready(
     Ok(first)
 }
 
-/// A row as its bill finds it.
-struct Subject {
-    batch_id: BatchId,
-    service_id: LaneId,
-    currency: String,
-    identifier: String,
-    priced: bool,
-    state: Option<i64>,
-    decided: bool,
-    /// Something is known of an earlier post: what a bill said, and what the row is held against, is nothing of it.
-    exposed: bool,
+shape! {
+    /// What is written in a row that a bill is about.
+    struct Row of instruction {
+        batch_id: BatchId, service_id: LaneId, currency: Currency, identifier: PayerTransactionId, amount: Option<i64>,
+    }
 }
 
-fn subject(c: &Connection, seq: PaymentId) -> Result<Subject, Error> {
-    let mut statement = c.prepare_cached(
-        "select i.batch_id, i.service_id, i.currency, i.identifier, i.amount is not null, l.state,
-             exists (select 1 from bill b where b.seq = i.seq and b.outcome < 2),
-             exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event not in (?2, ?3))
-         from instruction i left join life l on l.seq = i.seq where i.seq = ?1",
-    )?;
-    let mut rows = statement.query((seq, BILLED, WATCHED))?;
-    let row = rows
-        .next()?
-        .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+/// A row as its bill finds it.
+struct Subject {
+    row: Row,
+    state: Option<State>,
+    decided: bool,
+}
+
+fn subject(c: &dyn Read, seq: PaymentId) -> Result<Subject, Error> {
+    let row = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
     Ok(Subject {
-        batch_id: row.get(0)?,
-        service_id: row.get(1)?,
-        currency: row.get(2)?,
-        identifier: row.get(3)?,
-        priced: row.get(4)?,
-        state: row.get(5)?,
-        decided: row.get(6)?,
-        exposed: row.get(7)?,
+        row: row.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?,
+        state: c.value(&Scan::of(&life::TABLE).at(&seq), life::state)?,
+        decided: is_decided(c, seq)?,
     })
+}
+
+/// Returns whether something is known of an earlier post: what a bill said, and what the row is held against, is nothing of it.
+fn is_exposed(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    let own = Scan::by(&evidence::evidence_by_payment).at(&seq);
+    let own = own.only(evidence::event, Test::is_not(&BILLED));
+    Ok(c.any(&own.only(evidence::event, Test::is_not(&WATCHED)))?)
 }
 
 fn record(
@@ -245,7 +281,7 @@ fn record(
         let refuse = |state, why: &str| {
             Err(Error::NotAllowed {
                 batch: batch_name_of(c, finding.seq)?,
-                id: identifier_of(&subject.identifier)?,
+                id: subject.row.identifier,
                 state,
                 why: why.into(),
             })
@@ -258,79 +294,90 @@ fn record(
         }
         match finding.outcome {
             BillOutcome::Taken => {
-                if subject.state.is_some() || subject.priced {
+                if subject.state.is_some() || subject.row.amount.is_some() {
                     return refuse("priced", "it has its amount, which never changes");
                 }
                 let due = finding
                     .due
-                    .filter(|due| due.currency.code() == subject.currency)
+                    .filter(|due| due.currency == subject.row.currency)
                     .ok_or_else(|| corrupt("a bill without an amount in the row's currency"))?;
-                price(c, finding.seq, &subject, due, now)?;
+                price(c, finding.seq, &subject.row, due, now)?;
                 recorded.taken.add(due);
             }
             BillOutcome::Fits => {
-                let is_ready = subject
-                    .state
-                    .is_none_or(|state| state == state_number(State::Ready));
-                if !subject.priced || !is_ready {
+                let is_ready = subject.state.is_none_or(|state| state == State::Ready);
+                if subject.row.amount.is_none() || !is_ready {
                     return refuse("not to be checked", "only what can be posted is compared");
                 }
                 recorded.fitting += 1;
             }
             BillOutcome::Refused => recorded.refused += 1,
         }
-        append(c, subject.batch_id, finding, now)?;
+        append(c, subject.row.batch_id, finding, now)?;
     }
     Ok(recorded)
+}
+
+shape! {
+    /// The life of a row as it begins.
+    struct Begun of life {
+        seq: PaymentId, batch_id: BatchId, service_id: LaneId, state: State, due_at: i64, exposures: u32,
+        quarantine_from: Option<Timestamp>,
+    }
 }
 
 /// Fixes the amount, and begins the row's life.
 fn price(
     c: &WriteSession,
     seq: PaymentId,
-    subject: &Subject,
+    row: &Row,
     due: Money,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let minor = due.amount.minor();
-    let changed = c
-        .prepare_cached(
-            "update instruction set amount = ?2 where seq = ?1 and amount is null and as_due = 1",
-        )?
-        .execute(params![seq, minor])?;
-    if changed != 1 {
+    let exposed = is_exposed(c, seq)?;
+    let waiting = Scan::of(&instruction::TABLE)
+        .at(&seq)
+        .only(instruction::amount, Test::Absent)
+        .only(instruction::as_due, Test::is(&true));
+    if c.set(&waiting, instruction::amount, &due.amount)? != 1 {
         return Err(corrupt("a row that leaves its amount to no bill"));
     }
     // Asked before it is posted, where an earlier journal may have posted it.
-    let (state, exposures) = if subject.exposed {
+    let (state, exposures) = if exposed {
         (State::InDoubt, 1)
     } else {
         (State::Ready, 0)
     };
-    c.prepare_cached(
-        "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
-         values (?1, ?2, ?3, ?4, 0, ?5, iif(?5 > 0, ?6, null))",
-    )?
-    .execute(params![
+    c.insert(&Begun {
         seq,
-        subject.batch_id,
-        subject.service_id,
-        state_number(state),
+        batch_id: row.batch_id,
+        service_id: row.service_id,
+        state,
+        due_at: 0,
         exposures,
-        now.as_millis(),
-    ])?;
-    if subject.exposed {
+        quarantine_from: exposed.then_some(now),
+    })?;
+    if exposed {
         c.append(&Evidence {
-            batch_id: subject.batch_id,
+            batch_id: row.batch_id,
             seq,
             at: now,
             kind: (PRESUMED_POSTED, None, None),
             ..Evidence::default()
         })?;
     }
-    let (batch, service, currency) = (subject.batch_id, subject.service_id, &subject.currency);
+    let (batch, service, currency) = (row.batch_id, row.service_id, row.currency.code());
+    let minor = due.amount.minor();
     add_unpriced(c, batch, service, currency, -1)?;
     add_to_tally(c, batch, service, currency, state, 1, minor)
+}
+
+shape! {
+    /// What a bill said, with what hides the personal of it.
+    struct New of bill {
+        seq: PaymentId, at: Timestamp, outcome: BillOutcome, code: Option<i32>, due: Option<Amount>, currency: Option<Currency>,
+        due_date: Option<String>, customer_name: Option<String>, description: String, salt: Salt,
+    }
 }
 
 /// Appends what a bill said. A refusal that says what the last one said is the same one: asked every night, it is kept once.
@@ -348,23 +395,19 @@ fn append(
         return Ok(());
     }
     let full = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    c.prepare_cached(
-        "insert into bill (seq, at, outcome, code, due, currency, due_date, customer_name, description, salt)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?
-    .execute(params![
-        finding.seq,
-        now.as_millis(),
-        outcome_number(finding.outcome),
-        finding.code,
-        finding.due.map(|due| due.amount.minor()),
-        finding.due.map(|due| due.currency.code()),
-        full(&finding.due_date),
-        full(&finding.customer_name),
-        finding.description,
-        &salt::fresh()?[..],
-    ])?;
-    let bill_id = c.last_insert_rowid();
+    let bill = New {
+        seq: finding.seq,
+        at: now,
+        outcome: finding.outcome,
+        code: finding.code,
+        due: finding.due.map(|due| due.amount),
+        currency: finding.due.map(|due| due.currency),
+        due_date: full(&finding.due_date),
+        customer_name: full(&finding.customer_name),
+        description: finding.description.clone(),
+        salt: salt::fresh()?,
+    };
+    let bill_id = Writes::append(c, &bill)?;
     c.append(&Evidence {
         batch_id,
         seq: finding.seq,
@@ -376,105 +419,64 @@ fn append(
     })
 }
 
-fn outcome_number(outcome: BillOutcome) -> i64 {
-    match outcome {
-        BillOutcome::Taken => 0,
-        BillOutcome::Fits => 1,
-        BillOutcome::Refused => 2,
+impl Field for BillOutcome {
+    fn to_value(&self) -> Value<'_> {
+        Value::Integer(match self {
+            Self::Taken => 0,
+            Self::Fits => 1,
+            Self::Refused => 2,
+        })
+    }
+
+    fn from_value(value: Value<'_>) -> Result<Self, store::Error> {
+        match i64::from_value(value)? {
+            0 => Ok(Self::Taken),
+            1 => Ok(Self::Fits),
+            2 => Ok(Self::Refused),
+            other => Err(store::Error::corrupt(format!("a bill of outcome {other}"))),
+        }
     }
 }
 
-fn outcome_of(number: i64) -> Result<BillOutcome, Error> {
-    match number {
-        0 => Ok(BillOutcome::Taken),
-        1 => Ok(BillOutcome::Fits),
-        2 => Ok(BillOutcome::Refused),
-        other => Err(corrupt(format!("a bill of outcome {other}"))),
+shape! {
+    /// What a bill said.
+    struct Said of bill {
+        at: Timestamp, outcome: BillOutcome, code: Option<i32>, due: Option<Amount>, currency: Option<Currency>,
+        due_date: Option<String>, customer_name: Option<String>, description: String,
+    }
+}
+
+impl From<Said> for BillRecord {
+    fn from(said: Said) -> Self {
+        Self {
+            at: said.at,
+            outcome: said.outcome,
+            code: said.code,
+            due: said
+                .due
+                .zip(said.currency)
+                .map(|(amount, currency)| Money { amount, currency }),
+            due_date: said.due_date.unwrap_or_default(),
+            customer_name: said.customer_name.unwrap_or_default(),
+            description: said.description,
+        }
     }
 }
 
 /// Returns what the bills of a row said, oldest first.
 pub(in crate::journal::sqlite) fn bills(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Vec<BillRecord>, Error> {
-    let mut statement = c.prepare_cached(
-        "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description
-         from bill where seq = ?1 order by bill_id",
-    )?;
-    let mut rows = statement.query([seq])?;
-    let mut bills = Vec::new();
-    while let Some(row) = rows.next()? {
-        bills.push(bill_of(row)?);
-    }
-    Ok(bills)
+    let said: Vec<Said> = c.list(&Scan::by(&bill::bill_by_payment).at(&seq))?;
+    Ok(said.into_iter().map(BillRecord::from).collect())
 }
 
 /// Returns what the bill of a row said last.
 pub(in crate::journal::sqlite) fn last_bill(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<BillRecord>, Error> {
-    let mut statement = c.prepare_cached(
-        "select at, outcome, code, due, currency, coalesce(due_date, ''), coalesce(customer_name, ''), description
-         from bill where seq = ?1 order by bill_id desc limit 1",
-    )?;
-    let mut rows = statement.query([seq])?;
-    rows.next()?.map(bill_of).transpose()
-}
-
-fn bill_of(row: &Row<'_>) -> Result<BillRecord, Error> {
-    let due = match (
-        row.get::<_, Option<i64>>(3)?,
-        row.get::<_, Option<String>>(4)?,
-    ) {
-        (Some(minor), Some(code)) => Some(Money {
-            amount: amount_of(minor)?,
-            currency: currency_of(&code)?,
-        }),
-        _ => None,
-    };
-    Ok(BillRecord {
-        at: Timestamp::from_millis(row.get(0)?),
-        outcome: outcome_of(row.get(1)?)?,
-        code: row.get(2)?,
-        due,
-        due_date: row.get(5)?,
-        customer_name: row.get(6)?,
-        description: row.get(7)?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::journal::sqlite::schema::open::{Missing, for_writing};
-
-    #[test]
-    fn no_page_of_bills_reads_or_sorts_what_other_pages_are_about() {
-        let folder = tempfile::tempdir().unwrap();
-        let c = for_writing(&folder.path().join("journal.db"), Missing::Create).unwrap();
-        for (sql, expected) in [
-            (
-                without_amount(),
-                "USING INDEX unpriced (batch_id=? AND seq>?)",
-            ),
-            (
-                to_be_compared(),
-                "SEARCH i USING INTEGER PRIMARY KEY (rowid>?)",
-            ),
-        ] {
-            let mut statement = c.prepare(&format!("explain query plan {sql}")).unwrap();
-            let mut rows = statement.raw_query();
-            let mut plan = String::new();
-            while let Some(row) = rows.next().unwrap() {
-                plan.push_str(&row.get::<_, String>(3).unwrap());
-                plan.push_str("; ");
-            }
-            assert!(plan.contains(expected), "{sql}: {plan}");
-            assert!(!plan.contains("TEMP B-TREE"), "{sql}: {plan}");
-            let scans = plan.matches("SCAN").count() - plan.matches("SCAN json_each").count();
-            assert_eq!(scans, 0, "{sql}: {plan}");
-        }
-    }
+    let newest = Scan::by(&bill::bill_by_payment).at(&seq).descending();
+    Ok(c.first::<Said>(&newest)?.map(BillRecord::from))
 }

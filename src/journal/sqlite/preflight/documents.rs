@@ -1,20 +1,24 @@
 //! Supporting documents: which are to be uploaded, and what became of it.
 
-use rusqlite::{Connection, params};
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 use serde_json::json;
 
-use crate::domain::{BatchName, DocumentPath, PaymentId, Reference, Timestamp};
+use crate::domain::{BatchName, DocumentPath, PayerTransactionId, PaymentId, Reference, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::batch_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{corrupt, identifier_of};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::digests;
 use crate::journal::sqlite::load::checked::checked_digest;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{DocumentDue, Error, HistoryEntry, Upload};
 use crate::ledger::document::EarlierUploads;
-use crate::lifecycle::RecordedEvent;
+use crate::lifecycle::{RecordedEvent, State};
+use crate::store::tables::{instruction, life, upload, upload_begun};
+use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 /// Holds for an instruction `i` that may be posted as far as its document goes: it has none, or names a reference of its
 /// own, or the file service has it.
@@ -59,8 +63,7 @@ impl Journal {
     /// Faults of the journal.
     pub async fn forget_upload(&self, seq: PaymentId, digest: [u8; 32]) -> Result<(), Error> {
         self.ask(CommitMode::Shared, move |c| {
-            c.prepare_cached("delete from upload_begun where seq = ?1 and digest = ?2")?
-                .execute(params![seq, &digest[..]])?;
+            c.remove(&Scan::of(&upload_begun::TABLE).at(&seq).at(&digest))?;
             Ok(())
         })
         .await
@@ -76,45 +79,73 @@ impl Journal {
     }
 }
 
-/// Ready payments of batch ?1 beyond ?2 whose document is to be uploaded.
-pub(in crate::journal::sqlite) fn without_upload() -> String {
-    format!(
-        "select i.seq, i.identifier, i.line, i.reference, i.document, i.document_folder
-         from instruction i indexed by instruction_with_document cross join life l on l.seq = i.seq
-         where i.batch_id = ?1 and i.document is not null and i.seq > ?2 and l.state = 0 and not {DOCUMENT_IS_THERE}
-         order by i.seq limit ?3"
-    )
+shape! {
+    /// A row that has a document.
+    struct Documented of instruction {
+        seq: PaymentId, identifier: PayerTransactionId, line: i64, reference: Option<Reference>, extra: Option<String>, document: String,
+        document_folder: Option<String>,
+    }
 }
 
 fn documents_due(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     after: PaymentId,
     limit: usize,
 ) -> Result<Vec<DocumentDue>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut statement = c.prepare_cached(&without_upload())?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query(params![batch_id, after, limit])?;
     let mut due = Vec::new();
-    while let Some(row) = rows.next()? {
-        let reference: Option<String> = row.get(3)?;
-        due.push(DocumentDue {
-            seq: row.get(0)?,
-            id: identifier_of(&row.get::<_, String>(1)?)?,
-            line: row.get::<_, i64>(2)?.unsigned_abs(),
-            reference: reference
-                .map(|text| Reference::parse(&text).map_err(|_| corrupt("a reference")))
-                .transpose()?,
-            path: DocumentPath {
-                written: row.get(4)?,
-                folder: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
-                digest: None,
-            }
-            .path(),
-        });
-    }
+    let rows = Scan::by(&instruction::instruction_with_document).at(&batch_id);
+    c.each_until(&rows.after(&after), |row: Documented| {
+        if due.len() >= limit {
+            return Ok(ControlFlow::Break(()));
+        }
+        if is_to_be_uploaded(c, &row)? {
+            due.push(DocumentDue {
+                seq: row.seq,
+                id: row.identifier,
+                line: row.line.unsigned_abs(),
+                reference: row.reference,
+                path: DocumentPath {
+                    written: row.document,
+                    folder: row.document_folder.unwrap_or_default(),
+                    digest: None,
+                }
+                .path(),
+            });
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     Ok(due)
+}
+
+/// Returns whether a row with a document is ready, and neither its document is uploaded nor does it name one that was.
+fn is_to_be_uploaded(c: &dyn Read, row: &Documented) -> Result<bool, Error> {
+    let ready = State::Ready;
+    let own = Scan::of(&life::TABLE).at(&row.seq);
+    if !c.any(&own.only(life::state, Test::is(&ready)))?
+        || c.any(&Scan::of(&upload::TABLE).at(&row.seq))?
+    {
+        return Ok(false);
+    }
+    let members: Vec<(String, String)> = match &row.extra {
+        None => Vec::new(),
+        Some(extra) => {
+            serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
+        }
+    };
+    Ok(!members.iter().any(|(name, _)| name == "supportDocument"))
+}
+
+shape! {
+    /// Bytes that were begun to be sent.
+    struct Begun of upload_begun { seq: PaymentId, digest: [u8; 32] }
+}
+shape! {
+    /// What the file service took.
+    struct Uploaded of upload {
+        seq: PaymentId, at: Timestamp, digest: [u8; 32], bytes: u64, reference: String, reply: String,
+    }
 }
 
 // What is there under an identifier may have come from here although the reply was lost: then it is known by its digest.
@@ -126,34 +157,26 @@ fn begin_upload(
     if checked_digest(c, seq)?.is_some_and(|checked| checked != digest) {
         return Ok(None);
     }
-    let mut statement = c.prepare_cached("select digest from upload_begun where seq = ?1")?;
-    let begun: Vec<Vec<u8>> = statement
-        .query_map([seq], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let begun = Scan::of(&upload_begun::TABLE).at(&seq);
+    let begun: Vec<Vec<u8>> = c.values(&begun, upload_begun::digest)?;
     let earlier = EarlierUploads::of(digest, begun.iter().map(Vec::as_slice));
-    let added = c
-        .prepare_cached(
-            "insert into upload_begun (seq, digest) values (?1, ?2) on conflict do nothing",
-        )?
-        .execute(params![seq, &digest[..]])?;
-    Ok(Some((earlier, added > 0)))
+    let is_new = c.insert_new(&Begun {
+        seq,
+        digest: *digest,
+    })?;
+    Ok(Some((earlier, is_new)))
 }
 
 fn record_upload(c: &WriteSession, seq: PaymentId, upload: &Upload) -> Result<(), Error> {
-    let inserted = c
-        .prepare_cached(
-        "insert into upload (seq, at, digest, bytes, reference, reply) values (?1, ?2, ?3, ?4, ?5, ?6)
-         on conflict do nothing",
-    )?
-    .execute(params![
+    let is_new = c.insert_new(&Uploaded {
         seq,
-        upload.at.as_millis(),
-        &upload.digest[..],
-        i64::try_from(upload.bytes).unwrap_or(i64::MAX),
-        upload.reference,
-        upload.reply,
-    ])?;
-    if inserted > 0 {
+        at: upload.at,
+        digest: upload.digest,
+        bytes: upload.bytes,
+        reference: upload.reference.clone(),
+        reply: upload.reply.clone(),
+    })?;
+    if is_new {
         let batch_id = batch_of(c, seq)?;
         c.with(|c, chain| digests::upload(c, chain, batch_id, seq, upload.at))?;
     }
@@ -162,23 +185,20 @@ fn record_upload(c: &WriteSession, seq: PaymentId, upload: &Upload) -> Result<()
 
 /// Adds the upload of a payment to its trail, before the first intent to post it.
 pub(in crate::journal::sqlite) fn add_to_trail(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
     trail: &mut Vec<HistoryEntry>,
 ) -> Result<(), Error> {
-    let mut statement =
-        c.prepare_cached("select at, digest, bytes, reference, reply from upload where seq = ?1")?;
-    let mut rows = statement.query([seq])?;
-    let Some(row) = rows.next()? else {
+    let found: Option<Uploaded> = c.first(&Scan::of(&upload::TABLE).at(&seq))?;
+    let Some(upload) = found else {
         return Ok(());
     };
-    let at = Timestamp::from_millis(row.get(0)?);
-    let digest: Vec<u8> = row.get(1)?;
+    let at = upload.at;
     let detail = json!({
-        "sha256": data_encoding::HEXLOWER.encode(&digest),
-        "bytes": row.get::<_, i64>(2)?,
-        "reference": row.get::<_, String>(3)?,
-        "reply": row.get::<_, String>(4)?,
+        "sha256": data_encoding::HEXLOWER.encode(&upload.digest),
+        "bytes": upload.bytes,
+        "reference": upload.reference,
+        "reply": upload.reply,
     });
     let place = trail
         .iter()

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
-
-use crate::domain::{BatchId, BatchName, Msisdn, PaymentId, ServiceCode, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, Country, LaneId, Msisdn, PaymentId, ServiceCode, Timestamp,
+};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{country_of, msisdn_of, service_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Network, Number, RowNetwork};
+use crate::store::tables::{instruction, lookup};
+use crate::store::{Field, Read, Reads, Scan, Test, Write, Writes, shape};
 
 impl Journal {
     /// Notes every number of a batch once, as never looked up; what is known of a number stays. Services among `to_account`
@@ -84,21 +86,32 @@ impl Journal {
     }
 }
 
-const ROWS: &str = "select i.seq, i.line, s.code, i.country, i.msisdn, i.account_number
-     from instruction i cross join service s on s.service_id = i.service_id
-     where i.seq > ?2 and i.batch_id = ?1 order by i.seq limit ?3";
 /// Rows noted between two looks at the table.
 const PAGE: usize = 4096;
 
+shape! {
+    /// A number that was never looked up.
+    struct Noted of lookup { country: Country, msisdn: Msisdn, at: Timestamp }
+}
+shape! {
+    /// A number, and what the lookup said of it.
+    struct Known of lookup {
+        country: Country, msisdn: Msisdn, at: Timestamp, carrier: Option<String>, time_zone: Option<String>,
+    }
+}
+shape! {
+    /// A row, as far as its numbers go.
+    struct Numbered of instruction {
+        seq: PaymentId, line: i64, service_id: LaneId, country: Country, msisdn: Msisdn, account_number: Option<String>,
+    }
+}
+
 fn note_numbers(
-    c: &Connection,
+    c: &dyn Write,
     batch: &BatchName,
     to_account: &BTreeSet<ServiceCode>,
 ) -> Result<u64, Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut note = c.prepare_cached(
-        "insert into lookup (country, msisdn, at) values (?1, ?2, 0) on conflict do nothing",
-    )?;
     let (mut after, mut noted) = (PaymentId::NONE, 0);
     loop {
         let page = rows(c, batch_id, to_account, after, PAGE)?;
@@ -107,38 +120,37 @@ fn note_numbers(
         };
         after = last.seq;
         for row in &page {
-            noted += note.execute(params![
-                row.number.country.code(),
-                row.number.msisdn.as_str()
-            ])? as u64;
+            noted += u64::from(c.insert_new(&Noted {
+                country: row.number.country,
+                msisdn: row.number.msisdn,
+                at: Timestamp::from_millis(0),
+            })?);
         }
     }
 }
 
 /// Reads a page of rows, without what is known of their numbers.
 fn rows(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     to_account: &BTreeSet<ServiceCode>,
     after: PaymentId,
     limit: usize,
 ) -> Result<Vec<RowNetwork>, Error> {
-    let mut statement = c.prepare_cached(ROWS)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query(params![batch_id, after, limit])?;
+    let rows = Scan::of(&instruction::TABLE).after(&after);
+    let rows = rows.only(instruction::batch_id, Test::is(&batch_id));
+    let services = Instructions::of(c);
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let service = service_of(&row.get::<_, String>(2)?)?;
-        let country = country_of(&row.get::<_, String>(3)?)?;
-        let account: Option<String> = row.get(5)?;
+    c.each(&rows.limit(limit), |row: Numbered| {
+        let service = services.service(row.service_id)?;
         // An account that is no phone number leaves the customer's own.
-        let account = account
+        let account = row
+            .account_number
             .filter(|_| to_account.contains(&service))
             .and_then(|account| Msisdn::from_digits(&account));
-        let msisdn = msisdn_of(&row.get::<_, String>(4)?)?;
         found.push(RowNetwork {
-            seq: row.get(0)?,
-            line: row.get::<_, i64>(1)?.unsigned_abs(),
+            seq: row.seq,
+            line: row.line.unsigned_abs(),
             service,
             column: if account.is_some() {
                 "account_number"
@@ -146,17 +158,18 @@ fn rows(
                 "msisdn"
             },
             number: Number {
-                country,
-                msisdn: account.unwrap_or(msisdn),
+                country: row.country,
+                msisdn: account.unwrap_or(row.msisdn),
             },
             carrier: None,
         });
-    }
+        Ok::<_, Error>(())
+    })?;
     Ok(found)
 }
 
 fn row_networks(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     to_account: &BTreeSet<ServiceCode>,
     after: PaymentId,
@@ -169,60 +182,42 @@ fn row_networks(
     Ok(page)
 }
 
-fn numbers(c: &Connection, after: Option<Number>, limit: usize) -> Result<Vec<Number>, Error> {
-    let mut statement = c.prepare_cached(
-        "select country, msisdn from lookup where (country, msisdn) > (?1, ?2) order by country, msisdn limit ?3",
-    )?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = match &after {
-        Some(number) => statement.query(params![
-            number.country.code(),
-            number.msisdn.as_str(),
-            limit
-        ])?,
-        None => statement.query(params!["", "", limit])?,
+fn numbers(c: &dyn Read, after: Option<Number>, limit: usize) -> Result<Vec<Number>, Error> {
+    shape! {
+        struct Key of lookup { country: Country, msisdn: Msisdn }
+    }
+    let all = Scan::of(&lookup::TABLE);
+    let beyond = match &after {
+        Some(number) => all.after_all(vec![number.country.to_value(), number.msisdn.to_value()]),
+        None => all,
     };
     let mut numbers = Vec::new();
-    while let Some(row) = rows.next()? {
-        numbers.push(Number {
-            country: country_of(&row.get::<_, String>(0)?)?,
-            msisdn: msisdn_of(&row.get::<_, String>(1)?)?,
-        });
-    }
+    c.each(&beyond.limit(limit), |Key { country, msisdn }| {
+        numbers.push(Number { country, msisdn });
+        Ok::<_, Error>(())
+    })?;
     Ok(numbers)
 }
 
-fn network(c: &Connection, number: Number) -> Result<Option<Network>, Error> {
-    let found = c
-        .prepare_cached(
-            "select at, carrier, time_zone from lookup where country = ?1 and msisdn = ?2",
-        )?
-        .query_row(
-            params![number.country.code(), number.msisdn.as_str()],
-            |row| {
-                Ok(Network {
-                    number,
-                    at: Timestamp::from_millis(row.get(0)?),
-                    carrier: row.get(1)?,
-                    time_zone: row.get(2)?,
-                })
-            },
-        )
-        .optional()?;
-    Ok(found)
+fn network(c: &dyn Read, number: Number) -> Result<Option<Network>, Error> {
+    let one = Scan::of(&lookup::TABLE)
+        .at(&number.country)
+        .at(&number.msisdn);
+    let found: Option<Known> = c.first(&one)?;
+    Ok(found.map(|known| Network {
+        number,
+        at: known.at,
+        carrier: known.carrier,
+        time_zone: known.time_zone,
+    }))
 }
 
-fn record(c: &Connection, network: &Network) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into lookup (country, msisdn, at, carrier, time_zone) values (?1, ?2, ?3, ?4, ?5)
-         on conflict do update set at = excluded.at, carrier = excluded.carrier, time_zone = excluded.time_zone",
-    )?
-    .execute(params![
-        network.number.country.code(),
-        network.number.msisdn.as_str(),
-        network.at.as_millis(),
-        network.carrier,
-        network.time_zone,
-    ])?;
-    Ok(())
+fn record(c: &dyn Write, network: &Network) -> Result<(), Error> {
+    Ok(c.put(&Known {
+        country: network.number.country,
+        msisdn: network.number.msisdn,
+        at: network.at,
+        carrier: network.carrier.clone(),
+        time_zone: network.time_zone.clone(),
+    })?)
 }

@@ -1,15 +1,20 @@
 //! Rows of the same recipient and service as one that is about to take its amount from a bill.
 
+use std::collections::BTreeMap;
+
 use rusqlite::Connection;
 
-use crate::domain::{BatchId, Instruction, LoadId, PaymentId};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, Stored, corrupt, stored_of};
+use crate::domain::{BatchId, LoadId, PaymentId};
+use crate::journal::sqlite::codec::catalog::of_batch;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::repeats::fingerprints::{Entry, Key, entry_of, place_of};
 use crate::journal::sqlite::repeats::joins::{join, join_open};
-use crate::journal::sqlite::repeats::on_record::{UNFINISHED, other};
+use crate::journal::sqlite::repeats::on_record::{Record, has_unfinished, is_rehearsal};
 use crate::journal::sqlite::repeats::vouched::Vouched;
 use crate::journal::{BillRival, BillRow, Error};
 use crate::ledger::repeats::{holds_bill, is_same_account};
+use crate::store::tables::{batch, instruction, load};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// Names for each row without an amount a row that holds its bill, if there is one.
 pub(in crate::journal::sqlite) fn name_rivals(
@@ -22,22 +27,24 @@ pub(in crate::journal::sqlite) fn name_rivals(
     };
     let mut instructions = Vec::with_capacity(rows.len());
     let mut entries: Vec<Entry> = Vec::with_capacity(rows.len());
+    let record = Record::of(c, Vouched::default());
     for (place, row) in (0_u64..).zip(rows.iter()) {
-        let instruction = instruction(c, row.seq)?;
+        let found = record.rows.find(row.seq)?;
+        let found = found.ok_or_else(|| corrupt("a row without its instruction"))?;
+        let instruction = found.row.instruction;
         entries.push(entry_of(key.of_account(&instruction)) | place);
         instructions.push(instruction);
     }
     entries.sort_unstable();
     // The first one is named, so that it is the same one each time.
     let mut found: Vec<Option<PaymentId>> = vec![None; rows.len()];
-    let vouched = Vouched::default();
     for load_id in loads(c, batch_id)? {
         let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
             for (seq, _) in seqs {
-                let Some(other) = other(c, &vouched, *seq)? else {
+                let Some(other) = record.other(*seq)? else {
                     continue;
                 };
-                let (its_batch, _) = place(c, *seq)?;
+                let its_batch = place(c, *seq)?.batch_id;
                 for entry in entries {
                     let at = usize::try_from(place_of(*entry)).unwrap_or_default();
                     let own = rows[at].seq;
@@ -57,57 +64,53 @@ pub(in crate::journal::sqlite) fn name_rivals(
     }
     for (row, rival) in rows.iter_mut().zip(found) {
         let Some(seq) = rival else { continue };
-        let (its_batch, line) = place(c, seq)?;
+        let place = place(c, seq)?;
         row.rival = Some(BillRival {
-            batch: match its_batch == batch_id {
+            batch: match place.batch_id == batch_id {
                 true => None,
-                false => Some(name_of(c, its_batch)?),
+                false => Some(of_batch(c, place.batch_id, batch::name)?),
             },
-            line: line.unsigned_abs(),
+            line: place.line.unsigned_abs(),
         });
     }
     Ok(())
 }
 
-pub(in crate::journal::sqlite) fn instruction(
-    c: &Connection,
-    seq: PaymentId,
-) -> Result<Instruction<Stored>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let row = rows
-        .next()?
-        .ok_or_else(|| corrupt("a row without its instruction"))?;
-    Ok(stored_of(row, 0)?.instruction)
-}
-
 /// Loads of the batch itself, and those of others that something is unfinished of: what has ended holds no bill of another
 /// batch. A rehearsal and a payment hold none of each other.
-fn loads(c: &Connection, batch_id: BatchId) -> Result<Vec<LoadId>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select l.load_id from load l cross join batch b on b.batch_id = l.batch_id cross join batch own on own.batch_id = ?1
-         where l.accepted > 0 and (l.batch_id = ?1
-             or coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0 and coalesce(own.rehearsal, own.gateway like 'sandbox %', 0) = 0
-                 and exists (select 1 from tally t where t.batch_id = l.batch_id and t.count > 0 and t.state in {UNFINISHED}))
-         order by l.load_id"
-    ))?;
-    let loads = statement.query_map([batch_id], |row| row.get(0))?;
-    Ok(loads.collect::<Result<_, _>>()?)
+fn loads(c: &dyn Read, batch_id: BatchId) -> Result<Vec<LoadId>, Error> {
+    shape! {
+        struct Loaded of load { load_id: LoadId, batch_id: BatchId }
+    }
+    let is_payment = is_rehearsal(c, batch_id)? == Some(false);
+    let mut holds: BTreeMap<BatchId, bool> = BTreeMap::from([(batch_id, true)]);
+    let mut loads = Vec::new();
+    let all = Scan::of(&load::TABLE).only(load::accepted, Test::at_least(&1_i64));
+    c.each(&all, |load: Loaded| {
+        let may_hold = match holds.get(&load.batch_id) {
+            Some(known) => *known,
+            None => {
+                let found = is_payment
+                    && is_rehearsal(c, load.batch_id)? == Some(false)
+                    && has_unfinished(c, load.batch_id)?;
+                holds.insert(load.batch_id, found);
+                found
+            }
+        };
+        if may_hold {
+            loads.push(load.load_id);
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(loads)
 }
 
-/// The batch of a row, and its line.
-fn place(c: &Connection, seq: PaymentId) -> Result<(BatchId, i64), Error> {
-    Ok(
-        c.prepare_cached("select batch_id, line from instruction where seq = ?1")?
-            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?,
-    )
+shape! {
+    /// The batch of a row, and its line.
+    struct Place of instruction { batch_id: BatchId, line: i64 }
 }
 
-fn name_of(c: &Connection, batch_id: BatchId) -> Result<String, Error> {
-    Ok(
-        c.prepare_cached("select name from batch where batch_id = ?1")?
-            .query_row([batch_id], |row| row.get(0))?,
-    )
+fn place(c: &dyn Read, seq: PaymentId) -> Result<Place, Error> {
+    let found = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
 }

@@ -1,15 +1,15 @@
 //! Rows without an amount: how many, and how they end without one; what their files were declared to come to.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use std::ops::ControlFlow;
 
-use crate::domain::{Amount, BatchId, BatchName, LaneId, LoadId, Money, PaymentId, Totals};
+use crate::domain::{
+    Amount, BatchId, BatchName, Currency, LaneId, LoadId, Money, PaymentId, Timestamp, Totals,
+};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{
-    UNPRICED, add_to_tally, corrupt, currency_of, state_number,
-};
+use crate::journal::sqlite::codec::values::{UNPRICED, add_to_tally, corrupt};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -17,6 +17,11 @@ use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, TotalDifference};
 use crate::lifecycle::{Event, State, StepContext};
+use crate::store::tables::{instruction, life, load, rejected, tally};
+use crate::store::{Read, Reads, Row, Scan, Test, Write, Writes, shape};
+
+/// Rows that are withdrawn between two looks at the table.
+const WITHDRAWN_AT_ONCE: usize = 1000;
 
 impl Journal {
     /// Compares the declared totals of files that had rows without an amount, as far as something of them can be posted.
@@ -31,37 +36,47 @@ impl Journal {
 
 /// Adds to (or takes from) the count of rows without an amount.
 pub(in crate::journal::sqlite) fn add_unpriced(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     service_id: LaneId,
     currency: &str,
     count: i64,
 ) -> Result<(), Error> {
-    c.prepare_cached(
-        "update tally set count = count + ?5
-         where batch_id = ?1 and service_id = ?2 and currency = ?3 and state = ?4",
-    )?
-    .execute(params![batch_id, service_id, currency, UNPRICED, count])?;
+    let one = Scan::of(&tally::TABLE)
+        .at(&batch_id)
+        .at(&service_id)
+        .at(&currency)
+        .at(&UNPRICED);
+    if let Some(known) = c.value::<i64>(&one, tally::count)? {
+        c.set(&one, tally::count, &(known + count))?;
+    }
     Ok(())
 }
 
 /// Where a row without an amount stands; `None` for every other row.
 pub(in crate::journal::sqlite) fn without_amount(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<&'static str>, Error> {
-    let found: Option<(bool, bool)> = c
-        .prepare_cached(
-            "select amount is null, exists (select 1 from life where life.seq = instruction.seq)
-             from instruction where seq = ?1",
-        )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(match found {
-        Some((true, false)) => Some("unpriced"),
-        Some((true, true)) => Some("cancelled"),
-        _ => None,
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    if !c.any(&own.only(instruction::amount, Test::Absent))? {
+        return Ok(None);
+    }
+    Ok(match c.any(&Scan::of(&life::TABLE).at(&seq))? {
+        false => Some("unpriced"),
+        true => Some("cancelled"),
     })
+}
+
+shape! {
+    /// Where a row is counted.
+    struct Counted of instruction { batch_id: BatchId, service_id: LaneId, currency: String }
+}
+shape! {
+    /// The life of a row that was withdrawn.
+    struct Ended of life {
+        seq: PaymentId, batch_id: BatchId, service_id: LaneId, state: State, due_at: i64, settled_at: Timestamp,
+    }
 }
 
 /// Withdraws a row that has no amount: it is cancelled as it is, and keeps its identifier, so that no load brings it back.
@@ -70,20 +85,17 @@ pub(in crate::journal::sqlite) fn withdraw(
     seq: PaymentId,
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch, service, currency): (BatchId, LaneId, String) = c
-        .prepare_cached("select batch_id, service_id, currency from instruction where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    c.prepare_cached(
-        "insert into life (seq, batch_id, service_id, state, due_at, settled_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute(params![
+    let found: Option<Counted> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    let found = found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+    let (batch, service, currency) = (found.batch_id, found.service_id, found.currency);
+    c.insert(&Ended {
         seq,
-        batch,
-        service,
-        state_number(State::Cancelled),
-        NEVER,
-        moment.now.as_millis(),
-    ])?;
+        batch_id: batch,
+        service_id: service,
+        state: State::Cancelled,
+        due_at: NEVER,
+        settled_at: moment.now,
+    })?;
     c.append(&Evidence {
         batch_id: batch,
         seq,
@@ -104,13 +116,7 @@ pub(in crate::journal::sqlite) fn withdraw_all(
 ) -> Result<u64, Error> {
     let (mut after, mut withdrawn) = (PaymentId::NONE, 0);
     loop {
-        let seqs: Vec<PaymentId> = c
-            .prepare_cached(
-                "select seq from instruction i indexed by unpriced where batch_id = ?1 and amount is null and seq > ?2
-                     and not exists (select 1 from life l where l.seq = i.seq) order by seq limit 1000",
-            )?
-            .query_map(params![batch_id, after], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        let seqs = next_unpriced(c, batch_id, after)?;
         let Some(last) = seqs.last() else {
             return Ok(withdrawn);
         };
@@ -123,29 +129,47 @@ pub(in crate::journal::sqlite) fn withdraw_all(
     }
 }
 
-/// Returns how many rows of a batch have no amount yet.
-pub(in crate::journal::sqlite) fn unpriced(
-    c: &Connection,
+/// Returns the first rows without an amount beyond a row.
+fn next_unpriced(
+    c: &dyn Read,
     batch_id: BatchId,
-) -> Result<u64, Error> {
-    Ok(c.prepare_cached(
-        "select coalesce(sum(count), 0) from tally where batch_id = ?1 and state = ?2",
-    )?
-    .query_row(params![batch_id, UNPRICED], |row| row.get::<_, i64>(0))?
-    .unsigned_abs())
+    after: PaymentId,
+) -> Result<Vec<PaymentId>, Error> {
+    let mut seqs = Vec::new();
+    let rows = Scan::by(&instruction::unpriced).at(&batch_id).after(&after);
+    c.each_row(&rows, &[instruction::seq], |row| {
+        let seq: PaymentId = row.get(0)?;
+        if !c.any(&Scan::of(&life::TABLE).at(&seq))? {
+            seqs.push(seq);
+        }
+        Ok::<_, Error>(match seqs.len() < WITHDRAWN_AT_ONCE {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(seqs)
 }
 
-fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDifference>, Error> {
+/// Returns how many rows of a batch have no amount yet.
+pub(in crate::journal::sqlite) fn unpriced(c: &dyn Read, batch_id: BatchId) -> Result<u64, Error> {
+    let unpriced = Scan::of(&tally::TABLE).at(&batch_id);
+    let unpriced = unpriced.only(tally::state, Test::is(&UNPRICED));
+    let counts: Vec<i64> = c.values(&unpriced, tally::count)?;
+    Ok(counts.iter().sum::<i64>().unsigned_abs())
+}
+
+shape! {
+    /// A load whose file was declared to come to a total.
+    struct Declared of load { load_id: LoadId, source: String, total: i64, total_currency: Currency }
+}
+
+fn declared_totals(c: &dyn Read, batch: &BatchName) -> Result<Vec<TotalDifference>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let loads: Vec<(LoadId, String, i64, String)> = c
-        .prepare_cached(
-            "select load_id, source, total, total_currency from load where batch_id = ?1 and total is not null order by load_id",
-        )?
-        .query_map([batch_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
-        .collect::<Result<_, _>>()?;
+    let loads = Scan::by(&load::load_by_batch).at(&batch_id);
+    let loads: Vec<Declared> = c.list(&loads.only(load::total, Test::Present))?;
     let mut differences = Vec::new();
-    for (load_id, source, minor, currency) in loads {
-        let currency = currency_of(&currency)?;
+    for load in loads {
+        let (load_id, currency, minor) = (load.load_id, load.total_currency, load.total);
         let amount = Amount::from_minor(minor).ok_or_else(|| corrupt("a total of zero"))?;
         let found = total_of(c, batch_id, load_id)?;
         let others = found.iter().any(|(other, _)| other != currency);
@@ -153,16 +177,9 @@ fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDiffere
             continue;
         }
         // What cannot be posted any more needs no total: the rest of the batch must not wait for it.
-        let can_be_posted: bool = c.query_row(
-            "select exists (select 1 from instruction i left join life l on l.seq = i.seq
-             where i.batch_id = ?1 and i.load_id = ?2 and i.amount is not null
-                 and (l.seq is null or l.state = 0 and l.exposures = 0))",
-            params![batch_id, load_id],
-            |row| row.get(0),
-        )?;
-        if can_be_posted {
+        if can_be_posted(c, batch_id, load_id)? {
             differences.push(TotalDifference {
-                source,
+                source: load.source,
                 expected: format!("{currency} {}", Money { amount, currency }),
                 found: found.to_string(),
             });
@@ -171,21 +188,51 @@ fn declared_totals(c: &Connection, batch: &BatchName) -> Result<Vec<TotalDiffere
     Ok(differences)
 }
 
-/// What the rows of one load add up to, those set aside included.
-fn total_of(c: &Connection, batch_id: BatchId, load_id: LoadId) -> Result<Totals, Error> {
-    let mut total = Totals::default();
-    for sql in [
-        "select currency, sum(amount) from instruction
-         where batch_id = ?1 and load_id = ?2 and generation = 0 and amount is not null group by currency",
-        "select currency, sum(amount) from rejected
-         where batch_id = ?1 and load_id = ?2 and amount is not null group by currency",
-    ] {
-        let mut statement = c.prepare(sql)?;
-        let mut rows = statement.query(params![batch_id, load_id])?;
-        while let Some(row) = rows.next()? {
-            let currency = currency_of(&row.get::<_, String>(0)?)?;
-            total.add_minor(currency, i128::from(row.get::<_, i64>(1)?));
-        }
+/// Returns whether something of a load can be posted, or may be: it has not begun, or nothing is known of a post.
+fn can_be_posted(c: &dyn Read, batch_id: BatchId, load_id: LoadId) -> Result<bool, Error> {
+    let rows = Scan::of(&instruction::TABLE)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::load_id, Test::is(&load_id))
+        .only(instruction::amount, Test::Present);
+    let mut found = false;
+    c.each_row(&rows, &[instruction::seq], |row| {
+        let seq: PaymentId = row.get(0)?;
+        found = may_be_posted(c, seq)?;
+        Ok::<_, Error>(match found {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(found)
+}
+
+/// Returns whether a row with an amount was never posted, and can be.
+pub(super) fn may_be_posted(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    shape! {
+        struct Stands of life { state: State, exposures: u32 }
     }
+    let found: Option<Stands> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+    Ok(found.is_none_or(|life| life.state == State::Ready && life.exposures == 0))
+}
+
+/// What the rows of one load add up to, those set aside included.
+fn total_of(c: &dyn Read, batch_id: BatchId, load_id: LoadId) -> Result<Totals, Error> {
+    let mut total = Totals::default();
+    let mut add = |row: &dyn Row| {
+        total.add_minor(row.get(0)?, i128::from(row.get::<i64>(1)?));
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    };
+    let rows = Scan::of(&instruction::TABLE)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::load_id, Test::is(&load_id))
+        .only(instruction::generation, Test::is(&0_i64))
+        .only(instruction::amount, Test::Present);
+    let columns = [instruction::currency, instruction::amount];
+    c.each_row(&rows, &columns, &mut add)?;
+    let set_aside = Scan::of(&rejected::TABLE)
+        .at(&load_id)
+        .only(rejected::batch_id, Test::is(&batch_id))
+        .only(rejected::amount, Test::Present);
+    c.each_row(&set_aside, &[rejected::currency, rejected::amount], add)?;
     Ok(total)
 }

@@ -1,11 +1,12 @@
 //! Rows that a person is shown before they are paid.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::domain::{BatchId, BatchName, LoadId, Timestamp};
+use super::found::{Found, Table};
+use crate::domain::{BatchId, BatchName, LoadId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::load::job::Load;
@@ -13,6 +14,9 @@ use crate::journal::sqlite::load::sorted::Sorted;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{ALIKE_LINES, Alike, AlikeKind, Error, RepeatedLoad};
+use crate::lifecycle::State;
+use crate::store::tables::{alike, instruction, life, load, tally};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Loads that rows look like, or repeat by permission, that are shown.
 const SHOWN: usize = 20;
@@ -21,8 +25,8 @@ impl Load<'_> {
     /// Keeps what is to be seen before anything of the batch is paid.
     pub(in crate::journal::sqlite) fn note(
         &self,
-        record: &Connection,
-        table: &'static str,
+        record: &dyn Read,
+        table: Table,
         kind: AlikeKind,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
@@ -62,36 +66,66 @@ impl Load<'_> {
     }
 
     /// Counts the rows whose like is paid by now, in whichever generation.
-    fn paid_among(&self, table: &'static str, load_id: LoadId) -> Result<u64, Error> {
-        let count: i64 = self.c.query_row(
-            &format!("with recursive generation (seq, latest) as (
-                 select r.seq, r.other from {table} r where r.load_id = ?1
-                 union all select g.seq, l.replaced_by from generation g join life l on l.seq = g.latest where l.replaced_by is not null)
-             select count(distinct g.seq) from generation g join life l on l.seq = g.latest where l.state = 5"),
-            [load_id],
-            |row| row.get(0),
-        )?;
-        Ok(count.unsigned_abs())
+    fn paid_among(&self, table: Table, load_id: LoadId) -> Result<u64, Error> {
+        let (mut paid, mut last) = (0, None);
+        Found { c: self.c }.each_of_load(table, load_id, |seq, other| {
+            if last != Some(seq) && is_paid_by_now(self.c, other)? {
+                last = Some(seq);
+                paid += 1;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(paid)
     }
 
     /// Returns the first lines of what was found, and where they are like rows of the same file, the lines of those.
-    fn lines_of(&self, table: &str, load_id: LoadId) -> Result<(Vec<u64>, Vec<u64>), Error> {
-        let is_same_file = load_id.is_same_file();
-        let mut statement = self.c.prepare(&format!(
-            "select i.line, o.line from {table} t cross join instruction i on i.seq = t.seq
-             left join instruction o on ?2 and o.seq = t.other where t.load_id = ?1 order by i.seq limit {ALIKE_LINES}"
-        ))?;
-        let mut rows = statement.query(params![load_id, is_same_file])?;
+    fn lines_of(&self, table: Table, load_id: LoadId) -> Result<(Vec<u64>, Vec<u64>), Error> {
+        let line_of = |seq: PaymentId| -> Result<Option<u64>, Error> {
+            let own = Scan::of(&instruction::TABLE).at(&seq);
+            let line: Option<i64> = self.c.value(&own, instruction::line)?;
+            Ok(line.map(i64::unsigned_abs))
+        };
         let (mut lines, mut others) = (Vec::new(), Vec::new());
-        while let Some(row) = rows.next()? {
-            lines.push(row.get::<_, i64>(0)?.unsigned_abs());
-            others.extend(row.get::<_, Option<i64>>(1)?.map(i64::unsigned_abs));
-        }
+        Found { c: self.c }.each_of_load(table, load_id, |seq, other| {
+            // A row may have been set aside since.
+            if let Some(line) = line_of(seq)? {
+                lines.push(line);
+                if load_id.is_same_file() {
+                    others.extend(line_of(other)?);
+                }
+            }
+            Ok(match lines.len() < ALIKE_LINES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
         if others.len() != lines.len() {
             others.clear();
         }
         Ok((lines, others))
     }
+}
+
+/// Returns whether a payment, or a retry of it, is paid.
+fn is_paid_by_now(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    shape! {
+        struct Latest of life { state: State, replaced_by: Option<PaymentId> }
+    }
+    let mut next = Some(seq);
+    while let Some(seq) = next {
+        let own = Scan::of(&life::TABLE).at(&seq);
+        let Some(Latest { state, replaced_by }) = c.first(&own)? else {
+            return Ok(false);
+        };
+        if state == State::Paid {
+            return Ok(true);
+        }
+        if replaced_by.is_some_and(|later| later <= seq) {
+            return Err(corrupt("a retry that is older than what it replaces"));
+        }
+        next = replaced_by;
+    }
+    Ok(false)
 }
 
 /// Returns the number that a kind is kept under.
@@ -126,20 +160,23 @@ fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>, u64), Error> {
     }
 }
 
-fn save(c: &Connection, load_id: LoadId, alike: &Alike) -> Result<(), Error> {
-    let lines = lines_json(alike).to_string();
-    c.prepare_cached(
-        "insert into alike (load_id, kind, batch, source, loaded_at, count, lines) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?
-    .execute(params![
+shape! {
+    /// What is kept of rows that are alike.
+    struct Shown of alike {
+        load_id: LoadId, kind: i64, batch: String, source: String, loaded_at: Timestamp, count: u64, lines: String,
+    }
+}
+
+fn save(c: &dyn Write, load_id: LoadId, alike: &Alike) -> Result<(), Error> {
+    c.append(&Shown {
         load_id,
-        number_of(alike.kind),
-        alike.other.batch,
-        alike.other.source,
-        alike.other.loaded_at.as_millis(),
-        i64::try_from(alike.other.rows).unwrap_or(i64::MAX),
-        lines,
-    ])?;
+        kind: number_of(alike.kind),
+        batch: alike.other.batch.clone(),
+        source: alike.other.source.clone(),
+        loaded_at: alike.other.loaded_at,
+        count: alike.other.rows,
+        lines: lines_json(alike).to_string(),
+    })?;
     Ok(())
 }
 
@@ -156,41 +193,52 @@ impl Journal {
     }
 }
 
-fn alike(c: &Connection, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
-    let mut statement = c.prepare_cached(
-        "select a.kind, l.source, a.batch, a.source, a.loaded_at, a.count, a.lines, l.load_id
-         from load l cross join alike a on a.load_id = l.load_id where l.batch_id = ?1 order by a.alike_id",
+fn alike(c: &dyn Read, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
+    shape! {
+        struct Kept of alike {
+            alike_id: i64, kind: i64, batch: String, source: String, loaded_at: Timestamp, count: i64, lines: String,
+        }
+    }
+    shape! {
+        struct File of load { load_id: LoadId, source: String }
+    }
+    let cancelled = State::Cancelled;
+    let tallies = Scan::of(&tally::TABLE).at(&batch_id);
+    let tallies = tallies.only(tally::state, Test::is(&cancelled));
+    let has_cancelled = c.any(&tallies.only(tally::count, Test::at_least(&1_i64)))?;
+    let mut all: Vec<(LoadId, String, Kept)> = Vec::new();
+    c.each(
+        &Scan::by(&load::load_by_batch).at(&batch_id),
+        |file: File| {
+            let own = Scan::by(&alike::alike_by_load).at(&file.load_id);
+            for kept in c.list(&own)? {
+                all.push((file.load_id, file.source.clone(), kept));
+            }
+            Ok::<_, Error>(())
+        },
     )?;
-    let has_cancelled: bool = c
-        .prepare_cached(
-            "select exists (select 1 from tally where batch_id = ?1 and state = 7 and count > 0)",
-        )?
-        .query_row([batch_id], |row| row.get(0))?;
-    let mut rows = statement.query([batch_id])?;
+    all.sort_by_key(|(.., kept)| kept.alike_id);
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let kind: i64 = row.get(0)?;
-        let kind = usize::try_from(kind)
-            .ok()
-            .and_then(|kind| AlikeKind::ALL.get(kind));
-        let (lines, others, paid) = lines_from(&row.get::<_, String>(6)?)?;
+    for (load_id, file, kept) in all {
+        let kind = usize::try_from(kept.kind).ok();
+        let kind = kind.and_then(|kind| AlikeKind::ALL.get(kind));
+        let (lines, others, paid) = lines_from(&kept.lines)?;
         let kind = kind.ok_or_else(|| corrupt("rows that are alike"))?;
         let mut alike = Alike {
             kind: *kind,
-            file: row.get(1)?,
+            file,
             other: RepeatedLoad {
-                batch: row.get(2)?,
-                source: row.get(3)?,
-                loaded_at: Timestamp::from_millis(row.get(4)?),
-                rows: row.get::<_, i64>(5)?.unsigned_abs(),
+                batch: kept.batch,
+                source: kept.source,
+                loaded_at: kept.loaded_at,
+                rows: kept.count.unsigned_abs(),
             },
             lines,
             paid,
             others,
         };
         if has_cancelled {
-            let cancelled = cancelled(c, batch_id, row.get(7)?, &alike)?;
-            alike.leave_out(&cancelled);
+            alike.leave_out(&cancelled_lines(c, batch_id, load_id, &alike)?);
         }
         if alike.other.rows > 0 {
             found.push(alike);
@@ -200,20 +248,27 @@ fn alike(c: &Connection, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
 }
 
 /// Returns which of these lines are of rows that were cancelled.
-fn cancelled(
-    c: &Connection,
+fn cancelled_lines(
+    c: &dyn Read,
     batch_id: BatchId,
     load_id: LoadId,
     alike: &Alike,
 ) -> Result<BTreeSet<u64>, Error> {
-    let lines: Vec<u64> = [&alike.lines[..], &alike.others].concat();
-    c.prepare_cached(
-        "select i.line from life l cross join instruction i on i.seq = l.seq
-         where l.batch_id = ?1 and l.state = 7 and i.load_id = ?2 and i.line in (select value from json_each(?3))",
-    )?
-    .query_map(params![batch_id, load_id, json!(lines).to_string()], |row| {
-        row.get::<_, i64>(0)
-    })?
-    .map(|line| Ok(line?.unsigned_abs()))
-    .collect()
+    shape! {
+        struct Line of instruction { load_id: LoadId, line: i64 }
+    }
+    let lines: BTreeSet<u64> = alike.lines.iter().chain(&alike.others).copied().collect();
+    let cancelled = State::Cancelled;
+    let of_batch = Scan::of(&life::TABLE).only(life::batch_id, Test::is(&batch_id));
+    let cancelled = of_batch.only(life::state, Test::is(&cancelled));
+    let mut found = BTreeSet::new();
+    c.each_row(&cancelled, &[life::seq], |row| {
+        let seq: PaymentId = row.get(0)?;
+        let own: Option<Line> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+        if let Some(own) = own.filter(|own| own.load_id == load_id) {
+            found.extend(lines.get(&own.line.unsigned_abs()));
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
 }

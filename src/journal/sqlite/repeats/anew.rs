@@ -9,18 +9,20 @@ use super::fingerprints::{Entry, Key, entry_of};
 use super::joins::{has_open, join, join_open};
 use super::namesakes::Namesakes;
 use super::on_record::check_row;
-use super::on_record::{OnRecord, Other, Which, loads_on_record};
+use super::on_record::{OnRecord, Other, Record, Which, loads_on_record};
 use super::vouched::{Vouched, check_loads};
 use crate::domain::{AmountField, BatchId, Instruction, LoadId, PaymentId, Timestamp};
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, services, stored_of,
-};
+use crate::journal::sqlite::codec::catalog::{batch_of, of_batch, purpose};
+use crate::journal::sqlite::codec::values::{Stored, corrupt, services};
 use crate::journal::sqlite::session::members::of_row;
 use crate::journal::{Error, PaidSince, RepeatPlan};
+use crate::ledger::Purpose;
 use crate::ledger::repeats::{
     Likeness, References, Standing, is_of_failure, is_same_amount_to_person, judge, likeness,
     may_be_paid_since, may_be_same_person, may_stand_for, pays_failure,
 };
+use crate::store::tables::{batch, load};
+use crate::store::{Read, Reads, Scan};
 
 /// What the rows of failures are compared with.
 pub(in crate::journal::sqlite) struct Anew<'a> {
@@ -29,7 +31,7 @@ pub(in crate::journal::sqlite) struct Anew<'a> {
     key: Key,
     loads: Vec<OnRecord>,
     has_open: bool,
-    vouched: Vouched,
+    record: Record<'a>,
     now: Timestamp,
     batch_id: BatchId,
     namesakes: OnceCell<Namesakes>,
@@ -64,21 +66,13 @@ impl<'a> Anew<'a> {
         let Some((plan, now)) = judged else {
             return Ok(None);
         };
-        let is_rehearsal: bool = c.query_row(
-            "select coalesce(rehearsal, gateway like 'sandbox %', false) from batch where batch_id = ?1",
-            [batch_id],
-            |row| row.get(0),
-        )?;
-        if is_rehearsal {
+        if purpose(c, batch_id)? == Purpose::Rehearsal {
             return Ok(None);
         }
         check_loads(c)?;
         // Whatever came after the first row of the batch may pay what of it has failed.
-        let first: Option<LoadId> = c.query_row(
-            "select min(load_id) from load where batch_id = ?1",
-            [batch_id],
-            |row| row.get(0),
-        )?;
+        let first: Option<LoadId> =
+            c.value(&Scan::by(&load::load_by_batch).at(&batch_id), load::load_id)?;
         let which = first.map_or(Which::All, Which::After);
         let Some(key) = Key::of(c)? else {
             return Ok(None);
@@ -89,7 +83,7 @@ impl<'a> Anew<'a> {
             key,
             loads: loads_on_record(c, plan, (key, which), now)?,
             has_open: has_open(c)?,
-            vouched: Vouched::read_as(plan.reading.as_deref()),
+            record: Record::of(c, Vouched::read_as(plan.reading.as_deref())),
             now,
             batch_id,
             namesakes: OnceCell::new(),
@@ -148,7 +142,7 @@ impl<'a> Anew<'a> {
         for load in self.loads.iter().filter(|load| load.load_id != load_id) {
             let mut take = |_: &[Entry], seqs: &[(PaymentId, Entry)]| {
                 for (seq, entry) in seqs.iter().filter(|(seq, _)| !own.contains(seq)) {
-                    if let Some(other) = load.other(self.c, &self.vouched, *seq)? {
+                    if let Some(other) = load.other(&self.record, *seq)? {
                         check_row(self.key, *entry, &other)?;
                         let row = other.counterpart(row, self.key);
                         self.take_in((&row, own[0]), &other, &mut found)?;
@@ -167,7 +161,7 @@ impl<'a> Anew<'a> {
             let load = self.loads[load];
             if load.load_id != load_id
                 && !own.contains(&seq)
-                && let Some(other) = load.other(self.c, &self.vouched, seq)?
+                && let Some(other) = load.other(&self.record, seq)?
             {
                 let row = other.counterpart(row, self.key);
                 self.take_in((&row, own[0]), &other, &mut found)?;
@@ -186,14 +180,9 @@ impl<'a> Anew<'a> {
     }
 
     fn row(&self, seq: PaymentId) -> Result<(LoadId, Instruction<Stored>), Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS}, i.load_id from instruction i join service s using (service_id) where i.seq = ?1"
-        ))?;
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a payment without its instruction"))?;
-        Ok((row.get(PAYMENT_WIDTH)?, stored_of(row, 0)?.instruction))
+        let found = self.record.rows.find(seq)?;
+        let found = found.ok_or_else(|| corrupt("a payment without its instruction"))?;
+        Ok((found.load_id, found.row.instruction))
     }
 
     /// `first`: the oldest generation of the row.
@@ -219,7 +208,7 @@ impl<'a> Anew<'a> {
         let is_later = came_later && is_same_amount_to_person(row, &other.row);
         if found.since.is_none() && may_be_paid_since(references, is_later, other.standing) {
             found.since = Some(PaidSince {
-                batch: batch_of(self.c, other.seq)?,
+                batch: name_of_batch(self.c, other.seq)?,
                 reference: other.reference().unwrap_or_default().to_owned(),
                 line: other.row.line,
             });
@@ -228,7 +217,7 @@ impl<'a> Anew<'a> {
             || of_failure && pays_failure(other.standing)
         {
             if found.counts.is_none() {
-                found.counts = Some(batch_of(self.c, other.seq)?);
+                found.counts = Some(name_of_batch(self.c, other.seq)?);
             }
         } else if matches!(other.standing, Standing::Failed | Standing::Cancelled)
             && (of_failure || likeness(references, same, &terms) == Likeness::Repeat)
@@ -239,9 +228,6 @@ impl<'a> Anew<'a> {
     }
 }
 
-fn batch_of(c: &Connection, seq: PaymentId) -> Result<String, Error> {
-    Ok(c.prepare_cached(
-        "select b.name from instruction i join batch b on b.batch_id = i.batch_id where i.seq = ?1",
-    )?
-    .query_row([seq], |row| row.get(0))?)
+fn name_of_batch(c: &dyn Read, seq: PaymentId) -> Result<String, Error> {
+    of_batch(c, batch_of(c, seq)?, batch::name)
 }

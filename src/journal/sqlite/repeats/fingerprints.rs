@@ -6,17 +6,25 @@
 //! compared with all of them.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use sha2::Sha256;
 
 use crate::domain::{AmountField, Instruction, LoadId, PaymentId, ServiceCode};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
+use crate::journal::sqlite::codec::facts::{fact, note_new};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::evidence::salt;
 use crate::ledger::likeness::of_reference;
 use crate::ledger::repeats::recipient;
+use crate::store::tables::{fingerprints, instruction};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
+
+/// Under this name `meta` has the key of the hashes.
+const KEY: &str = "fingerprints";
 
 /// Bits of an entry below its hash: whether its row has a reference, and where that stands in its load.
 pub(in crate::journal::sqlite) const PLACE_BITS: u32 = 30;
@@ -84,11 +92,8 @@ pub(in crate::journal::sqlite) struct Key([u64; 2]);
 
 impl Key {
     /// Returns the key of a journal; `None` when nothing was ever loaded there.
-    pub(in crate::journal::sqlite) fn of(c: &Connection) -> Result<Option<Self>, Error> {
-        let found: Option<[u8; 16]> = c
-            .prepare_cached("select value from meta where key = 'fingerprints'")?
-            .query_row([], |row| row.get(0))
-            .optional()?;
+    pub(in crate::journal::sqlite) fn of(c: &dyn Read) -> Result<Option<Self>, Error> {
+        let found: Option<[u8; 16]> = fact(c, KEY)?;
         Ok(found.map(|bytes| {
             let bits = u128::from_le_bytes(bytes);
             #[allow(clippy::cast_possible_truncation, reason = "its two halves")]
@@ -97,21 +102,16 @@ impl Key {
     }
 
     /// Returns the key of a journal, which has one from now on.
-    pub(in crate::journal::sqlite) fn made(c: &Connection) -> Result<Self, Error> {
-        let made = c
-            .prepare_cached(
-                "insert into meta (key, value) values ('fingerprints', randomblob(16)) on conflict do nothing",
-            )?
-            .execute([])?;
-        if made > 0
-            && c.query_row("select exists (select 1 from fingerprints)", [], |row| {
-                row.get(0)
-            })?
-        {
+    pub(in crate::journal::sqlite) fn made(c: &dyn Write) -> Result<Self, Error> {
+        if let Some(known) = Self::of(c)? {
+            return Ok(known);
+        }
+        if c.any(&Scan::of(&fingerprints::TABLE))? {
             return Err(Error::AlteredLoad {
                 what: "the key of its fingerprints is gone".to_owned(),
             });
         }
+        note_new(c, KEY, &salt::fresh()?)?;
         Self::of(c)?.ok_or_else(|| corrupt("fingerprints without a key"))
     }
 
@@ -167,15 +167,11 @@ impl Key {
     }
 
     /// Makes it the key of a journal that has none: what is loaded there is compared with another one.
-    pub(in crate::journal::sqlite) fn keep(self, c: &Connection) -> Result<(), Error> {
+    pub(in crate::journal::sqlite) fn keep(self, c: &dyn Write) -> Result<(), Error> {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.0[0].to_le_bytes());
         bytes[8..].copy_from_slice(&self.0[1].to_le_bytes());
-        c.prepare_cached(
-            "insert into meta (key, value) values ('fingerprints', ?1) on conflict do nothing",
-        )?
-        .execute([bytes])?;
-        Ok(())
+        note_new(c, KEY, &bytes)
     }
 
     /// Returns the hashes of a row, whose amount is the one that its file has.
@@ -337,14 +333,19 @@ pub(in crate::journal::sqlite) fn entries_of(bytes: &[u8]) -> impl Iterator<Item
         .map(|entry| Entry::from_le_bytes(entry.try_into().unwrap_or_default()))
 }
 
-/// An entry as SQLite keeps it: in the same order, with a sign.
+/// An entry as a column keeps it: in the same order, with a sign.
 pub(in crate::journal::sqlite) fn signed(entry: Entry) -> i64 {
     (entry ^ (1 << 63)).cast_signed()
 }
 
+shape! {
+    /// Fingerprints of a load that follow one another.
+    struct Chunk of fingerprints { load_id: LoadId, least: i64, first_seq: i64, entries: Vec<u8> }
+}
+
 /// Writes the fingerprints of a load.
 pub(in crate::journal::sqlite) struct Store<'c> {
-    insert: CachedStatement<'c>,
+    c: &'c dyn Write,
     load_id: LoadId,
     /// Its first instruction.
     first: i64,
@@ -353,20 +354,14 @@ pub(in crate::journal::sqlite) struct Store<'c> {
 }
 
 impl<'c> Store<'c> {
-    pub(in crate::journal::sqlite) fn new(
-        c: &'c Connection,
-        load_id: LoadId,
-        first: i64,
-    ) -> Result<Self, Error> {
-        Ok(Self {
-            insert: c.prepare_cached(
-                "insert into fingerprints (load_id, least, first_seq, entries) values (?1, ?2, ?3, ?4)",
-            )?,
+    pub(in crate::journal::sqlite) fn new(c: &'c dyn Write, load_id: LoadId, first: i64) -> Self {
+        Self {
+            c,
             load_id,
             first,
             chunk: Vec::with_capacity(CHUNK * 8),
             least: 0,
-        })
+        }
     }
 
     pub(in crate::journal::sqlite) fn take(&mut self, slice: &[Entry]) -> Result<(), Error> {
@@ -384,28 +379,28 @@ impl<'c> Store<'c> {
 
     pub(in crate::journal::sqlite) fn flush(&mut self) -> Result<(), Error> {
         if !self.chunk.is_empty() {
-            let least = signed(self.least);
-            self.insert
-                .execute(params![self.load_id, least, self.first, self.chunk])?;
-            self.chunk.clear();
+            let mut chunk = Chunk {
+                load_id: self.load_id,
+                least: signed(self.least),
+                first_seq: self.first,
+                entries: std::mem::take(&mut self.chunk),
+            };
+            self.c.append(&chunk)?;
+            chunk.entries.clear();
+            self.chunk = chunk.entries;
         }
         Ok(())
     }
 }
 
 /// Makes the fingerprints of what an earlier version loaded.
-pub(in crate::journal::sqlite) fn fill(c: &Connection) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn fill(c: &dyn Write) -> Result<(), Error> {
     let key = Key::made(c)?;
-    let mut statement = c.prepare(&format!(
-        "select {PAYMENT_COLUMNS}, i.load_id, i.seq from instruction i cross join service s on s.service_id = i.service_id
-         where i.generation = 0 order by i.seq"
-    ))?;
-    let mut rows = statement.query([])?;
+    let rows = Scan::of(&instruction::TABLE).only(instruction::generation, Test::is(&0_i64));
     // The rows of a load follow one another; retries come between those of two loads alone.
     let mut load: Option<(LoadId, i64, Collector)> = None;
-    while let Some(row) = rows.next()? {
-        let (load_id, seq): (LoadId, PaymentId) =
-            (row.get(PAYMENT_WIDTH)?, row.get(PAYMENT_WIDTH + 1)?);
+    Instructions::of(c).each(&rows, |found| {
+        let (load_id, seq) = (found.load_id, found.seq);
         if load
             .as_ref()
             .is_none_or(|(current, ..)| *current != load_id)
@@ -414,22 +409,23 @@ pub(in crate::journal::sqlite) fn fill(c: &Connection) -> Result<(), Error> {
             load = Some((load_id, seq.get(), Collector::new(key)));
         }
         if let Some((_, first, collector)) = &mut load {
-            let row = stored_of(row, 0)?.instruction;
+            let row = found.row.instruction;
             collector.row(
                 (seq.get() - *first).unsigned_abs(),
                 &row,
                 row.money.written(),
             )?;
         }
-    }
+        Ok(())
+    })?;
     store(c, load)
 }
 
-fn store(c: &Connection, load: Option<(LoadId, i64, Collector)>) -> Result<(), Error> {
+fn store(c: &dyn Write, load: Option<(LoadId, i64, Collector)>) -> Result<(), Error> {
     let Some((load_id, first, mut collector)) = load else {
         return Ok(());
     };
-    let mut store = Store::new(c, load_id, first)?;
+    let mut store = Store::new(c, load_id, first);
     collector.each_slice(|slice| store.take(slice))?;
     store.flush()
 }
@@ -478,11 +474,24 @@ fn unwritable(cause: impl std::fmt::Display) -> Error {
 }
 
 /// Returns how many rows the fingerprints of a load take.
-pub(in crate::journal::sqlite) fn chunks_of(c: &Connection, load_id: LoadId) -> Result<i64, Error> {
-    Ok(
-        c.prepare_cached("select count(*) from fingerprints where load_id = ?1")?
-            .query_row([load_id], |row| row.get(0))?,
-    )
+pub(in crate::journal::sqlite) fn chunks_of(c: &dyn Read, load_id: LoadId) -> Result<i64, Error> {
+    let chunks = c.count(&Scan::by(&fingerprints::fingerprints_by_load).at(&load_id))?;
+    Ok(i64::try_from(chunks).unwrap_or(i64::MAX))
+}
+
+/// Returns the first instruction that fingerprints of a load count their places from; `None` where it has none.
+pub(in crate::journal::sqlite) fn first_of(
+    c: &dyn Read,
+    load_id: LoadId,
+) -> Result<Option<PaymentId>, Error> {
+    let chunks = Scan::by(&fingerprints::fingerprints_by_load).at(&load_id);
+    let mut first: Option<PaymentId> = None;
+    c.each_row(&chunks, &[fingerprints::first_seq], |row| {
+        let seq = row.get(0)?;
+        first = Some(first.map_or(seq, |first| first.min(seq)));
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(first)
 }
 
 #[cfg(test)]

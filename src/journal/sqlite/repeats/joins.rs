@@ -1,6 +1,6 @@
 //! What the fingerprints of a file have in common with those of a load on record.
 
-use rusqlite::{CachedStatement, Connection, params};
+use std::ops::ControlFlow;
 
 use super::fingerprints::{
     AMOUNT_BITS, Entry, PLACE_BITS, account_of, entries_of, hash_of, is_of_payment, is_open,
@@ -9,11 +9,12 @@ use super::fingerprints::{
 use crate::domain::{LoadId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::values::corrupt;
+use crate::store::tables::{fingerprints, instruction};
+use crate::store::{Column, Read, Reads, Scan, Value};
 
 /// The fingerprints of a load on record, a chunk at a time.
 struct Recorded<'c> {
-    before: CachedStatement<'c>,
-    after: CachedStatement<'c>,
+    c: &'c dyn Read,
     load_id: LoadId,
     /// What the chunk that is in memory begins with, as it is stored.
     least: i64,
@@ -23,22 +24,15 @@ struct Recorded<'c> {
 }
 
 impl<'c> Recorded<'c> {
-    fn of(c: &'c Connection, load_id: LoadId) -> Result<Self, Error> {
-        Ok(Self {
-            before: c.prepare_cached(
-                "select least, first_seq, entries from fingerprints indexed by fingerprints_by_load
-                 where load_id = ?1 and least <= ?2 order by least desc limit 1",
-            )?,
-            after: c.prepare_cached(
-                "select least, first_seq, entries from fingerprints indexed by fingerprints_by_load
-                 where load_id = ?1 and least > ?2 order by least limit 1",
-            )?,
+    fn of(c: &'c dyn Read, load_id: LoadId) -> Self {
+        Self {
+            c,
             load_id,
             least: 0,
             first: 0,
             chunk: Vec::new(),
             at: 0,
-        })
+        }
     }
 
     fn current(&self) -> Option<Entry> {
@@ -48,7 +42,7 @@ impl<'c> Recorded<'c> {
     /// Goes to the first entry that is not less than this one.
     fn seek(&mut self, entry: Entry) -> Result<(), Error> {
         if self.chunk.last().is_none_or(|last| *last < entry) {
-            if !self.read(true, signed(entry))? && !self.read(false, signed(entry))? {
+            if !self.read_up_to(signed(entry))? && !self.read_after(signed(entry))? {
                 return Ok(());
             }
             self.at = 0;
@@ -70,27 +64,39 @@ impl<'c> Recorded<'c> {
 
     fn next_chunk(&mut self) -> Result<(), Error> {
         let least = self.least;
-        self.read(false, least)?;
+        self.read_after(least)?;
         Ok(())
     }
 
-    fn read(&mut self, before: bool, bound: i64) -> Result<bool, Error> {
-        let statement = match before {
-            true => &mut self.before,
-            false => &mut self.after,
-        };
-        let mut rows = statement.query(params![self.load_id, bound])?;
+    fn read_up_to(&mut self, bound: i64) -> Result<bool, Error> {
+        let load_id = self.load_id;
+        let chunks = Scan::by(&fingerprints::fingerprints_by_load).at(&load_id);
+        self.read(&chunks.up_to(&bound).descending())
+    }
+
+    fn read_after(&mut self, bound: i64) -> Result<bool, Error> {
+        let load_id = self.load_id;
+        let chunks = Scan::by(&fingerprints::fingerprints_by_load).at(&load_id);
+        self.read(&chunks.after(&bound))
+    }
+
+    fn read(&mut self, chunks: &Scan<'_>) -> Result<bool, Error> {
+        const COLUMNS: [Column; 3] = [
+            fingerprints::least,
+            fingerprints::first_seq,
+            fingerprints::entries,
+        ];
         self.chunk.clear();
         self.at = 0;
-        let Some(row) = rows.next()? else {
-            return Ok(false);
-        };
-        (self.least, self.first) = (row.get(0)?, row.get(1)?);
-        let bytes = row
-            .get_ref(2)?
-            .as_blob()
-            .map_err(|_| corrupt("fingerprints that are none"))?;
-        self.chunk.extend(entries_of(bytes));
+        let c = self.c;
+        c.each_row(chunks, &COLUMNS, |row| {
+            (self.least, self.first) = (row.get(0)?, row.get(1)?);
+            let Value::Bytes(bytes) = row.value(2)? else {
+                return Err(corrupt("fingerprints that are none"));
+            };
+            self.chunk.extend(entries_of(&bytes));
+            Ok(ControlFlow::Break(()))
+        })?;
         Ok(!self.chunk.is_empty())
     }
 }
@@ -101,12 +107,12 @@ pub(in crate::journal::sqlite) const TOGETHER: usize = 1024;
 /// Finds the hashes that a slice and a load on record have in common: hands over the entries of the slice that have one, and
 /// the instructions on record, each with its own entry, no more than [`TOGETHER`] at once.
 pub(in crate::journal::sqlite) fn join(
-    c: &Connection,
+    c: &dyn Read,
     load_id: LoadId,
     slice: &[Entry],
     mut found: impl FnMut(&[Entry], &[(PaymentId, Entry)]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut recorded = Recorded::of(c, load_id)?;
+    let mut recorded = Recorded::of(c, load_id);
     let mut rest = slice;
     while let Some(entry) = rest.first() {
         let hash = hash_of(*entry);
@@ -139,13 +145,13 @@ pub(in crate::journal::sqlite) fn join(
 /// Finds the pairs of one recipient and service of which one at least waits for its amount, as [`join`] does; `recorded_open`:
 /// such rows may be on record.
 pub(in crate::journal::sqlite) fn join_open(
-    c: &Connection,
+    c: &dyn Read,
     load_id: LoadId,
     slice: &[Entry],
     recorded_open: bool,
     mut found: impl FnMut(&[Entry], &[(PaymentId, Entry)]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut recorded = Recorded::of(c, load_id)?;
+    let mut recorded = Recorded::of(c, load_id);
     let payments = &slice[slice.partition_point(|entry| !is_of_payment(*entry))..];
     for group in payments.chunk_by(|a, b| account_of(*a) == account_of(*b)) {
         let (open, priced) = group.split_at(group.partition_point(|entry| is_open(*entry)));
@@ -184,11 +190,8 @@ pub(in crate::journal::sqlite) fn join_open(
 }
 
 /// Returns whether a journal has rows whose amount came from a bill, or is to come from it.
-pub(in crate::journal::sqlite) fn has_open(c: &Connection) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from instruction indexed by taken_from_bill where as_due = 1)",
-    )?
-    .query_row([], |row| row.get(0))?)
+pub(in crate::journal::sqlite) fn has_open(c: &dyn Read) -> Result<bool, Error> {
+    Ok(c.any(&Scan::by(&instruction::taken_from_bill))?)
 }
 
 /// Returns how many entries stand before the first one of this hash or a greater one.

@@ -1,24 +1,27 @@
 //! Rows of a load that repeat rows of other loads. The rule is in [`crate::ledger::repeats`].
 
-use rusqlite::{Connection, OptionalExtension};
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
 use super::fingerprints::{Collector, Entry, Store};
+use super::found::{Found, Table};
 use super::joins::{has_open, join, join_open};
 use super::on_record::day;
-use super::on_record::{OnRecord, Other, Which, loads_on_record, other};
-use super::sides::{Counted, Found, Sides, Table};
+use super::on_record::{OnRecord, Other, Record, Which, loads_on_record};
+use super::sides::{Counted, Sides};
 use super::vouched::Vouched;
 use crate::domain::{
-    AmountField, BatchName, ContentDigest, Instruction, LoadId, PaymentId, Timestamp,
+    AmountField, BatchId, BatchName, ContentDigest, Instruction, LoadId, PayerTransactionId,
+    PaymentId, Timestamp,
 };
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, corrupt, stored_of,
-};
+use crate::journal::sqlite::codec::catalog::of_batch;
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{Stored, corrupt};
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::sqlite::load::sorted::{LATE_MAX, Sorted};
 use crate::journal::sqlite::payments::watched::watch_found;
-use crate::journal::sqlite::preflight::rivals::instruction;
 use crate::journal::sqlite::read::batch_status::standing;
 use crate::journal::sqlite::recovery::lost_batches::told_loaded;
 use crate::journal::sqlite::recovery::lost_orders::allow_repeats;
@@ -33,6 +36,8 @@ use crate::ledger::forgetting::forgotten;
 use crate::ledger::payer::{CameBack, Identifiers, came_back, key};
 use crate::ledger::repeats::{References, is_same_account, is_same_payment};
 use crate::ledger::was_repeat::Repeated;
+use crate::store::tables::{batch, fingerprints, identifier, instruction, load};
+use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 /// What is let in, and shown.
 const SHOWN: [(Table, AlikeKind); 4] = [
@@ -116,14 +121,8 @@ impl Load<'_> {
         &self,
         seq: PaymentId,
     ) -> Result<Option<Instruction<Stored>>, Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where seq = ?1"
-        ))?;
-        let mut rows = statement.query([seq])?;
-        match rows.next()? {
-            Some(row) => Ok(Some(stored_of(row, 0)?.instruction)),
-            None => Ok(None),
-        }
+        let found = Instructions::of(self.c).find(seq)?;
+        Ok(found.map(|found| found.row.instruction))
     }
 
     pub(in crate::journal::sqlite) fn instruction(
@@ -147,7 +146,7 @@ impl Load<'_> {
         if self.altered {
             (collector, through_others) = self.collect_again()?;
         }
-        let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
+        let mut store = Store::new(self.c, self.load_id, self.base + 1);
         let Some(plan) = &self.plan.repeats else {
             collector.each_slice(|slice| store.take(slice))?;
             return store.flush();
@@ -168,12 +167,12 @@ impl Load<'_> {
         let loads = loads_on_record(record, &widest, (self.key, which), self.plan.now)?;
         let sides = Sides {
             load: self,
-            record,
+            own: Instructions::of(self.c),
+            record: Record::of(record, Vouched::read_as(plan.reading.as_deref())),
             plan,
             found: Found::begin(self.c)?,
             alike: Counted::default(),
             through: Counted::default(),
-            vouched: Vouched::read_as(plan.reading.as_deref()),
             has_set_aside,
         };
         let recorded_open = has_open(record)?;
@@ -189,7 +188,6 @@ impl Load<'_> {
             })
         })?;
         store.flush()?;
-        drop(store);
         through_others.each_slice(|slice| {
             loads.iter().try_for_each(|load| {
                 let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
@@ -215,9 +213,13 @@ impl Load<'_> {
         if !repeated.is_empty() {
             self.collect_rest()?.each_slice(|slice| {
                 repeated.iter().try_for_each(|load| {
-                    join_open(sides.record, load.load_id, slice, true, |entries, seqs| {
-                        sides.compare_amounts(*load, entries, seqs)
-                    })
+                    join_open(
+                        sides.record.c,
+                        load.load_id,
+                        slice,
+                        true,
+                        |entries, seqs| sides.compare_amounts(*load, entries, seqs),
+                    )
                 })
             })?;
         }
@@ -227,26 +229,27 @@ impl Load<'_> {
     /// The accounts of the rows that repeat nothing, as if their amounts were open: so they meet every row of the same account.
     fn collect_rest(&self) -> Result<Collector, Error> {
         let mut collector = Collector::new(self.key);
-        let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
-             where i.seq > ?1 and i.seq not in (select seq from temp.repeat) order by i.seq"
-        ))?;
-        let mut rows = statement.query([self.base])?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
-            let place = (seq.get() - self.base - 1).unsigned_abs();
-            collector.row(place, &stored_of(row, 0)?.instruction, None)?;
-        }
+        let mut repeats = Found { c: self.c }.walk(Table::Repeat);
+        Instructions::of(self.c).each(&self.rows_of_file(), |found| {
+            if repeats.has(found.seq)? {
+                return Ok(());
+            }
+            let place = (found.seq.get() - self.base - 1).unsigned_abs();
+            collector.row(place, &found.row.instruction, None)
+        })?;
         Ok(collector)
+    }
+
+    /// The rows of the file, in its order.
+    pub(in crate::journal::sqlite) fn rows_of_file(&self) -> Scan<'_> {
+        Scan::of(&instruction::TABLE).after(&self.base)
     }
 
     /// Keeps the fingerprints of the rows that are left, once those that repeat others were set aside.
     fn store_again(&self) -> Result<(), Error> {
-        self.c.execute(
-            "delete from fingerprints where load_id = ?1",
-            [self.load_id],
-        )?;
-        let mut store = Store::new(self.c, self.load_id, self.base + 1)?;
+        let own = Scan::by(&fingerprints::fingerprints_by_load).at(&self.load_id);
+        self.c.remove(&own)?;
+        let mut store = Store::new(self.c, self.load_id, self.base + 1);
         let (mut collector, _) = self.collect_again()?;
         collector.each_slice(|slice| store.take(slice))?;
         store.flush()
@@ -256,19 +259,13 @@ impl Load<'_> {
     fn collect_again(&self) -> Result<(Collector, Collector), Error> {
         let mut collector = Collector::new(self.key);
         let mut through_others = Collector::new(self.key);
-        let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
-             where i.seq > ?1 order by i.seq"
-        ))?;
-        let mut rows = statement.query([self.base])?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
-            let row = stored_of(row, 0)?.instruction;
-            let place = (seq.get() - self.base - 1).unsigned_abs();
+        Instructions::of(self.c).each(&self.rows_of_file(), |found| {
+            let row = found.row.instruction;
+            let place = (found.seq.get() - self.base - 1).unsigned_abs();
             let amount = row.money.written();
             collector.row(place, &row, amount)?;
-            through_others.row_through_others(place, &row, amount, &self.services_on_record)?;
-        }
+            through_others.row_through_others(place, &row, amount, &self.services_on_record)
+        })?;
         Ok((collector, through_others))
     }
 
@@ -282,14 +279,10 @@ impl Load<'_> {
         if plan.record.is_none() {
             self.find_set_aside_repeats(record)?;
         }
-        let rows = found.number("select count(distinct seq) from temp.repeat")?;
+        let rows = found.rows(Table::Repeat)?;
         if rows > 0 {
             for (table, _) in SHOWN {
-                let sql = format!(
-                    "delete from {} where seq in (select seq from temp.repeat)",
-                    table.name()
-                );
-                self.c.execute(&sql, [])?;
+                found.leave_out_repeats(table)?;
             }
             let repeats = self.repeats(record, rows)?;
             // Of what was left out then, the gateway says "not found" under the identifiers of this batch, and that proves nothing.
@@ -298,7 +291,7 @@ impl Load<'_> {
                 let place = (self.batch_id, self.plan.now);
                 allow_repeats(self.c, place, &repeats.digest, self.base)?;
                 when_done::watch_repeats(self.c, plan, self.plan.now)?;
-                self.note(record, Table::Repeat.name(), AlikeKind::Allowed, sorted)?;
+                self.note(record, Table::Repeat, AlikeKind::Allowed, sorted)?;
             } else {
                 self.refuse_repeats(record, sorted)?;
                 if self.plan.skip_bad_rows {
@@ -311,7 +304,7 @@ impl Load<'_> {
             }
         }
         for (table, kind) in SHOWN {
-            self.note(record, table.name(), kind, sorted)?;
+            self.note(record, table, kind, sorted)?;
         }
         watch_found(self.c, self.plan.now)
     }
@@ -319,22 +312,12 @@ impl Load<'_> {
     /// Says which loads are repeated, and what tells this list from every other one.
     fn repeats(&self, record: &Connection, rows: u64) -> Result<Repeats, Error> {
         let (digest, mut changed) = self.list_of_repeats(record)?;
-        let mut loads = self.loads_of(record, Table::Repeat.name())?;
-        let in_file: i64 = self.c.query_row(
-            "select count(*) from instruction where seq > ?1",
-            [self.base],
-            |row| row.get(0),
-        )?;
-        let rest_lines = self
-            .c
-            .prepare(&format!(
-                "select line from instruction where seq > ?1 and seq not in (select seq from temp.repeat) order by seq limit {ALIKE_LINES}"
-            ))?
-            .query_map([self.base], |row| row.get(0).map(i64::unsigned_abs))?
-            .collect::<Result<_, _>>()?;
+        let mut loads = self.loads_of(record, Table::Repeat)?;
+        let in_file = self.c.count(&self.rows_of_file())?;
+        let rest_lines = self.first_of_rest()?;
         let of_one = loads.iter().all(|(_, load)| load.batch == loads[0].1.batch);
         let whole = match loads.first() {
-            Some((_, load)) if changed.is_nothing() && of_one && in_file.unsigned_abs() == rows => {
+            Some((_, load)) if changed.is_nothing() && of_one && in_file == rows => {
                 let batch =
                     BatchName::parse(&load.batch).map_err(|_| corrupt("the name of a batch"))?;
                 Some(standing(record, &batch)?.became())
@@ -354,33 +337,45 @@ impl Load<'_> {
             allowed_other: false,
             whole,
             came_back: self.came_back()?,
-            rest: in_file.unsigned_abs().saturating_sub(rows),
+            rest: in_file.saturating_sub(rows),
             rest_lines,
             changed: changed.rows(),
             changed_rows: changed.into_shown(),
         })
     }
 
+    /// Returns the lines of the first rows that repeat nothing.
+    fn first_of_rest(&self) -> Result<Vec<u64>, Error> {
+        let mut repeats = Found { c: self.c }.walk(Table::Repeat);
+        let mut lines = Vec::new();
+        let columns = [instruction::seq, instruction::line];
+        self.c.each_row(&self.rows_of_file(), &columns, |row| {
+            if !repeats.has(row.get(0)?)? {
+                lines.push(row.get::<i64>(1)?.unsigned_abs());
+            }
+            Ok::<_, Error>(match lines.len() < ALIKE_LINES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        Ok(lines)
+    }
+
     /// Goes through the rows that repeat others: returns what tells this list from every other one, and what else than the row was
     /// changed.
     fn list_of_repeats(&self, record: &Connection) -> Result<([u8; 32], Changed), Error> {
         let mut digest = ContentDigest::default();
-        let mut statement = self
-            .c
-            .prepare(
-                "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
-                 from temp.repeat r order by seq, load_id",
-            )?;
-        let mut found = statement.query([])?;
+        let rows_on_record = Instructions::of(record);
         let mut current: Option<(PaymentId, Instruction<Stored>)> = None;
         let mut changed = Changed::default();
-        while let Some(row) = found.next()? {
-            let (seq, other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
+        Found { c: self.c }.each_repeat(|seq, other, is_by_word| {
             let own = match current.take() {
                 Some((known, own)) if known == seq => own,
                 _ => self.instruction(seq)?,
             };
-            let theirs = instruction(record, other)?;
+            let other = rows_on_record.find(other)?;
+            let other = other.ok_or_else(|| corrupt("a row without its instruction"))?;
+            let (id, theirs) = (other.row.id, other.row.instruction);
             let hidden = theirs
                 .msisdn
                 .is_forgotten()
@@ -388,23 +383,21 @@ impl Load<'_> {
             changed.compare((seq, &own), hidden.as_ref().unwrap_or(&own), &theirs);
             let content = own.content_hash();
             current = Some((seq, own));
-            let id: String = record
-                .prepare_cached("select identifier from instruction where seq = ?1")?
-                .query_row([other], |row| row.get(0))?;
             // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
-            let by_word: &[u8] = match row.get(2)? {
+            let by_word: &[u8] = match is_by_word {
                 true => b"by word",
                 false => b"",
             };
             digest.add(
                 &Sha256::new()
                     .chain_update(content)
-                    .chain_update(id)
+                    .chain_update(id.as_str())
                     .chain_update(by_word)
                     .finalize()
                     .into(),
             );
-        }
+            Ok(())
+        })?;
         let digest = Sha256::digest(digest.to_text()).into();
         Ok((digest, changed))
     }
@@ -423,17 +416,18 @@ impl Load<'_> {
         };
         let (mut all, mut rest) = (Identifiers::default(), Identifiers::default());
         if told.is_some() {
-            let mut statement = self.c.prepare(
-                "select identifier, seq in (select seq from temp.repeat) from instruction where seq > ?1 and generation = 0",
-            )?;
-            let mut rows = statement.query([self.base])?;
-            while let Some(row) = rows.next()? {
-                let identifier = row.get_ref(0)?.as_str().unwrap_or_default();
-                all.add(identifier);
-                if !row.get::<_, bool>(1)? {
-                    rest.add(identifier);
+            let mut repeats = Found { c: self.c }.walk(Table::Repeat);
+            let first = Test::is(&0_i64);
+            let rows = self.rows_of_file().only(instruction::generation, first);
+            let columns = [instruction::seq, instruction::identifier];
+            self.c.each_row(&rows, &columns, |row| {
+                let identifier: PayerTransactionId = row.get(1)?;
+                all.add(identifier.as_str());
+                if !repeats.has(row.get(0)?)? {
+                    rest.add(identifier.as_str());
                 }
-            }
+                Ok::<_, Error>(ControlFlow::Continue(()))
+            })?;
         }
         Ok(came_back(told.map(|told| told.identifiers), all, rest))
     }
@@ -441,46 +435,38 @@ impl Load<'_> {
     /// Returns the loads in a table of what was found, the newest first, with how many rows of the file each concerns.
     pub(in crate::journal::sqlite) fn loads_of(
         &self,
-        record: &Connection,
-        table: &'static str,
+        record: &dyn Read,
+        table: Table,
     ) -> Result<Vec<(LoadId, RepeatedLoad)>, Error> {
-        let mut statement = self.c.prepare(&format!(
-            "select load_id, count(*) from {table} group by load_id order by load_id desc"
-        ))?;
-        let counted: Vec<(LoadId, i64)> = statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
+        let counted = Found { c: self.c }.by_load(table)?;
         let mut loads = Vec::with_capacity(counted.len());
         for (load_id, rows) in counted {
-            loads.push((load_id, self.load_of(record, load_id, rows.unsigned_abs())?));
+            loads.push((load_id, self.load_of(record, load_id, rows)?));
         }
         Ok(loads)
     }
 
     fn load_of(
         &self,
-        record: &Connection,
+        record: &dyn Read,
         load_id: LoadId,
         rows: u64,
     ) -> Result<RepeatedLoad, Error> {
-        let (c, load_id) = match load_id.is_same_file() {
-            true => (self.c as &Connection, self.load_id),
+        shape! {
+            struct Named of load { batch_id: BatchId, source: String, loaded_at: Timestamp }
+        }
+        let (c, load_id): (&dyn Read, LoadId) = match load_id.is_same_file() {
+            true => (self.c, self.load_id),
             false => (record, load_id),
         };
-        let found = c
-            .prepare_cached(
-                "select b.name, l.source, l.loaded_at from load l join batch b using (batch_id) where l.load_id = ?1",
-            )?
-            .query_row([load_id], |row| {
-                Ok(RepeatedLoad {
-                    batch: row.get(0)?,
-                    source: row.get(1)?,
-                    loaded_at: Timestamp::from_millis(row.get(2)?),
-                    rows,
-                })
-            })
-            .optional()?;
-        found.ok_or_else(|| corrupt("rows without their load"))
+        let found: Option<Named> = c.first(&Scan::of(&load::TABLE).at(&load_id))?;
+        let found = found.ok_or_else(|| corrupt("rows without their load"))?;
+        Ok(RepeatedLoad {
+            batch: of_batch(c, found.batch_id, batch::name)?,
+            source: found.source,
+            loaded_at: found.loaded_at,
+            rows,
+        })
     }
 
     /// Makes an error of every row that repeats another one.
@@ -488,21 +474,17 @@ impl Load<'_> {
         let mut after = PaymentId::new(self.base);
         let plan = self.plan.repeats.as_ref();
         let vouched = Vouched::read_as(plan.and_then(|plan| plan.reading.as_deref()));
+        let on_record = Record::of(record, vouched);
         loop {
             // The newest load that has the debt; read in pages, as rows are removed meanwhile.
-            let page: Vec<(PaymentId, LoadId, PaymentId)> = self
-                .c
-                .prepare_cached(
-                    "select seq, max(load_id), other from temp.repeat where seq > ?1 group by seq order by seq limit 512",
-                )?
-                .query_map([after], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-                .collect::<Result<_, _>>()?;
+            let page = Found { c: self.c }.newest_repeated(after)?;
             let Some((last, ..)) = page.last() else {
                 return Ok(());
             };
             after = *last;
             for (seq, load_id, seq_of_other) in page {
-                let other = other(record, &vouched, seq_of_other)?
+                let other = on_record
+                    .other(seq_of_other)?
                     .ok_or_else(|| corrupt("a row on record"))?;
                 let load = self.load_of(record, load_id, 0)?;
                 let row = self.instruction(seq)?;
@@ -525,11 +507,12 @@ impl Load<'_> {
     }
 
     fn forget_identifier(&self, seq: PaymentId) -> Result<(), Error> {
-        self.c
-            .prepare_cached(
-                "delete from identifier where identifier = (select identifier from instruction where seq = ?1) and seq = ?1",
-            )?
-            .execute([seq])?;
+        let own = Scan::of(&instruction::TABLE).at(&seq);
+        if let Some(id) = self.c.value::<String>(&own, instruction::identifier)? {
+            let known = Scan::of(&identifier::TABLE).at(&id);
+            self.c
+                .remove(&known.only(identifier::seq, Test::is(&seq)))?;
+        }
         Ok(())
     }
 }

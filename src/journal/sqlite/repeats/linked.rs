@@ -1,9 +1,8 @@
 //! Rows of one debt in two loads, of which one had failed when the other was loaded or ordered: each is told of the other, and
 //! both when the two are paid.
 
-use std::collections::BTreeSet;
-
-use rusqlite::{Connection, OptionalExtension};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use crate::domain::{BatchId, PaymentId};
 use crate::journal::sqlite::codec::catalog::id_of;
@@ -11,6 +10,8 @@ use crate::journal::sqlite::session::members::{Member, named, of_row, states};
 use crate::journal::{Error, Linked, PAID_TWICE_SHOWN};
 use crate::ledger::generations::{self, PaidTwice, Twice, stands_for};
 use crate::lifecycle::State;
+use crate::store::tables::{batch, instruction, life, watched};
+use crate::store::{Read, Reads, Scan, shape};
 
 /// The side of a pair that is looked for.
 #[derive(Clone, Copy)]
@@ -23,7 +24,7 @@ pub(in crate::journal::sqlite) enum Side {
 
 /// Returns the rows that have the debt of a payment's row on that side.
 pub(in crate::journal::sqlite) fn linked(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
     side: Side,
 ) -> Result<Vec<Linked>, Error> {
@@ -31,15 +32,13 @@ pub(in crate::journal::sqlite) fn linked(
     if own.is_empty() {
         own.push(seq);
     }
-    let mut pairs = c.prepare_cached(match side {
-        Side::Newer => "select seq from watched indexed by watched_other where other = ?1",
-        Side::Older => "select other from watched where seq = ?1",
-    })?;
     let mut found = BTreeSet::new();
-    for seq in own {
-        let mut rows = pairs.query([seq])?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(0)?;
+    for own in own {
+        let (pairs, column) = match side {
+            Side::Newer => (Scan::by(&watched::watched_other).at(&own), watched::seq),
+            Side::Older => (Scan::of(&watched::TABLE).at(&own), watched::other),
+        };
+        for seq in c.values(&pairs, column)? {
             let members = of_begun(c, seq)?;
             let place = stands_for(&states(&members));
             let stands = members.get(place);
@@ -61,80 +60,128 @@ pub(in crate::journal::sqlite) fn linked(
 }
 
 /// Every generation of a row; none where nothing is known of it yet.
-fn of_begun(c: &Connection, seq: PaymentId) -> Result<Vec<Member>, Error> {
-    let begun: bool = c
-        .prepare_cached("select exists (select 1 from life where seq = ?1)")?
-        .query_row([seq], |row| row.get(0))?;
-    match begun {
+fn of_begun(c: &dyn Read, seq: PaymentId) -> Result<Vec<Member>, Error> {
+    match c.any(&Scan::of(&life::TABLE).at(&seq))? {
         true => of_row(c, seq),
         false => Ok(Vec::new()),
     }
 }
 
-fn batch_of(c: &Connection, seq: PaymentId) -> Result<String, Error> {
-    let name: Option<String> = c
-        .prepare_cached(
-            "select b.name from instruction i join batch b on b.batch_id = i.batch_id where i.seq = ?1",
-        )?
-        .query_row([seq], |row| row.get(0))
-        .optional()?;
+/// Returns the name of the batch of a row; nothing where that is not here.
+fn batch_of(c: &dyn Read, seq: PaymentId) -> Result<String, Error> {
+    let name = match batch_id_of(c, seq)? {
+        Some(batch_id) => c.value(&Scan::of(&batch::TABLE).at(&batch_id), batch::name)?,
+        None => None,
+    };
     Ok(name.unwrap_or_default())
+}
+
+fn batch_id_of(c: &dyn Read, seq: PaymentId) -> Result<Option<BatchId>, Error> {
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    Ok(c.value(&own, instruction::batch_id)?)
+}
+
+shape! {
+    /// Where a row of a pair stands.
+    struct Stands of life { batch_id: BatchId, state: State, replaced_by: Option<PaymentId> }
+}
+
+impl Stands {
+    /// Returns whether it may be paid in one of its generations.
+    fn may_be_paid(&self) -> bool {
+        matches!(self.state, State::Paid | State::Conflict) || self.replaced_by.is_some()
+    }
+}
+
+fn stands(c: &dyn Read, seq: PaymentId) -> Result<Option<Stands>, Error> {
+    Ok(c.first(&Scan::of(&life::TABLE).at(&seq))?)
 }
 
 /// Returns by batch how many failures of a batch have a row there that was loaded since.
 pub(in crate::journal::sqlite) fn loaded_anew(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Vec<(String, u64)>, Error> {
-    const _: () = assert!(State::Failed as i64 == 6);
-    let mut statement = c.prepare_cached(
-        "select b.name, count(distinct w.other) from watched w
-             cross join life l on l.seq = w.other cross join instruction n on n.seq = w.seq cross join batch b on b.batch_id = n.batch_id
-         where l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and n.batch_id <> ?1 group by b.batch_id order by b.batch_id",
-    )?;
-    let rows = statement.query_map([batch_id], |row| {
-        Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+    /// A failure that rows are watched for, and the batches of these.
+    struct Failure {
+        seq: PaymentId,
+        counts: bool,
+        batches: BTreeSet<BatchId>,
+    }
+    let mut failures: BTreeMap<BatchId, u64> = BTreeMap::new();
+    let mut current: Option<Failure> = None;
+    // The pairs of one failure follow one another, so that it is counted once in each batch.
+    let pairs = Scan::by(&watched::watched_other);
+    c.each_row(&pairs, &[watched::other, watched::seq], |row| {
+        let (other, seq): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
+        let failure = match &mut current {
+            Some(known) if known.seq == other => known,
+            current => current.insert(Failure {
+                seq: other,
+                counts: stands(c, other)?.is_some_and(|failed| {
+                    failed.batch_id == batch_id
+                        && failed.state == State::Failed
+                        && failed.replaced_by.is_none()
+                }),
+                batches: BTreeSet::new(),
+            }),
+        };
+        if failure.counts
+            && let Some(elsewhere) = batch_id_of(c, seq)?
+            && elsewhere != batch_id
+            && failure.batches.insert(elsewhere)
+        {
+            *failures.entry(elsewhere).or_default() += 1;
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut named = Vec::with_capacity(failures.len());
+    for (elsewhere, count) in failures {
+        let name = c.value(&Scan::of(&batch::TABLE).at(&elsewhere), batch::name)?;
+        named.extend(name.map(|name| (name, count)));
+    }
+    Ok(named)
 }
 
 /// Returns the debts that a batch and another load have paid both, although one of the two had been called failed: those that
 /// are named first, up to `room`, and how many they are.
 pub(in crate::journal::sqlite) fn paid_beside(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     rows: &mut Vec<PaidTwice>,
 ) -> Result<u64, Error> {
-    // Only what has begun, and may be paid in one of its generations, is read in full.
-    let mut statement = c.prepare_cached(
-        "select w.seq, w.other, a.batch_id = ?1 from watched w cross join life a on a.seq = w.seq cross join life b on b.seq = w.other
-         where (a.batch_id = ?1 or b.batch_id = ?1)
-             and (a.state in (5, 8) or a.replaced_by is not null) and (b.state in (5, 8) or b.replaced_by is not null)
-         order by w.seq, w.other",
-    )?;
-    let mut pairs = statement.query([batch_id])?;
+    shape! {
+        struct Pair of watched { seq: PaymentId, other: PaymentId }
+    }
     let (mut seen, mut count) = (BTreeSet::new(), 0);
-    while let Some(pair) = pairs.next()? {
-        let (seq, other): (PaymentId, PaymentId) = (pair.get(0)?, pair.get(1)?);
-        let (own, other) = match pair.get(2)? {
-            true => (of_row(c, seq)?, of_row(c, other)?),
-            false => (of_row(c, other)?, of_row(c, seq)?),
+    c.each(&Scan::of(&watched::TABLE), |Pair { seq, other }| {
+        // Only what has begun, and may be paid in one of its generations, is read in full.
+        let Some(own) = stands(c, seq)?.filter(Stands::may_be_paid) else {
+            return Ok(());
+        };
+        let Some(theirs) = stands(c, other)?.filter(Stands::may_be_paid) else {
+            return Ok(());
+        };
+        let (own, other) = match (own.batch_id == batch_id, theirs.batch_id == batch_id) {
+            (true, _) => (of_row(c, seq)?, of_row(c, other)?),
+            (false, true) => (of_row(c, other)?, of_row(c, seq)?),
+            (false, false) => return Ok(()),
         };
         let (first, last) = (own[0].seq, other[0].seq);
         if !seen.insert((first.min(last), first.max(last))) {
-            continue;
+            return Ok(());
         }
         let may_be_paid =
             |member: &&Member| matches!(member.life.state, State::Paid | State::Conflict);
         let own: Vec<&Member> = own.iter().filter(may_be_paid).collect();
         let others: Vec<&Member> = other.iter().filter(may_be_paid).collect();
         if own.is_empty() || others.is_empty() {
-            continue;
+            return Ok(());
         }
         let members: Vec<&Member> = own.iter().chain(&others).copied().collect();
         let all: Vec<State> = members.iter().map(|member| member.life.state).collect();
         let Some(twice) = generations::paid_twice(&all) else {
-            continue;
+            return Ok(());
         };
         count += 1;
         if rows.len() < PAID_TWICE_SHOWN {
@@ -144,6 +191,7 @@ pub(in crate::journal::sqlite) fn paid_beside(
             }
             rows.push(row);
         }
-    }
+        Ok::<_, Error>(())
+    })?;
     Ok(count)
 }

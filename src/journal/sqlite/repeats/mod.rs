@@ -3,6 +3,7 @@
 pub(super) mod alike;
 pub(super) mod anew;
 pub(super) mod fingerprints;
+pub(super) mod found;
 pub(super) mod joins;
 pub(super) mod judge;
 pub(super) mod linked;

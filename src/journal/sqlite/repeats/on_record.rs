@@ -1,6 +1,8 @@
 //! Rows on record that a row may be compared with, and where they stand.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
@@ -8,19 +10,34 @@ use super::fingerprints::Entry;
 use super::fingerprints::Key;
 use super::fingerprints::hash_of;
 use super::vouched::{Vouched, check_key, replaced_at};
-use crate::domain::{Instruction, LoadId, PaymentId, Timestamp};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, Stored, stored_of};
+use crate::domain::{BatchId, Instruction, LoadId, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::catalog::of_payment;
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{Stored, corrupt};
 use crate::journal::sqlite::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::sqlite::run::belongs::assert_rehearsals;
 use crate::journal::sqlite::session::members::{Member, of_row, states};
 use crate::journal::{Doubt, Error, RepeatPlan};
+use crate::ledger::Purpose;
 use crate::ledger::forgetting::forgotten;
 use crate::ledger::generations::stands_for;
 use crate::ledger::repeats::{Standing, Terms, counts};
 use crate::lifecycle::{PaymentState, State};
+use crate::store::tables::{batch, inquiry, instruction, life, load, tally};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// States of which there is something to come, as a tally numbers them: `ready` to `delivered`, `conflict`, without an amount.
-pub(in crate::journal::sqlite) const UNFINISHED: &str = "(0, 1, 2, 3, 4, 8, 9)";
+const UNFINISHED: [i64; 7] = [0, 1, 2, 3, 4, 8, 9];
+
+/// Returns whether something is to come of rows of a batch.
+pub(in crate::journal::sqlite) fn has_unfinished(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<bool, Error> {
+    let tallies = Scan::of(&tally::TABLE).at(&batch_id);
+    let tallies = tallies.only(tally::state, Test::among(&UNFINISHED));
+    Ok(c.any(&tallies.only(tally::count, Test::at_least(&1_i64)))?)
+}
 
 /// In the place of a state that the evidence contradicts.
 const EDITED: &str = "not where its evidence says";
@@ -86,6 +103,28 @@ impl Other {
     }
 }
 
+/// The journal that rows are compared with, and what was read of it already.
+pub(in crate::journal::sqlite) struct Record<'c> {
+    pub(in crate::journal::sqlite) c: &'c Connection,
+    pub(in crate::journal::sqlite) rows: Instructions<'c>,
+    vouched: Vouched,
+}
+
+impl<'c> Record<'c> {
+    pub(in crate::journal::sqlite) fn of(c: &'c Connection, vouched: Vouched) -> Self {
+        Self {
+            c,
+            rows: Instructions::of(c),
+            vouched,
+        }
+    }
+
+    /// Reads a row, as [`other`] does.
+    pub(in crate::journal::sqlite) fn other(&self, seq: PaymentId) -> Result<Option<Other>, Error> {
+        read_other((self.c, &self.rows), &self.vouched, seq)
+    }
+}
+
 /// Reads a row on record; `None` when there is none: it was set aside in its load. Where it stands counts against its debt only
 /// as far as its evidence says the same.
 pub(in crate::journal::sqlite) fn other(
@@ -93,23 +132,24 @@ pub(in crate::journal::sqlite) fn other(
     vouched: &Vouched,
     seq: PaymentId,
 ) -> Result<Option<Other>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS}, exists (select 1 from life l where l.seq = i.seq)
-         from instruction i join service s using (service_id) where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let Some(row) = rows.next()? else {
+    read_other((c, &Instructions::of(c)), vouched, seq)
+}
+
+fn read_other(
+    (c, rows): (&Connection, &Instructions<'_>),
+    vouched: &Vouched,
+    seq: PaymentId,
+) -> Result<Option<Other>, Error> {
+    let Some(found) = rows.find(seq)? else {
         return Ok(None);
     };
-    let stored = stored_of(row, 0)?;
-    let loaded_at = c
-        .prepare_cached(
-            "select l.loaded_at from load l join instruction i using (load_id) where i.seq = ?1",
-        )?
-        .query_row([seq], |row| row.get(0))
-        .map(Timestamp::from_millis)?;
+    let (load_id, stored) = (found.load_id, found.row);
+    let loaded_at: Option<Timestamp> =
+        c.value(&Scan::of(&load::TABLE).at(&load_id), load::loaded_at)?;
+    let loaded_at = loaded_at.ok_or_else(|| corrupt("a row without its load"))?;
     let loaded_at = stored.received_at.max(loaded_at);
-    let (standing, state, newest, generations) = match row.get(PAYMENT_WIDTH)? {
+    let has_begun = c.any(&Scan::of(&life::TABLE).at(&seq))?;
+    let (standing, state, newest, generations) = match has_begun {
         false => {
             let state = match stored.instruction.money.amount {
                 None => "unpriced",
@@ -196,15 +236,13 @@ fn standing_of_row(
 
 /// Returns when something of a row was loaded, posted or replaced last.
 fn newest_of_row(
-    c: &Connection,
+    c: &dyn Read,
     members: &[Member],
     loaded_at: Timestamp,
 ) -> Result<Timestamp, Error> {
     let mut newest = loaded_at;
-    let mut loaded = c.prepare_cached("select received_at from instruction where seq = ?1")?;
     for member in members {
-        let at = loaded.query_row([member.seq], |row| row.get(0))?;
-        newest = newest.max(Timestamp::from_millis(at));
+        newest = newest.max(of_payment(c, member.seq, instruction::received_at)?);
         // One that waited for float or for approval is as new as its post.
         newest = member.life.posted_at.map_or(newest, |at| newest.max(at));
         if members.len() > 1 {
@@ -227,28 +265,28 @@ impl OnRecord {
     // Of an old load that something is left of, most rows ended long ago.
     pub(in crate::journal::sqlite) fn other(
         self,
-        c: &Connection,
-        vouched: &Vouched,
+        record: &Record<'_>,
         seq: PaymentId,
     ) -> Result<Option<Other>, Error> {
-        if !self.is_recent {
-            let is_over: bool = c
-                .prepare_cached(
-                    "select exists (select 1 from life where seq = ?1 and state = 5 and replaced_by is null)
-                         and not exists (select 1 from inquiry where seq = ?1)",
-                )?
-                .query_row([seq], |row| row.get(0))?;
-            if is_over {
-                return Ok(None);
-            }
+        if !self.is_recent && is_over(record.c, seq)? {
+            return Ok(None);
         }
-        match other(c, vouched, seq)? {
+        match record.other(seq)? {
             Some(other) => Ok(Some(other)),
             None => Err(Error::AlteredLoad {
                 what: format!("load {}: a row of it is gone", self.load_id),
             }),
         }
     }
+}
+
+/// Returns whether a row is paid, and nothing asks about it any more.
+fn is_over(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    let paid = State::Paid;
+    let own = Scan::of(&life::TABLE).at(&seq);
+    let paid = own.only(life::state, Test::is(&paid));
+    Ok(c.any(&paid.only(life::replaced_by, Test::Absent))?
+        && !c.any(&Scan::of(&inquiry::TABLE).at(&seq))?)
 }
 
 /// Which loads a row is compared with, beyond what is unfinished or recent.
@@ -261,6 +299,23 @@ pub(in crate::journal::sqlite) enum Which {
     After(LoadId),
 }
 
+/// Returns whether a batch is a rehearsal; `None` where it is not here.
+pub(in crate::journal::sqlite) fn is_rehearsal(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Option<bool>, Error> {
+    shape! {
+        struct Purposed of batch { rehearsal: Option<bool>, gateway: Option<String> }
+    }
+    let found: Option<Purposed> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
+    Ok(found.map(|batch| {
+        let loaded_for = batch
+            .rehearsal
+            .map_or(Purpose::Unknown, Purpose::of_command);
+        Purpose::of_batch(loaded_for, batch.gateway.as_deref()) == Purpose::Rehearsal
+    }))
+}
+
 /// Loads that a new row is compared with: what may be unfinished, and what came, was posted or was retried within the longest window. A
 /// rehearsal is none.
 pub(in crate::journal::sqlite) fn loads_on_record(
@@ -271,36 +326,78 @@ pub(in crate::journal::sqlite) fn loads_on_record(
 ) -> Result<Vec<OnRecord>, Error> {
     assert_rehearsals(c)?;
     let window = i64::try_from(plan.terms.longest().as_millis()).unwrap_or(i64::MAX);
-    let since = now.as_millis().saturating_sub(window);
-    let none = LoadId::AFTER_ALL;
-    let mut statement = c.prepare_cached(&format!(
-        "select l.load_id, l.loaded_at > ?1 or l.load_id > ?2 or coalesce(b.last_claim_at, 0) > ?1
-         from load l cross join batch b on b.batch_id = l.batch_id
-         where l.accepted > 0 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0 and (
-             l.loaded_at > ?1 or l.load_id > ?2 or coalesce(b.last_claim_at, 0) > ?1
-             or exists (select 1 from inquiry q where q.batch_id = l.batch_id)
-             or exists (select 1 from tally t where t.batch_id = l.batch_id and t.count > 0 and t.state in {UNFINISHED})
-             or exists (select 1 from life r indexed by replaced cross join instruction i on i.seq = r.replaced_by
-                 where r.batch_id = l.batch_id and r.replaced_by is not null and (i.received_at > ?1 or ?2 < {none})))
-         order by l.load_id desc"
-    ))?;
+    let since = Timestamp::from_millis(now.as_millis().saturating_sub(window));
     let (own, after) = match which {
-        Which::Not(own) => (Some(own), none),
-        Which::All => (None, none),
-        Which::After(load) => (None, load),
+        Which::Not(own) => (Some(own), None),
+        Which::All => (None, None),
+        Which::After(load) => (None, Some(load)),
     };
-    let loads = statement.query_map((since, after), |row| {
-        Ok(OnRecord {
-            load_id: row.get(0)?,
-            is_recent: row.get(1)?,
-        })
+    // However old, a retry that came after the load may pay what of it has failed.
+    let retried_since = after.is_none().then_some(since);
+    let mut open: BTreeMap<BatchId, bool> = BTreeMap::new();
+    let mut loads = Vec::new();
+    let all = Scan::of(&load::TABLE).only(load::accepted, Test::at_least(&1_i64));
+    c.each(&all.descending(), |load: Loaded| {
+        let batch = Scan::of(&batch::TABLE).at(&load.batch_id);
+        let Some(claimed_at) = c.value::<Option<Timestamp>>(&batch, batch::last_claim_at)? else {
+            return Ok(());
+        };
+        if Some(load.load_id) == own || is_rehearsal(c, load.batch_id)? != Some(false) {
+            return Ok(());
+        }
+        let is_recent = load.loaded_at > since
+            || after.is_some_and(|after| load.load_id > after)
+            || claimed_at.unwrap_or(Timestamp::from_millis(0)) > since;
+        let is_on_record = match (is_recent, open.get(&load.batch_id)) {
+            (true, _) => true,
+            (false, Some(known)) => *known,
+            (false, None) => {
+                let found = is_open(c, load.batch_id, retried_since)?;
+                open.insert(load.batch_id, found);
+                found
+            }
+        };
+        if is_on_record {
+            loads.push(OnRecord {
+                load_id: load.load_id,
+                is_recent,
+            });
+        }
+        Ok::<_, Error>(())
     })?;
-    let mut loads: Vec<OnRecord> = loads.collect::<Result<_, _>>()?;
-    loads.retain(|load| Some(load.load_id) != own);
     for load in &loads {
         check_key(c, key, load.load_id)?;
     }
     Ok(loads)
+}
+
+shape! {
+    /// A load, as far as its age and its batch go.
+    struct Loaded of load { load_id: LoadId, batch_id: BatchId, loaded_at: Timestamp }
+}
+
+/// Returns whether something of a batch may still be paid, or was retried since a time, or ever where there is none.
+fn is_open(
+    c: &dyn Read,
+    batch_id: BatchId,
+    retried_since: Option<Timestamp>,
+) -> Result<bool, Error> {
+    if c.any(&Scan::by(&inquiry::inquiry_queue).at(&batch_id))? || has_unfinished(c, batch_id)? {
+        return Ok(true);
+    }
+    let replaced = Scan::by(&life::replaced).at(&batch_id);
+    let mut is_retried = false;
+    c.each_row(&replaced, &[life::replaced_by], |row| {
+        let later: PaymentId = row.get(0)?;
+        let retry = Scan::of(&instruction::TABLE).at(&later);
+        let ordered_at: Option<Timestamp> = c.value(&retry, instruction::received_at)?;
+        is_retried = ordered_at.is_some_and(|at| retried_since.is_none_or(|since| at > since));
+        Ok::<_, Error>(match is_retried {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(is_retried)
 }
 
 /// Refuses a row on record that is not the one that was loaded.

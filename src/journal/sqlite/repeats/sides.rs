@@ -1,17 +1,15 @@
-//! Rows of a file beside rows on record that may be of the same debt: they are compared, and what is found is kept in tables of
-//! the connection's own until the whole file was looked at: memory does not grow with what is found.
+//! Rows of a file beside rows on record that may be of the same debt: they are compared, and what is found is kept.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
-
 use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
+pub(in crate::journal::sqlite) use super::found::{Found, Table};
 use super::on_record::check_row;
-use super::on_record::{OnRecord, Other};
-use super::vouched::Vouched;
+use super::on_record::{OnRecord, Other, Record};
 use crate::domain::{AmountField, Instruction, LoadId, PaymentId};
-use crate::journal::sqlite::codec::values::Stored;
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{Stored, corrupt};
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{ALIKE_MAX, Error, RepeatPlan};
 use crate::ledger::forgetting::forgotten;
@@ -23,123 +21,6 @@ use crate::ledger::repeats::{
 
 /// Failures of one load that a row is watched for.
 const WATCHED: usize = 16;
-
-/// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
-pub(in crate::journal::sqlite) struct Found<'c> {
-    pub(in crate::journal::sqlite) c: &'c Connection,
-}
-
-/// The tables of what is found.
-#[derive(Clone, Copy)]
-pub(in crate::journal::sqlite) enum Table {
-    Repeat,
-    Alike,
-    Watched,
-    /// Repeats of what failed by the word of a person: allowed, they are watched as well.
-    ByWord,
-    /// The same recipient and amount through another service.
-    OtherService,
-    /// What a person withdrew.
-    Withdrawn,
-    /// The same recipient and service, and another amount.
-    OtherAmount,
-}
-
-impl Table {
-    const ALL: [Self; 7] = [
-        Self::Repeat,
-        Self::Alike,
-        Self::Watched,
-        Self::ByWord,
-        Self::OtherService,
-        Self::Withdrawn,
-        Self::OtherAmount,
-    ];
-
-    pub(in crate::journal::sqlite) fn name(self) -> &'static str {
-        match self {
-            Self::Repeat => "temp.repeat",
-            Self::Alike => "temp.alike_found",
-            Self::Watched => "temp.watched_found",
-            Self::ByWord => "temp.by_word",
-            Self::OtherService => "temp.other_service",
-            Self::Withdrawn => "temp.withdrawn_found",
-            Self::OtherAmount => "temp.other_amount",
-        }
-    }
-
-    /// Beside the row of the file: of each load one row is enough, or each of its rows counts.
-    fn counted_by(self) -> &'static str {
-        match self {
-            Self::Watched | Self::ByWord => "other",
-            _ => "load_id",
-        }
-    }
-}
-
-impl Found<'_> {
-    pub(in crate::journal::sqlite) fn begin(c: &Connection) -> Result<Found<'_>, Error> {
-        for table in Table::ALL {
-            let (name, by) = (table.name(), table.counted_by());
-            c.execute_batch(&format!(
-                "drop table if exists {name};
-                 create temp table {} (seq integer, load_id integer, other integer, primary key (seq, {by})) without rowid;",
-                name.trim_start_matches("temp.")
-            ))?;
-        }
-        Ok(Found { c })
-    }
-
-    pub(in crate::journal::sqlite) fn add(
-        &self,
-        table: Table,
-        seq: PaymentId,
-        load_id: LoadId,
-        other: PaymentId,
-    ) -> Result<(), Error> {
-        let sql = format!("insert or ignore into {} values (?1, ?2, ?3)", table.name());
-        self.c
-            .prepare_cached(&sql)?
-            .execute((seq, load_id, other))?;
-        Ok(())
-    }
-
-    /// Returns the loads on record that a table names.
-    pub(in crate::journal::sqlite) fn loads(&self, table: Table) -> Result<Vec<LoadId>, Error> {
-        let sql = format!("select distinct load_id from {}", table.name());
-        let mut statement = self.c.prepare(&sql)?;
-        let loads = statement.query_map([], |row| row.get(0))?;
-        Ok(loads.collect::<Result<_, _>>()?)
-    }
-
-    /// Forgets what was withdrawn with all of its load: that says nothing of one of its rows.
-    pub(in crate::journal::sqlite) fn leave_out_wholly_withdrawn(
-        &self,
-        record: &Connection,
-    ) -> Result<(), Error> {
-        for load_id in self.loads(Table::Withdrawn)? {
-            let is_whole: bool = record
-                .prepare_cached(
-                    "select not exists (select 1 from instruction i left join life l using (seq)
-                         where i.seq >= (select min(first_seq) from fingerprints where load_id = ?1)
-                             and i.load_id = ?1 and coalesce(l.state, 0) <> 7)",
-                )?
-                .query_row([load_id], |row| row.get(0))?;
-            if is_whole {
-                self.c.execute(
-                    "delete from temp.withdrawn_found where load_id = ?1",
-                    [load_id],
-                )?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(in crate::journal::sqlite) fn number(&self, sql: &str) -> Result<u64, Error> {
-        let number: i64 = self.c.query_row(sql, [], |row| row.get(0))?;
-        Ok(number.unsigned_abs())
-    }
-}
 
 /// Rows on record that are one and the same payment, as far as they decide about another one.
 #[derive(Default)]
@@ -166,13 +47,14 @@ pub(in crate::journal::sqlite) fn payment_key(row: &Instruction<Stored>) -> Paym
 /// Where the rows come from that are compared.
 pub(in crate::journal::sqlite) struct Sides<'a, 'b> {
     pub(in crate::journal::sqlite) load: &'a Load<'b>,
-    pub(in crate::journal::sqlite) record: &'a Connection,
+    /// Its rows.
+    pub(in crate::journal::sqlite) own: Instructions<'a>,
+    pub(in crate::journal::sqlite) record: Record<'a>,
     pub(in crate::journal::sqlite) plan: &'a RepeatPlan,
     pub(in crate::journal::sqlite) found: Found<'a>,
     pub(in crate::journal::sqlite) alike: Counted,
     /// The same, through another service.
     pub(in crate::journal::sqlite) through: Counted,
-    pub(in crate::journal::sqlite) vouched: Vouched,
     /// The batch has set rows aside.
     pub(in crate::journal::sqlite) has_set_aside: bool,
 }
@@ -198,7 +80,9 @@ impl Sides<'_, '_> {
         entry: Entry,
     ) -> Result<(PaymentId, Instruction<Stored>), Error> {
         let seq = PaymentId::new(self.load.base + 1 + place_of(entry));
-        Ok((seq, self.load.instruction(seq)?))
+        let found = self.own.find(seq)?;
+        let found = found.ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        Ok((seq, found.row.instruction))
     }
 
     /// Compares rows of the file with rows on record that may be of the same debt.
@@ -252,7 +136,7 @@ impl Sides<'_, '_> {
     ) -> Result<Vec<Other>, Error> {
         let mut others = Vec::new();
         for (seq, entry) in seqs.iter().filter(|(_, entry)| is_wanted(*entry)) {
-            let Some(other) = load.other(self.record, &self.vouched, *seq)? else {
+            let Some(other) = load.other(&self.record, *seq)? else {
                 continue;
             };
             check_row(self.load.key, *entry, &other)?;

@@ -1,46 +1,62 @@
 //! Whether what a row is compared with is what was loaded: who can write the journal's file can move a load out of the window,
 //! take its fingerprints away, or let a payment stand as failed.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
-use super::fingerprints::chunks_of;
 use super::fingerprints::{Key, entry_of};
+use super::fingerprints::{chunks_of, first_of};
 use super::joins::join;
 use crate::domain::{BatchId, LaneId, LoadId, PaymentId, Timestamp};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::{batch_of, reading};
 use crate::journal::sqlite::codec::events::{FILE_LOADED, REPLACED};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::digests::file_digest;
 use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::journal::sqlite::verify::intact::{Intact, misfit};
 use crate::ledger::intact::{Mismatch, same};
 use crate::ledger::pin::READ_AS_DOCUMENT;
+use crate::store::tables::{batch, evidence, instruction, load};
+use crate::store::{Read, Reads, Scan, Test, Value, shape};
+
+/// How many bytes the leaf has that takes the place of the salt of a row whose person is forgotten.
+const LEAF: usize = 32;
+
+shape! {
+    /// A load as its chain has it.
+    struct Told of evidence { batch_id: Option<BatchId>, digest: Option<Digest>, detail: String }
+}
 
 /// Compares every load of the journal with the chain.
 ///
 /// # Errors
 /// [`Error::AlteredLoad`].
 pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(
-        "select e.batch_id, e.digest, e.detail, b.name from evidence e indexed by about_batch left join batch b on b.batch_id = e.batch_id
-         where e.seq = 0 and e.event = 26",
-    )?;
-    const _: () = assert!(FILE_LOADED == 26);
-    let mut rows = statement.query([])?;
     let mut on_chain = BTreeSet::new();
-    while let Some(row) = rows.next()? {
-        let detail: String = row.get(2)?;
+    let told = Scan::by(&evidence::about_batch).at(&FILE_LOADED);
+    c.each(&told, |told: Told| {
         let detail: serde_json::Value =
-            serde_json::from_str(&detail).map_err(|_| corrupt("a load on the chain"))?;
+            serde_json::from_str(&told.detail).map_err(|_| corrupt("a load on the chain"))?;
         let load_id = detail["load"].as_i64().map_or(LoadId::NONE, LoadId::new);
         on_chain.insert(load_id);
-        let Some(batch) = row.get::<_, Option<String>>(3)? else {
+        let named = match told.batch_id {
+            Some(batch_id) => {
+                let named = Scan::of(&batch::TABLE).at(&batch_id);
+                let name: Option<String> = c.value(&named, batch::name)?;
+                name.map(|name| (batch_id, name))
+            }
+            None => None,
+        };
+        let Some((batch_id, batch)) = named else {
             return altered(c, load_id, "its batch is gone");
         };
-        if !is_as_loaded(c, (row.get(0)?, load_id), row.get(1)?, &detail)? {
+        if !is_as_loaded(c, (batch_id, load_id), told.digest, &detail)? {
             return altered(
                 c,
                 load_id,
@@ -55,16 +71,22 @@ pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Erro
                 &format!("the fingerprints of its rows, in batch {batch}, are not all there"),
             );
         }
-    }
-    let mut loads = c.prepare_cached("select load_id from load where accepted > 0")?;
-    let mut rows = loads.query([])?;
-    while let Some(row) = rows.next()? {
+        Ok(())
+    })?;
+    let loads = Scan::of(&load::TABLE).only(load::accepted, Test::at_least(&1_i64));
+    c.each_row(&loads, &[load::load_id], |row| {
         let load_id = row.get(0)?;
         if !on_chain.contains(&load_id) {
             return altered(c, load_id, "the chain of evidence does not know it");
         }
-    }
-    Ok(())
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+shape! {
+    /// What its chain says of a load.
+    #[derive(PartialEq)]
+    struct AsLoaded of load { batch_id: BatchId, loaded_at: i64, accepted: i64 }
 }
 
 /// Returns whether a load is in its batch, from when it was, and of as many rows. What it set aside is compared with no row.
@@ -79,32 +101,30 @@ fn is_as_loaded(
         let found = file_digest(c, load_id)?.map(|(digest, _)| digest);
         return Ok(same(digest, found, Mismatch::Instruction).is_ok());
     };
-    let found: Option<(BatchId, i64, i64)> = c
-        .prepare_cached("select batch_id, loaded_at, accepted from load where load_id = ?1")?
-        .query_row([load_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
+    let found: Option<AsLoaded> = c.first(&Scan::of(&load::TABLE).at(&load_id))?;
     let accepted = detail["accepted"].as_i64().unwrap_or_default();
-    Ok(found == Some((batch_id, loaded_at, accepted)))
+    Ok(found
+        == Some(AsLoaded {
+            batch_id,
+            loaded_at,
+            accepted,
+        }))
 }
 
 /// Refuses fingerprints that were made with another key: nothing would be found among them.
 pub(in crate::journal::sqlite) fn check_key(
-    c: &Connection,
+    c: &dyn Read,
     key: Key,
     load_id: LoadId,
 ) -> Result<(), Error> {
-    let sql = format!(
-        "select {PAYMENT_COLUMNS}, i.seq from instruction i join service s using (service_id)
-         where i.seq >= (select min(first_seq) from fingerprints where load_id = ?1) and i.load_id = ?1
-         order by length(i.salt) is 32, i.seq limit 1"
-    );
-    let mut statement = c.prepare_cached(&sql)?;
-    let mut rows = statement.query([load_id])?;
-    let Some(row) = rows.next()? else {
+    let found = match first_to_compare(c, load_id)? {
+        Some(seq) => Instructions::of(c).find(seq)?,
+        None => None,
+    };
+    let Some(found) = found else {
         return altered(c, load_id, "its rows are gone");
     };
-    let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
-    let row = stored_of(row, 0)?.instruction;
+    let (seq, row) = (found.seq, found.row.instruction);
     // All persons of the load were forgotten, and nothing is left to make a fingerprint of.
     if row.msisdn.is_forgotten() {
         return Ok(());
@@ -122,11 +142,27 @@ pub(in crate::journal::sqlite) fn check_key(
     }
 }
 
-fn altered<T>(c: &Connection, load_id: LoadId, what: &str) -> Result<T, Error> {
-    let source: Option<String> = c
-        .prepare_cached("select source from load where load_id = ?1")?
-        .query_row([load_id], |row| row.get(0))
-        .optional()?;
+/// Returns the first row of a load whose person is not forgotten; the first one where all of them are.
+fn first_to_compare(c: &dyn Read, load_id: LoadId) -> Result<Option<PaymentId>, Error> {
+    let Some(first) = first_of(c, load_id)? else {
+        return Ok(None);
+    };
+    let rows = Scan::of(&instruction::TABLE).from(&first);
+    let rows = rows.only(instruction::load_id, Test::is(&load_id));
+    let mut found: Option<PaymentId> = None;
+    c.each_row(&rows, &[instruction::seq, instruction::salt], |row| {
+        if matches!(row.value(1)?, Value::Bytes(salt) if salt.len() == LEAF) {
+            found = found.or(Some(row.get(0)?));
+            return Ok(ControlFlow::Continue(()));
+        }
+        found = Some(row.get(0)?);
+        Ok::<_, Error>(ControlFlow::Break(()))
+    })?;
+    Ok(found)
+}
+
+fn altered<T>(c: &dyn Read, load_id: LoadId, what: &str) -> Result<T, Error> {
+    let source: Option<String> = c.value(&Scan::of(&load::TABLE).at(&load_id), load::source)?;
     let what = match source {
         Some(source) => format!("the load of {source}: {what}"),
         None => format!("a load: {what}"),
@@ -154,16 +190,15 @@ impl Vouched {
     /// Returns whether what the gateway said of a row was read in another way.
     pub(in crate::journal::sqlite) fn is_read_otherwise(
         &self,
-        c: &Connection,
+        c: &dyn Read,
         seq: PaymentId,
     ) -> Result<bool, Error> {
         let Some(in_force) = &self.reading else {
             return Ok(false);
         };
-        Ok(c.prepare_cached(
-            "select coalesce(b.reading, ?2) <> ?3 from instruction i join batch b using (batch_id) where i.seq = ?1",
-        )?
-        .query_row(params![seq, READ_AS_DOCUMENT, in_force], |row| row.get(0))?)
+        let was_read =
+            reading(c, batch_of(c, seq)?)?.map_or(Cow::from(READ_AS_DOCUMENT), Cow::from);
+        Ok(was_read != in_force.as_str())
     }
 
     /// Returns whether every payment of a row stands where its evidence says.
@@ -172,9 +207,17 @@ impl Vouched {
         c: &Connection,
         seq: PaymentId,
     ) -> Result<bool, Error> {
-        let (batch_id, lane): (BatchId, LaneId) = c
-            .prepare_cached("select batch_id, service_id from instruction where seq = ?1")?
-            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        shape! {
+            struct Place of instruction { batch_id: BatchId, service_id: LaneId }
+        }
+        let place: Option<Place> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+        let Some(Place {
+            batch_id,
+            service_id: lane,
+        }) = place
+        else {
+            return Err(corrupt(format!("payment {seq} is missing")));
+        };
         let mut known = self.known.borrow_mut();
         let intact = known.entry(batch_id).or_default();
         Ok(misfit(intact, c, (batch_id, lane), seq)?.is_none())
@@ -183,13 +226,15 @@ impl Vouched {
 
 /// Returns when a payment was replaced by a retry, by the chain.
 pub(in crate::journal::sqlite) fn replaced_at(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<Timestamp>, Error> {
-    let at: Option<i64> = c
-        .prepare_cached(
-            "select max(at) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
-        )?
-        .query_row(params![seq, REPLACED], |row| row.get(0))?;
-    Ok(at.map(Timestamp::from_millis))
+    let own = Scan::by(&evidence::evidence_by_payment).at(&seq);
+    let replaced = own.only(evidence::event, Test::is(&REPLACED));
+    let mut newest: Option<Timestamp> = None;
+    c.each_row(&replaced, &[evidence::at], |row| {
+        newest = newest.max(Some(row.get(0)?));
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(newest)
 }

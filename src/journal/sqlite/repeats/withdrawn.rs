@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
-use super::sides::{Found, Table};
-use crate::domain::{LoadId, PaymentId};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, stored_of};
+use super::found::{Found, Table};
+use super::on_record::is_rehearsal;
+use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::instructions::Instructions;
 use crate::journal::sqlite::load::job::Load;
 use crate::journal::{Error, RepeatPlan};
 use crate::ledger::likeness;
 use crate::ledger::set_aside::{Named, may_be_withdrawn};
+use crate::store::tables::{evidence, rejected};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// A rejected row that was withdrawn, as it is compared.
 struct Withdrawn {
@@ -27,23 +28,32 @@ struct OnRecord {
     by_account: HashMap<String, Vec<usize>>,
 }
 
+shape! {
+    struct Row of rejected {
+        load_id: LoadId, batch_id: BatchId, reference: Option<String>, msisdn: Option<String>, account_number: Option<String>,
+        withdrawn: EvidenceId,
+    }
+}
+
 impl OnRecord {
     /// Reads what was withdrawn from other loads than `own` since a time, but for rehearsals.
-    fn read(c: &Connection, own: Option<LoadId>, since: i64) -> Result<Self, Error> {
-        let mut statement = c.prepare(
-            "select r.load_id, r.reference, coalesce(nullif(r.account_number, ''), r.msisdn, '')
-             from rejected r cross join evidence e on e.evidence_id = r.withdrawn cross join batch b on b.batch_id = r.batch_id
-             where r.withdrawn is not null and r.load_id is not ?1 and e.at > ?2
-                 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0",
-        )?;
-        let mut rows = statement.query((own, since))?;
+    fn read(c: &dyn Read, own: Option<LoadId>, since: Timestamp) -> Result<Self, Error> {
+        let withdrawn = Scan::of(&rejected::TABLE).only(rejected::withdrawn, Test::Present);
         let mut found = Self::default();
-        while let Some(row) = rows.next()? {
-            let reference: Option<String> = row.get(1)?;
-            let reference = reference.as_deref().map(likeness::of_reference);
-            let account: String = row.get(2)?;
+        c.each(&withdrawn, |row: Row| {
+            let decided = Scan::of(&evidence::TABLE).at(&row.withdrawn);
+            let at: Option<Timestamp> = c.value(&decided, evidence::at)?;
+            if Some(row.load_id) == own || at.is_none_or(|at| at <= since) {
+                return Ok(());
+            }
+            if is_rehearsal(c, row.batch_id)? != Some(false) {
+                return Ok(());
+            }
+            let reference = row.reference.as_deref().map(likeness::of_reference);
+            let account = row.account_number.filter(|account| !account.is_empty());
+            let account = account.or(row.msisdn).unwrap_or_default();
             let withdrawn = Withdrawn {
-                load_id: row.get(0)?,
+                load_id: row.load_id,
                 reference: reference.filter(|reference| !reference.is_empty()),
                 account: likeness::of_account(&account).into_owned(),
             };
@@ -61,7 +71,8 @@ impl OnRecord {
                 .or_default()
                 .push(at);
             found.rows.push(withdrawn);
-        }
+            Ok::<_, Error>(())
+        })?;
         Ok(found)
     }
 
@@ -93,25 +104,19 @@ impl Load<'_> {
     /// Finds the rows of the file that may be rejected rows which were withdrawn from other loads.
     pub(in crate::journal::sqlite) fn find_withdrawn_rows(
         &self,
-        record: &Connection,
+        record: &dyn Read,
         plan: &RepeatPlan,
         found: &Found<'_>,
     ) -> Result<(), Error> {
         let window = i64::try_from(plan.terms.longest().as_millis()).unwrap_or(i64::MAX);
-        let since = self.plan.now.as_millis().saturating_sub(window);
+        let since = Timestamp::from_millis(self.plan.now.as_millis().saturating_sub(window));
         let own = plan.record.is_none().then_some(self.load_id);
         let withdrawn = OnRecord::read(record, own, since)?;
         if withdrawn.rows.is_empty() {
             return Ok(());
         }
-        let mut statement = self.c.prepare(&format!(
-            "select {PAYMENT_COLUMNS}, i.seq from instruction i cross join service s on s.service_id = i.service_id
-             where i.seq > ?1 order by i.seq"
-        ))?;
-        let mut rows = statement.query([self.base])?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(PAYMENT_WIDTH)?;
-            let row = stored_of(row, 0)?.instruction;
+        Instructions::of(self.c).each(&self.rows_of_file(), |file| {
+            let row = file.row.instruction;
             let reference = row.reference.as_ref();
             let reference = reference.map(|reference| likeness::of_reference(reference.as_str()));
             let account = match row.account_number.as_str() {
@@ -125,9 +130,9 @@ impl Load<'_> {
             };
             let restart = plan.terms.of(&row.service).references_restart;
             for load_id in withdrawn.loads_of(&named, restart) {
-                found.add(Table::Withdrawn, seq, load_id, PaymentId::NONE)?;
+                found.add(Table::Withdrawn, file.seq, load_id, PaymentId::NONE)?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -478,7 +478,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     }
     if (1..5).contains(&version) {
         crate::journal::sqlite::session::members::recount(&*transaction)?;
-        crate::journal::sqlite::repeats::fingerprints::fill(&transaction)?;
+        crate::journal::sqlite::repeats::fingerprints::fill(&*transaction)?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)

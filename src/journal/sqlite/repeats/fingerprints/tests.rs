@@ -93,13 +93,13 @@ fn a_join_finds_every_pair_with_the_same_hash_and_no_other() {
     ] {
         let c = open::in_memory().unwrap();
         let (new, old) = (entries(seed, new, hashes), entries(seed + 100, old, hashes));
-        let mut store = Store::new(&c, LoadId::new(7), 1000).unwrap();
+        let mut store = Store::new(&c, LoadId::new(7), 1000);
         collected(&old)
             .each_slice(|slice| store.take(slice))
             .unwrap();
         store.flush().unwrap();
         // Another load is not looked at.
-        let mut other = Store::new(&c, LoadId::new(8), 1).unwrap();
+        let mut other = Store::new(&c, LoadId::new(8), 1);
         collected(&new)
             .each_slice(|slice| other.take(slice))
             .unwrap();
@@ -145,7 +145,7 @@ fn an_amount_that_waits_for_its_bill_meets_every_amount_of_its_account() {
     };
     let (new, old) = (of_load(300, &[1, 2]), of_load(12_000, &[2, 3]));
     let c = open::in_memory().unwrap();
-    let mut store = Store::new(&c, LoadId::new(7), 1000).unwrap();
+    let mut store = Store::new(&c, LoadId::new(7), 1000);
     collected(&old)
         .each_slice(|slice| store.take(slice))
         .unwrap();

@@ -1,0 +1,294 @@
+//! What is found while the rows of a file are compared, in tables of the connection's own until the whole file was looked at:
+//! memory does not grow with what is found. Nobody else names these tables here, so that another store may sort in another way.
+
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
+
+use super::fingerprints::first_of;
+use crate::domain::{LoadId, PaymentId};
+use crate::journal::Error;
+use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Read, Reads, Scan, Test};
+
+/// Rows that are read at once.
+const PAGE: usize = 4096;
+
+/// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
+pub(in crate::journal::sqlite) struct Found<'c> {
+    pub(in crate::journal::sqlite) c: &'c Connection,
+}
+
+/// The tables of what is found.
+#[derive(Clone, Copy)]
+pub(in crate::journal::sqlite) enum Table {
+    Repeat,
+    Alike,
+    Watched,
+    /// Repeats of what failed by the word of a person: allowed, they are watched as well.
+    ByWord,
+    /// The same recipient and amount through another service.
+    OtherService,
+    /// What a person withdrew.
+    Withdrawn,
+    /// The same recipient and service, and another amount.
+    OtherAmount,
+}
+
+impl Table {
+    const ALL: [Self; 7] = [
+        Self::Repeat,
+        Self::Alike,
+        Self::Watched,
+        Self::ByWord,
+        Self::OtherService,
+        Self::Withdrawn,
+        Self::OtherAmount,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Repeat => "temp.repeat",
+            Self::Alike => "temp.alike_found",
+            Self::Watched => "temp.watched_found",
+            Self::ByWord => "temp.by_word",
+            Self::OtherService => "temp.other_service",
+            Self::Withdrawn => "temp.withdrawn_found",
+            Self::OtherAmount => "temp.other_amount",
+        }
+    }
+
+    /// Beside the row of the file: of each load one row is enough, or each of its rows counts.
+    fn counted_by(self) -> &'static str {
+        match self {
+            Self::Watched | Self::ByWord => "other",
+            _ => "load_id",
+        }
+    }
+}
+
+impl<'c> Found<'c> {
+    pub(in crate::journal::sqlite) fn begin(c: &'c Connection) -> Result<Self, Error> {
+        for table in Table::ALL {
+            let (name, by) = (table.name(), table.counted_by());
+            c.execute_batch(&format!(
+                "drop table if exists {name};
+                 create temp table {} (seq integer, load_id integer, other integer, primary key (seq, {by})) without rowid;",
+                name.trim_start_matches("temp.")
+            ))?;
+        }
+        Ok(Self { c })
+    }
+
+    pub(in crate::journal::sqlite) fn add(
+        &self,
+        table: Table,
+        seq: PaymentId,
+        load_id: LoadId,
+        other: PaymentId,
+    ) -> Result<(), Error> {
+        let sql = format!("insert or ignore into {} values (?1, ?2, ?3)", table.name());
+        self.c
+            .prepare_cached(&sql)?
+            .execute((seq, load_id, other))?;
+        Ok(())
+    }
+
+    /// Returns the loads on record that a table names.
+    pub(in crate::journal::sqlite) fn loads(&self, table: Table) -> Result<Vec<LoadId>, Error> {
+        let sql = format!("select distinct load_id from {}", table.name());
+        let mut statement = self.c.prepare(&sql)?;
+        let loads = statement.query_map([], |row| row.get(0))?;
+        Ok(loads.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the same, the newest first, with how many rows of the file each concerns.
+    pub(in crate::journal::sqlite) fn by_load(
+        &self,
+        table: Table,
+    ) -> Result<Vec<(LoadId, u64)>, Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select load_id, count(*) from {} group by load_id order by load_id desc",
+            table.name()
+        ))?;
+        let counted = statement.query_map([], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+        })?;
+        Ok(counted.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns how many rows of the file a table has.
+    pub(in crate::journal::sqlite) fn rows(&self, table: Table) -> Result<u64, Error> {
+        let sql = format!("select count(distinct seq) from {}", table.name());
+        let number: i64 = self.c.query_row(&sql, [], |row| row.get(0))?;
+        Ok(number.unsigned_abs())
+    }
+
+    /// Shows the rows of the file that a table has beside a load, each with the row there, in the order of the file.
+    pub(in crate::journal::sqlite) fn each_of_load(
+        &self,
+        table: Table,
+        load_id: LoadId,
+        mut visit: impl FnMut(PaymentId, PaymentId) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.c.prepare(&format!(
+            "select seq, other from {} where load_id = ?1 order by seq",
+            table.name()
+        ))?;
+        let mut rows = statement.query([load_id])?;
+        while let Some(row) = rows.next()? {
+            if visit(row.get(0)?, row.get(1)?)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the repeats in the order of the file: the row, what it repeats, and whether that failed by the word of a person.
+    pub(in crate::journal::sqlite) fn each_repeat(
+        &self,
+        mut visit: impl FnMut(PaymentId, PaymentId, bool) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.c.prepare(
+            "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
+             from temp.repeat r order by seq, load_id",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            visit(row.get(0)?, row.get(1)?, row.get(2)?)?;
+        }
+        Ok(())
+    }
+
+    /// Returns repeats beyond a row, each with the newest load that has the debt, and the row there.
+    pub(in crate::journal::sqlite) fn newest_repeated(
+        &self,
+        after: PaymentId,
+    ) -> Result<Vec<(PaymentId, LoadId, PaymentId)>, Error> {
+        let mut statement = self.c.prepare_cached(
+            "select seq, max(load_id), other from temp.repeat where seq > ?1 group by seq order by seq limit 512",
+        )?;
+        let page =
+            statement.query_map([after], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(page.collect::<Result<_, _>>()?)
+    }
+
+    /// Leaves out of a table what repeats other rows.
+    pub(in crate::journal::sqlite) fn leave_out_repeats(&self, table: Table) -> Result<(), Error> {
+        let sql = format!(
+            "delete from {} where seq in (select seq from temp.repeat)",
+            table.name()
+        );
+        self.c.execute(&sql, [])?;
+        Ok(())
+    }
+
+    /// Forgets what was withdrawn with all of its load: that says nothing of one of its rows.
+    pub(in crate::journal::sqlite) fn leave_out_wholly_withdrawn(
+        &self,
+        record: &dyn Read,
+    ) -> Result<(), Error> {
+        for load_id in self.loads(Table::Withdrawn)? {
+            if is_wholly_withdrawn(record, load_id)? {
+                self.c.execute(
+                    "delete from temp.withdrawn_found where load_id = ?1",
+                    [load_id],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks along the rows of the file that a table has.
+    pub(in crate::journal::sqlite) fn walk(&self, table: Table) -> Walk<'c> {
+        Walk {
+            c: self.c,
+            table,
+            page: Vec::new(),
+            at: 0,
+            after: PaymentId::NONE,
+            is_over: false,
+        }
+    }
+}
+
+/// The rows of the file that a table has, beside the file, whose rows are asked for in their order.
+pub(in crate::journal::sqlite) struct Walk<'c> {
+    c: &'c Connection,
+    table: Table,
+    page: Vec<PaymentId>,
+    at: usize,
+    /// The page ends with this one.
+    after: PaymentId,
+    is_over: bool,
+}
+
+impl Walk<'_> {
+    /// Returns whether the table has a row, which comes after the one that was asked for before.
+    pub(in crate::journal::sqlite) fn has(&mut self, seq: PaymentId) -> Result<bool, Error> {
+        loop {
+            self.at += self.page[self.at..].partition_point(|known| *known < seq);
+            if let Some(known) = self.page.get(self.at) {
+                return Ok(*known == seq);
+            }
+            if self.is_over {
+                return Ok(false);
+            }
+            let mut statement = self.c.prepare_cached(&format!(
+                "select distinct seq from {} where seq > ?1 order by seq limit {PAGE}",
+                self.table.name()
+            ))?;
+            let page = statement.query_map([self.after], |row| row.get(0))?;
+            self.page = page.collect::<Result<_, _>>()?;
+            self.at = 0;
+            match self.page.last() {
+                Some(last) => self.after = *last,
+                None => self.is_over = true,
+            }
+        }
+    }
+}
+
+/// Returns whether every row of a load was cancelled.
+fn is_wholly_withdrawn(c: &dyn Read, load_id: LoadId) -> Result<bool, Error> {
+    let Some(first) = first_of(c, load_id)? else {
+        return Ok(true);
+    };
+    let cancelled = State::Cancelled;
+    let mut after: Option<PaymentId> = None;
+    loop {
+        let rows = Scan::of(&instruction::TABLE);
+        let rows = match &after {
+            None => rows.from(&first),
+            Some(after) => rows.after(after),
+        };
+        let rows = rows.only(instruction::load_id, Test::is(&load_id));
+        let page: Vec<PaymentId> = c.values(&rows.limit(PAGE), instruction::seq)?;
+        let (Some(from), Some(to)) = (page.first(), page.last()) else {
+            return Ok(true);
+        };
+        // Beside them those that are cancelled: rows of other loads between them are passed over.
+        let between = Scan::of(&life::TABLE).from(from).up_to(to);
+        let mut rest = &page[..];
+        c.each_row(
+            &between.only(life::state, Test::is(&cancelled)),
+            &[life::seq],
+            |row| {
+                let seq: PaymentId = row.get(0)?;
+                Ok::<_, Error>(match rest.split_first() {
+                    Some((next, later)) if *next == seq => {
+                        rest = later;
+                        ControlFlow::Continue(())
+                    }
+                    Some((next, _)) if *next > seq => ControlFlow::Continue(()),
+                    _ => ControlFlow::Break(()),
+                })
+            },
+        )?;
+        if !rest.is_empty() {
+            return Ok(false);
+        }
+        after = page.last().copied();
+    }
+}
