@@ -19,7 +19,7 @@ pub mod tables;
 mod value;
 
 pub use error::Error;
-pub use port::{Clash, Read, Reads, Row, Transact, Write, Writes};
+pub use port::{Append, Clash, Read, Reads, Row, Transact, Write, Writes};
 pub use scan::{Scan, Test};
 pub(crate) use table::shape;
 pub use table::{Column, Condition, Index, Shape, Table};
