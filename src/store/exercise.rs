@@ -91,6 +91,7 @@ pub(crate) fn exercise<S: Transact>(fresh: impl Fn() -> S) {
     rows_are_found_beside_others(&fresh());
     what_is_unique_is_there_once(&fresh());
     numbers_follow_one_another(&fresh());
+    rows_are_appended_value_by_value(&fresh());
     columns_that_are_left_out_have_what_the_schema_says(&fresh());
     an_empty_column_makes_way_for_another(&fresh());
     a_transaction_is_there_as_a_whole(&fresh());
@@ -324,6 +325,47 @@ fn what_is_unique_is_there_once<S: Transact>(store: &S) {
     let error = store.append(&bill(1)).unwrap_err();
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     store.rollback().unwrap();
+}
+
+fn rows_are_appended_value_by_value<S: Transact>(store: &S) {
+    let bill = |seq: i64| Bill {
+        seq: PaymentId::new(seq),
+        at: 7,
+        outcome: 2,
+        due: (seq % 3 == 0).then_some(seq),
+        // Longer and shorter ones, and the same one again.
+        description: "a".repeat(usize::try_from(seq % 5 / 2).unwrap()),
+    };
+    in_one(store, |store| {
+        assert_eq!(store.append(&bill(1)).unwrap(), 1);
+        for (first, last) in [(2, 2), (3, 200), (201, 204)] {
+            let mut appender = store.appender(&bill::TABLE, Bill::COLUMNS).unwrap();
+            for seq in first..=last {
+                for value in Shape::values(&bill(seq)) {
+                    appender.value(value).unwrap();
+                }
+            }
+            appender.flush().unwrap();
+            appender.flush().unwrap();
+        }
+        let all = Scan::of(&bill::TABLE);
+        let expected: Vec<Bill> = (1..=204).map(bill).collect();
+        assert_eq!(store.list::<Bill>(&all).unwrap(), expected);
+        let numbers: Vec<i64> = store.values(&all, bill::bill_id).unwrap();
+        assert_eq!(numbers, (1..=204).collect::<Vec<_>>());
+    });
+    in_one(store, |store| {
+        let mut appender = store.appender(&held_lane::TABLE, Held::COLUMNS).unwrap();
+        for row in [held(1, 1, 10), held(1, 1, 20)] {
+            // It says so at once, or when it is flushed.
+            let outcome = Shape::values(&row)
+                .into_iter()
+                .try_for_each(|value| appender.value(value))
+                .and_then(|()| appender.flush());
+            let is_first = row.held_at == Timestamp::from_millis(10);
+            assert_eq!(outcome.is_ok(), is_first);
+        }
+    });
 }
 
 fn numbers_follow_one_another<S: Transact>(store: &S) {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::scan::Bound;
 use super::{
-    Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value, Write,
+    Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value,
+    Write,
 };
 
 /// Rows that are looked at before they are shown, as whoever is shown one may read and write others: few at first, as most want one
@@ -370,6 +371,19 @@ impl Write for Memory {
         Ok(inserted)
     }
 
+    fn appender<'s>(
+        &'s self,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> Result<Box<dyn Append + 's>, Error> {
+        Ok(Box::new(Appender {
+            memory: self,
+            table,
+            columns: columns.to_vec(),
+            row: Vec::new(),
+        }))
+    }
+
     fn change_rows(
         &self,
         scan: &Scan<'_>,
@@ -413,6 +427,36 @@ impl Write for Memory {
             }
             Some(_) => Err(Error::corrupt("the greatest number of all")),
         }
+    }
+}
+
+/// Appends each row as it ends.
+struct Appender<'m> {
+    memory: &'m Memory,
+    table: &'static Table,
+    columns: Vec<Column>,
+    row: Vec<Value<'static>>,
+}
+
+impl Append for Appender<'_> {
+    fn value(&mut self, value: Value<'_>) -> Result<(), Error> {
+        self.row.push(value.into_owned());
+        if self.row.len() < self.columns.len() {
+            return Ok(());
+        }
+        let (mut columns, mut row) = (self.columns.clone(), std::mem::take(&mut self.row));
+        let key = Column::new(0);
+        if self.table.numbered && !columns.contains(&key) {
+            columns.push(key);
+            row.push(Value::Integer(self.memory.allocate(self.table, 1)?));
+        }
+        self.memory
+            .insert_rows(self.table, &columns, &[row], Clash::Refuse)?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        Ok(())
     }
 }
 

@@ -24,7 +24,7 @@ mod value;
 
 pub use beside::{Beside, Found};
 pub use error::Error;
-pub use port::{Clash, Read, Reads, Transact, Write, Writes};
+pub use port::{Append, Clash, Read, Reads, Transact, Write, Writes};
 pub use row::Row;
 pub use scan::{Scan, Test};
 pub use shape::Shape;

@@ -38,6 +38,21 @@ pub enum Clash {
     Replace,
 }
 
+/// Takes the rows of one table, one value after the other: what a load writes a million times.
+pub trait Append {
+    /// Takes the next value of a row; the last one of its columns ends it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a rule of the table, which a row before may have broken.
+    fn value(&mut self, value: Value<'_>) -> Result<(), Error>;
+
+    /// Writes the rows that wait for more; until then they may not be seen.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a rule of the table.
+    fn flush(&mut self) -> Result<(), Error>;
+}
+
 /// A transaction that writes.
 pub trait Write: Read {
     /// Inserts rows that have these columns; columns that are left out have what the schema says. Returns how many were written.
@@ -51,6 +66,16 @@ pub trait Write: Read {
         rows: &[Vec<Value<'_>>],
         clash: Clash,
     ) -> Result<u64, Error>;
+
+    /// Begins to append rows that have these columns. Where the key of a numbered table is left out, they have the next numbers.
+    ///
+    /// # Errors
+    /// Where the store cannot write.
+    fn appender<'s>(
+        &'s self,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> Result<Box<dyn Append + 's>, Error>;
 
     /// Writes these values into these columns of all these rows; returns how many there were.
     ///

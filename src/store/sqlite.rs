@@ -2,6 +2,7 @@
 //!
 //! Statements are written as they are asked for; the connection keeps those prepared that come again.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -11,7 +12,8 @@ use rusqlite::{CachedStatement, Connection, ErrorCode};
 
 use super::scan::Bound;
 use super::{
-    Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value, Write,
+    Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value,
+    Write,
 };
 
 /// Rows that one statement inserts, the most that are there: its cursors are opened once for all of them.
@@ -336,6 +338,25 @@ impl Write for Connection {
         Ok(inserted as u64)
     }
 
+    fn appender<'s>(
+        &'s self,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> Result<Box<dyn Append + 's>, Error> {
+        let insert = |rows| {
+            prepare(self, |text| {
+                insert_into(text, table, columns, (rows, Clash::Refuse))
+            })
+        };
+        Ok(Box::new(Appender {
+            many: insert(TOGETHER)?,
+            one: insert(1)?,
+            width: columns.len(),
+            bound: vec![Value::Null; TOGETHER * columns.len()],
+            filled: 0,
+        }))
+    }
+
     fn change_rows(
         &self,
         scan: &Scan<'_>,
@@ -384,6 +405,57 @@ impl Write for Connection {
         newest
             .checked_add(1)
             .ok_or_else(|| Error::corrupt("the greatest number of all"))
+    }
+}
+
+/// Appends rows to a table, several with one statement.
+///
+/// What is bound stays bound: of most files' columns one row has what another had in its place before.
+struct Appender<'c> {
+    many: CachedStatement<'c>,
+    one: CachedStatement<'c>,
+    width: usize,
+    /// The values of `many`, one row after the other.
+    bound: Vec<Value<'static>>,
+    /// How many of them are those of rows to be appended.
+    filled: usize,
+}
+
+impl Append for Appender<'_> {
+    fn value(&mut self, value: Value<'_>) -> Result<(), Error> {
+        let bound = &mut self.bound[self.filled];
+        self.filled += 1;
+        if *bound != value {
+            self.many.raw_bind_parameter(self.filled, &value)?;
+            match (bound, value) {
+                // The buffers are kept: a million rows need no million allocations.
+                (Value::Text(Cow::Owned(bound)), Value::Text(text)) => {
+                    bound.clear();
+                    bound.push_str(&text);
+                }
+                (Value::Bytes(Cow::Owned(bound)), Value::Bytes(bytes)) => {
+                    bound.clear();
+                    bound.extend_from_slice(&bytes);
+                }
+                (bound, value) => *bound = value.into_owned(),
+            }
+        }
+        if self.filled == self.bound.len() {
+            self.many.raw_execute()?;
+            self.filled = 0;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        for row in self.bound[..self.filled].chunks(self.width) {
+            for (at, value) in row.iter().enumerate() {
+                self.one.raw_bind_parameter(at + 1, value)?;
+            }
+            self.one.raw_execute()?;
+        }
+        self.filled = 0;
+        Ok(())
     }
 }
 

@@ -1,13 +1,10 @@
 //! How an instruction gets into its table.
 
-use rusqlite::types::Value;
-use rusqlite::{CachedStatement, Connection};
-
-use crate::domain::{
-    AmountField, BatchId, Instruction, LaneId, LoadId, PayerTransactionId, Timestamp,
-};
+use crate::domain::{AmountField, BatchId, Instruction, LaneId, LoadId, PayerTransactionId};
 use crate::journal::Error;
 use crate::journal::sqlite::evidence::salt::Salt;
+use crate::store::tables::instruction;
+use crate::store::{Append, Column, Field, Write};
 
 /// Where an instruction belongs, and what hides its person.
 pub(in crate::journal::sqlite) struct Placed {
@@ -59,117 +56,40 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Rows that one statement appends: its cursors are opened once for all of them.
-const TOGETHER: usize = 64;
-
-/// Appends rows to a table, several with one statement.
-///
-/// What is bound stays bound: of most files' columns one row has what another had in its place before.
-pub(in crate::journal::sqlite) struct Appender<'c> {
-    many: CachedStatement<'c>,
-    one: CachedStatement<'c>,
-    width: usize,
-    /// The values of `many`, one row after the other.
-    bound: Vec<Value>,
-    /// How many of them are those of rows to be appended.
-    filled: usize,
-}
-
-impl<'c> Appender<'c> {
-    /// `head` is the statement as far as its `values`.
-    pub(in crate::journal::sqlite) fn new(
-        c: &'c Connection,
-        head: &str,
-        width: usize,
-    ) -> Result<Self, Error> {
-        let row = format!("({})", vec!["?"; width].join(", "));
-        let rows = vec![row.as_str(); TOGETHER].join(", ");
-        Ok(Self {
-            many: c.prepare_cached(&format!("{head} values {rows}"))?,
-            one: c.prepare_cached(&format!("{head} values {row}"))?,
-            width,
-            bound: vec![Value::Null; TOGETHER * width],
-            filled: 0,
-        })
-    }
-
-    /// Adds the next value of a row; the last one of the last row appends all of them.
-    pub(in crate::journal::sqlite) fn text(&mut self, text: Option<&str>) -> Result<(), Error> {
-        let bound = &mut self.bound[self.filled];
-        let same = match (&*bound, text) {
-            (Value::Text(bound), Some(text)) => bound == text,
-            (Value::Null, None) => true,
-            _ => false,
-        };
-        if !same {
-            self.many.raw_bind_parameter(self.filled + 1, text)?;
-            match (bound, text) {
-                // The buffer is kept: a million rows need no million allocations.
-                (Value::Text(bound), Some(text)) => {
-                    bound.clear();
-                    bound.push_str(text);
-                }
-                (bound, text) => *bound = text.map_or(Value::Null, |text| text.to_owned().into()),
-            }
-        }
-        self.advance()
-    }
-
-    /// The same of a number.
-    pub(in crate::journal::sqlite) fn number(&mut self, number: Option<i64>) -> Result<(), Error> {
-        let value = number.map_or(Value::Null, Value::Integer);
-        if self.bound[self.filled] != value {
-            self.many.raw_bind_parameter(self.filled + 1, number)?;
-            self.bound[self.filled] = value;
-        }
-        self.advance()
-    }
-
-    /// The same of bytes, which no two rows have in common.
-    pub(in crate::journal::sqlite) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.many.raw_bind_parameter(self.filled + 1, bytes)?;
-        match &mut self.bound[self.filled] {
-            Value::Blob(bound) => {
-                bound.clear();
-                bound.extend_from_slice(bytes);
-            }
-            bound => *bound = Value::Blob(bytes.to_vec()),
-        }
-        self.advance()
-    }
-
-    fn advance(&mut self) -> Result<(), Error> {
-        self.filled += 1;
-        if self.filled == self.bound.len() {
-            self.many.raw_execute()?;
-            self.filled = 0;
-        }
-        Ok(())
-    }
-
-    /// Appends what waits for more.
-    pub(in crate::journal::sqlite) fn flush(&mut self) -> Result<(), Error> {
-        for row in self.bound[..self.filled].chunks(self.width) {
-            for (at, value) in row.iter().enumerate() {
-                self.one.raw_bind_parameter(at + 1, value)?;
-            }
-            self.one.raw_execute()?;
-        }
-        self.filled = 0;
-        Ok(())
-    }
-}
+/// What is written of an instruction; its number is the next one.
+const COLUMNS: [Column; 24] = [
+    instruction::batch_id,
+    instruction::load_id,
+    instruction::line,
+    instruction::identifier,
+    instruction::reference,
+    instruction::generation,
+    instruction::received_at,
+    instruction::service_id,
+    instruction::msisdn,
+    instruction::account_number,
+    instruction::amount,
+    instruction::currency,
+    instruction::country,
+    instruction::narration,
+    instruction::customer_names,
+    instruction::invoice_number,
+    instruction::payment_mode,
+    instruction::hub_id,
+    instruction::extra,
+    instruction::document,
+    instruction::document_folder,
+    instruction::as_due,
+    instruction::not_before,
+    instruction::salt,
+];
 
 /// Appends instructions.
-pub(in crate::journal::sqlite) struct Insert<'c>(Appender<'c>);
+pub(in crate::journal::sqlite) struct Insert<'c>(Box<dyn Append + 'c>);
 
 impl<'c> Insert<'c> {
-    pub(in crate::journal::sqlite) fn new(c: &'c Connection) -> Result<Self, Error> {
-        // A failure ends the whole transaction; `or fail` spares the statement a journal of its own, with which to take itself back.
-        let head = "insert or fail into instruction (batch_id, load_id, line, identifier, reference, generation, received_at, service_id,
-             msisdn, account_number, amount, currency, country, narration, customer_names, invoice_number, payment_mode,
-             hub_id, extra, document, document_folder, as_due, not_before, salt)";
-        Ok(Self(Appender::new(c, head, 24)?))
+    pub(in crate::journal::sqlite) fn new(c: &'c dyn Write) -> Result<Self, Error> {
+        Ok(Self(c.appender(&instruction::TABLE, &COLUMNS)?))
     }
 
     /// Appends an instruction, at the latest with [`Self::flush`]; without an amount it waits for its bill.
@@ -184,35 +104,35 @@ impl<'c> Insert<'c> {
     ) -> Result<(), Error> {
         let texts = Texts::of(row);
         let to = &mut self.0;
-        to.number(Some(placed.batch_id.get()))?;
-        to.number(Some(placed.load_id.get()))?;
-        to.number(Some(line_number(row.line)))?;
-        to.text(Some(id.as_str()))?;
-        to.text(row.reference.as_ref().map(|reference| reference.as_str()))?;
-        to.number(Some(generation.into()))?;
-        to.number(Some(received_at))?;
-        to.number(Some(placed.service_id.get()))?;
-        to.text(Some(row.msisdn.as_str()))?;
-        to.text(texts.account_number)?;
-        to.number(amount)?;
-        to.text(Some(row.money.currency().code()))?;
-        to.text(Some(row.country.code()))?;
-        to.text(texts.narration)?;
-        to.text(texts.customer_names)?;
-        to.text(texts.invoice_number)?;
-        to.text(texts.payment_mode)?;
-        to.text(texts.hub_id)?;
-        to.text(texts.extra.as_deref())?;
-        to.text(texts.document)?;
-        to.text(texts.document_folder)?;
-        to.number(Some(amount.is_none().into()))?;
-        to.number(row.not_before().map(Timestamp::as_millis))?;
-        to.bytes(&placed.salt)
+        to.value(placed.batch_id.to_value())?;
+        to.value(placed.load_id.to_value())?;
+        to.value(line_number(row.line).to_value())?;
+        to.value(id.to_value())?;
+        to.value(row.reference.to_value())?;
+        to.value(generation.to_value())?;
+        to.value(received_at.to_value())?;
+        to.value(placed.service_id.to_value())?;
+        to.value(row.msisdn.to_value())?;
+        to.value(texts.account_number.to_value())?;
+        to.value(amount.to_value())?;
+        to.value(row.money.currency().to_value())?;
+        to.value(row.country.to_value())?;
+        to.value(texts.narration.to_value())?;
+        to.value(texts.customer_names.to_value())?;
+        to.value(texts.invoice_number.to_value())?;
+        to.value(texts.payment_mode.to_value())?;
+        to.value(texts.hub_id.to_value())?;
+        to.value(texts.extra.to_value())?;
+        to.value(texts.document.to_value())?;
+        to.value(texts.document_folder.to_value())?;
+        to.value(amount.is_none().to_value())?;
+        to.value(row.not_before().to_value())?;
+        Ok(to.value(placed.salt.to_value())?)
     }
 
     /// Appends what waits for more.
     pub(in crate::journal::sqlite) fn flush(&mut self) -> Result<(), Error> {
-        self.0.flush()
+        Ok(self.0.flush()?)
     }
 }
 

@@ -1,15 +1,21 @@
 //! A file that is loaded again: told by its digest, before any of its rows is looked at a second time.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::Receiver;
 
-use rusqlite::params;
-
-use super::job::{Load, Seen};
+use super::job::{FIRST, Load, Seen};
 use super::prepare::{self, Preparer};
 use crate::domain::{Currency, LoadId, ServiceCode, Tally};
 use crate::journal::sqlite::codec::values::currency_of;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, LoadSummary, Loaded};
+use crate::store::tables::{instruction, load, rejected};
+use crate::store::{Reads, Scan, Test, Transact, shape};
+
+shape! {
+    /// A load, and how many rows it did not take.
+    struct Earlier of load { load_id: LoadId, rejected: i64 }
+}
 
 /// Tells whether the file is in its batch already; `None` when it is not, or when that takes a load to find out.
 pub(in crate::journal::sqlite) fn recall(
@@ -21,7 +27,7 @@ pub(in crate::journal::sqlite) fn recall(
         Ok(load) => load.recall(rows),
         Err(refusal) => Ok(Some(Loaded::Refused(refusal))),
     }?;
-    c.execute_batch("rollback")?;
+    Transact::rollback(&**c)?;
     Ok(found)
 }
 
@@ -66,10 +72,13 @@ impl Load<'_> {
         &self,
         digest: &str,
     ) -> Result<Option<Loaded>, Error> {
-        if !self.existed || !self.has_loaded(digest)? {
+        if !self.existed {
             return Ok(None);
         }
-        let summary = self.earlier(digest)?;
+        let Some(earlier) = self.c.first(&self.loads_with(&digest))? else {
+            return Ok(None);
+        };
+        let summary = self.earlier(&earlier)?;
         let refusal = match self.check_declared(&summary, &Tally::default())? {
             None if summary.unpriced > 0 => self.check_open_total(digest, &summary)?,
             refusal => refusal,
@@ -80,29 +89,25 @@ impl Load<'_> {
         }))
     }
 
-    fn has_loaded(&self, digest: &str) -> Result<bool, Error> {
-        Ok(self.c.query_row(
-            "select exists (select 1 from load where batch_id = ?1 and digest = ?2)",
-            params![self.batch_id, digest],
-            |row| row.get(0),
-        )?)
+    /// The loads of the batch that brought the file with this digest.
+    fn loads_with<'s>(&'s self, digest: &'s &str) -> Scan<'s> {
+        Scan::by(&load::load_by_digest)
+            .at(digest)
+            .only(load::batch_id, Test::is(&self.batch_id))
     }
 
     /// What this very file came to when it was loaded: rows may have been set aside after all were seen.
-    fn earlier(&self, digest: &str) -> Result<LoadSummary, Error> {
-        let (load_id, rejected): (LoadId, i64) = self.c.query_row(
-            "select load_id, rejected from load where batch_id = ?1 and digest = ?2 limit 1",
-            params![self.batch_id, digest],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
+    fn earlier(&self, earlier: &Earlier) -> Result<LoadSummary, Error> {
         let mut seen = self.summary(Vec::new(), 0)?;
         // Those that are no payments are among them there.
-        let rejected = rejected.unsigned_abs().saturating_sub(self.skipped.count);
+        let rejected = earlier
+            .rejected
+            .unsigned_abs()
+            .saturating_sub(self.skipped.count);
         if rejected == self.rejected.count {
             if seen.unpriced > 0 {
                 // The amounts that were fixed since, where all rows of the file came with that load.
-                let (accepted, unpriced) =
-                    self.accepted("load_id = ?1 and generation = 0", load_id)?;
+                let (accepted, unpriced) = self.accepted(&first_of(earlier))?;
                 let rows = |of: &[(ServiceCode, Currency, Tally)]| -> u64 {
                     of.iter().map(|(_, _, tally)| tally.count).sum()
                 };
@@ -116,18 +121,23 @@ impl Load<'_> {
             count: rejected,
             ..Tally::default()
         };
-        let mut statement = self.c.prepare(
-            "select currency, sum(amount) from rejected where load_id = ?1 and amount is not null group by currency",
-        )?;
-        let mut rows = statement.query([load_id])?;
-        while let Some(row) = rows.next()? {
-            let currency = currency_of(&row.get::<_, String>(0)?)?;
-            set_aside.amounts.add_minor(
-                currency,
-                i128::from(row.get::<_, i64>(1)?) - self.skipped.amounts.minor(currency),
-            );
+        let of_load = Scan::of(&rejected::TABLE)
+            .at(&earlier.load_id)
+            .only(rejected::amount, Test::Present);
+        let columns = [rejected::currency, rejected::amount];
+        self.c.each_row(&of_load, &columns, |row| {
+            let currency = currency_of(&row.get::<String>(0)?)?;
+            let minor: i64 = row.get(1)?;
+            set_aside.amounts.add_minor(currency, i128::from(minor));
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        // Those that are no payments are among these, too.
+        let found: Vec<Currency> = set_aside.amounts.iter().map(|(found, _)| found).collect();
+        for currency in found {
+            let skipped = self.skipped.amounts.minor(currency);
+            set_aside.amounts.add_minor(currency, -skipped);
         }
-        let (accepted, unpriced) = self.accepted("load_id = ?1 and generation = 0", load_id)?;
+        let (accepted, unpriced) = self.accepted(&first_of(earlier))?;
         Ok(LoadSummary {
             accepted,
             unpriced,
@@ -146,11 +156,18 @@ impl Load<'_> {
         let Some((currency, amount)) = self.plan.expect_total else {
             return Ok(None);
         };
-        let waits: bool = self.c.query_row(
-            "select exists (select 1 from load where batch_id = ?1 and digest = ?2 and total = ?3 and total_currency = ?4)",
-            params![self.batch_id, digest, amount.minor(), currency.code()],
-            |row| row.get(0),
-        )?;
+        let open = self
+            .loads_with(&digest)
+            .only(load::total, Test::is(&amount))
+            .only(load::total_currency, Test::is(&currency));
+        let waits = self.c.any(&open)?;
         Ok((!waits).then_some(LoadRefusal::TotalOpen(summary.unpriced)))
     }
+}
+
+/// The rows that a load brought, but for those that replace others.
+fn first_of(earlier: &Earlier) -> Scan<'_> {
+    Scan::of(&instruction::TABLE)
+        .only(instruction::load_id, Test::is(&earlier.load_id))
+        .only(instruction::generation, Test::is(&FIRST))
 }

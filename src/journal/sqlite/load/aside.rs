@@ -1,45 +1,56 @@
 //! Rows that were set aside, and those of them that a person has withdrawn.
 
+use serde_json::{Value, json};
+
+use crate::domain::{Actor, BatchId, EvidenceId, LoadId, Timestamp};
 use crate::journal::sqlite::codec::events::ROW_WITHDRAWN;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::codec::values::currency_of;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::transaction::WriteSession;
-use rusqlite::{Connection, OptionalExtension};
-use serde_json::{Value, json};
-
-use crate::domain::{Actor, BatchId, EvidenceId, LoadId, Timestamp};
 use crate::journal::{Error, Standing};
 use crate::ledger::set_aside::Withdrawal;
+use crate::store::tables::{evidence, rejected};
+use crate::store::{Read, Reads, Scan, Test, Writes, shape};
+
+shape! {
+    /// A decision of a person.
+    struct Decided of evidence { at: Timestamp, detail: String }
+}
+shape! {
+    /// A row that was set aside, as it is counted.
+    struct Counted of rejected { amount: Option<i64>, currency: Option<String>, withdrawn: Option<EvidenceId> }
+}
 
 /// Returns the decision that a row of evidence holds.
 pub(in crate::journal::sqlite) fn withdrawal(
-    c: &Connection,
+    c: &dyn Read,
     evidence_id: Option<EvidenceId>,
 ) -> Result<Option<Withdrawal>, Error> {
     let Some(evidence_id) = evidence_id else {
         return Ok(None);
     };
-    let found: Option<(i64, String)> = c
-        .prepare_cached("select at, detail from evidence where evidence_id = ?1 and event = ?2")?
-        .query_row((evidence_id, ROW_WITHDRAWN), |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
-    let (at, detail) = found.ok_or_else(|| corrupt("a row that nobody withdrew"))?;
-    let detail: Value =
-        serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+    let one = Scan::of(&evidence::TABLE)
+        .at(&evidence_id)
+        .only(evidence::event, Test::is(&ROW_WITHDRAWN));
+    let found = c.first(&one)?;
+    let Decided { at, detail } = found.ok_or_else(|| corrupt("a row that nobody withdrew"))?;
+    let detail = read(&detail)?;
     let text = |name: &str| detail[name].as_str();
     let by = match (text("user"), text("host")) {
         (Some(user), Some(host)) => Some(Actor::new(user, host, text("sudo_of"))),
         _ => None,
     };
     Ok(Some(Withdrawal {
-        at: Timestamp::from_millis(at),
+        at,
         by,
         reason: text("reason").unwrap_or_default().to_owned(),
         by_layout: detail["skipped"] == true,
     }))
+}
+
+fn read(detail: &str) -> Result<Value, Error> {
+    serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))
 }
 
 /// Who says that a row is not paid.
@@ -78,12 +89,15 @@ pub(in crate::journal::sqlite) fn withdraw(
         ..Evidence::default()
     })?;
     c.flush()?;
-    let changed = c
-        .prepare_cached(
-            "update rejected set withdrawn = (select max(evidence_id) from evidence)
-             where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
-        )?
-        .execute((load, line, nth))?;
+    let newest = Scan::of(&evidence::TABLE).descending();
+    let newest: Option<EvidenceId> = c.value(&newest, evidence::evidence_id)?;
+    let open = Scan::of(&rejected::TABLE)
+        .at(&load)
+        .at(&line)
+        .at(&nth)
+        .only(rejected::replaced_by, Test::Absent)
+        .only(rejected::withdrawn, Test::Absent);
+    let changed = c.set(&open, rejected::withdrawn, &newest)?;
     match changed {
         1 => Ok(()),
         _ => Err(corrupt(
@@ -94,38 +108,41 @@ pub(in crate::journal::sqlite) fn withdraw(
 
 /// Counts the rows that were set aside: those that may be mended, those that are withdrawn, and those that are no payments.
 pub(in crate::journal::sqlite) fn count_set_aside(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     standing: &mut Standing,
 ) -> Result<(), Error> {
-    let mut statement = c.prepare_cached(
-        "select count(*), currency, sum(amount), count(amount), withdrawn is not null from rejected
-         where batch_id = ?1 and replaced_by is null group by iif(amount is null, null, currency), withdrawn is not null",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    while let Some(row) = rows.next()? {
-        let count = row.get::<_, i64>(0)?.unsigned_abs();
-        let sum = match row.get(4)? {
-            true => &mut standing.withdrawn,
-            false => &mut standing.rejected,
+    let alone = Scan::by(&rejected::rejected_by_batch)
+        .at(&batch_id)
+        .only(rejected::replaced_by, Test::Absent);
+    let mut skipped = 0;
+    c.each(&alone, |row: Counted| {
+        let sum = match row.withdrawn {
+            None => &mut standing.rejected,
+            Some(evidence_id) => {
+                skipped += u64::from(is_no_payment(c, evidence_id)?);
+                &mut standing.withdrawn
+            }
         };
-        sum.count += count;
-        if row.get::<_, i64>(3)? > 0 {
-            let currency = currency_of(&row.get::<_, String>(1)?)?;
-            sum.amounts
-                .add_minor(currency, i128::from(row.get::<_, i64>(2)?));
+        sum.count += 1;
+        if let Some(minor) = row.amount {
+            let currency = currency_of(row.currency.as_deref().unwrap_or_default())?;
+            sum.amounts.add_minor(currency, i128::from(minor));
         }
-    }
-    if standing.withdrawn.count > 0 {
-        // They have no amount.
-        let skipped: i64 = c
-            .prepare_cached(
-                "select count(*) from rejected where batch_id = ?1 and replaced_by is null and withdrawn is not null and exists (
-                     select 1 from evidence e where e.evidence_id = withdrawn and e.detail ->> 'skipped')",
-            )?
-            .query_row([batch_id], |row| row.get(0))?;
-        standing.skipped = skipped.unsigned_abs();
-        standing.withdrawn.count -= standing.skipped;
-    }
+        Ok::<_, Error>(())
+    })?;
+    // They have no amount.
+    standing.skipped = skipped;
+    standing.withdrawn.count -= skipped;
     Ok(())
+}
+
+/// Returns whether a row was withdrawn as no payment, by the layout of its file.
+fn is_no_payment(c: &dyn Read, evidence_id: EvidenceId) -> Result<bool, Error> {
+    let one = Scan::of(&evidence::TABLE).at(&evidence_id);
+    let detail: Option<Option<String>> = c.value(&one, evidence::detail)?;
+    match detail.flatten() {
+        Some(detail) => Ok(read(&detail)?["skipped"] == true),
+        None => Ok(false),
+    }
 }

@@ -228,11 +228,6 @@ impl Corrections {
         names
     }
 
-    /// Returns the numbers of the rows that correct something.
-    pub(in crate::journal::sqlite) fn seqs(&self) -> impl Iterator<Item = PaymentId> {
-        self.by_number.keys().copied()
-    }
-
     /// Rejected rows with the payments that their mended rows became; a row may have been set aside since it was judged.
     pub(in crate::journal::sqlite) fn mended_rows(
         &self,

@@ -1,5 +1,6 @@
 //! Rows of a file that are there already, or twice in it.
 
+use super::ascending::{Ascending, Stands};
 use super::corrections::cells_text;
 use super::external_sort::{Entry, Order};
 use super::job::Load;
@@ -7,35 +8,27 @@ use super::nameless::NamelessRows;
 use super::prepare::identifier;
 use super::sorted::LATE_MAX;
 use super::sorted::Sorted;
-use crate::domain::{AmountField, Instruction, PaymentId};
-use crate::journal::sqlite::codec::insert::Appender;
-use crate::journal::sqlite::codec::values::{Stored, state_number};
-use crate::journal::{CrossRowError, Difference, Error, LoadRefusal, RejectedRow};
-use crate::ledger::amendment::{self, Amendment};
+use crate::domain::{AmountField, Instruction, PayerTransactionId, PaymentId};
+use crate::journal::sqlite::codec::values::Stored;
+use crate::journal::{CrossRowError, Error, RejectedRow};
 use crate::ledger::forgetting::forgotten;
 use crate::ledger::repeats::may_be_same_person;
 use crate::lifecycle::State;
-use rusqlite::{OptionalExtension, params};
+use crate::store::tables::{identifier, instruction, life};
+use crate::store::{Field, Reads, Scan, Test, Write, Writes, shape};
+
+shape! {
+    /// An identifier, and whose it is.
+    struct Identified of identifier { identifier: PayerTransactionId, seq: PaymentId }
+}
 
 impl Load<'_> {
     /// Goes through the new rows in the order of their identifiers and gives each its place in the index.
     pub(in crate::journal::sqlite) fn sort_out(&mut self, order: Order) -> Result<Sorted, Error> {
         let mut sorted = Sorted::default();
-        if self.existed {
-            self.c.execute_batch(
-                "drop table if exists temp.kept; create temp table kept (seq integer primary key);
-                 drop table if exists temp.mended; create temp table mended (seq integer primary key);",
-            )?;
-            for seq in self.corrections.seqs() {
-                self.c
-                    .prepare_cached("insert into temp.mended values (?1)")?
-                    .execute([seq])?;
-            }
-        }
         let mut entries = order.sorted()?.begin()?;
-        // As for instructions: a failure ends the whole transaction.
-        let head = "insert or fail into identifier (identifier, seq)";
-        let mut insert = Appender::new(self.c, head, 2)?;
+        let columns = [identifier::identifier, identifier::seq];
+        let mut insert = self.c.appender(&identifier::TABLE, &columns)?;
         let mut nameless = NamelessRows::default();
         // The first row with an identifier.
         let mut first: Option<Entry> = None;
@@ -57,15 +50,16 @@ impl Load<'_> {
             }
             above = 0;
             first = Some(entry);
-            if self.existed && self.was_there(seq, entry.id.as_str(), &mut sorted)? {
+            if self.existed && self.was_there(seq, entry.id, &mut sorted)? {
                 continue;
             }
-            insert.text(Some(entry.id.as_str()))?;
-            insert.number(Some(seq.get()))?;
+            insert.value(entry.id.to_value())?;
+            insert.value(seq.to_value())?;
         }
         insert.flush()?;
         drop(insert);
         nameless.sort_out(self, &mut sorted)?;
+        self.exchange_documents(&mut sorted)?;
         Ok(sorted)
     }
 
@@ -118,16 +112,31 @@ impl Load<'_> {
         let hash = row.content_hash();
         let id = identifier(&self.scheme, self.plan, &row, hash, above);
         self.altered = true;
-        self.c
-            .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
-            .execute(params![seq, id.as_str()])?;
-        if self.existed && self.was_there(seq, id.as_str(), sorted)? {
+        self.rename(seq, id)?;
+        if self.existed && self.was_there(seq, id, sorted)? {
             return Ok(());
         }
-        self.c
-            .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
-            .execute(params![id.as_str(), seq])?;
+        self.name(seq, id)
+    }
+
+    /// Gives a row another identifier.
+    pub(in crate::journal::sqlite) fn rename(
+        &self,
+        seq: PaymentId,
+        id: PayerTransactionId,
+    ) -> Result<(), Error> {
+        let one = Scan::of(&instruction::TABLE).at(&seq);
+        self.c.set(&one, instruction::identifier, &id)?;
         Ok(())
+    }
+
+    /// Gives the identifier of a row its place in the index.
+    pub(in crate::journal::sqlite) fn name(
+        &self,
+        seq: PaymentId,
+        identifier: PayerTransactionId,
+    ) -> Result<(), Error> {
+        Ok(self.c.insert(&Identified { identifier, seq })?)
     }
 
     /// Returns a row as it is compared with another one: by pseudonyms, where the person of that one was forgotten.
@@ -174,14 +183,13 @@ impl Load<'_> {
     pub(in crate::journal::sqlite) fn was_there(
         &mut self,
         seq: PaymentId,
-        identifier: &str,
+        id: PayerTransactionId,
         sorted: &mut Sorted,
     ) -> Result<bool, Error> {
-        let earlier: Option<PaymentId> = self
-            .c
-            .prepare_cached("select seq from identifier where identifier = ?1 and seq <= ?2")?
-            .query_row(params![identifier, self.base], |row| row.get(0))
-            .optional()?;
+        let earlier = Scan::of(&identifier::TABLE)
+            .at(&id)
+            .only(identifier::seq, Test::at_most(&self.base));
+        let earlier = self.c.value(&earlier, identifier::seq)?;
         match earlier {
             Some(earlier) => {
                 self.assert_same_key(seq, earlier)?;
@@ -204,8 +212,8 @@ impl Load<'_> {
         let row = self.as_comparable_with(row, &known);
         if row.content_hash() == known.content_hash() {
             // The document of one who was forgotten is gone.
-            if !is_forgotten {
-                self.exchange_document(seq, earlier, sorted)?;
+            if !is_forgotten && self.plan.new_documents {
+                self.documents.was_there(seq, earlier)?;
             }
             match known.money.money() {
                 Some(money) => sorted.unchanged.add(money),
@@ -235,38 +243,32 @@ impl Load<'_> {
             }
         }
         self.corrections.became(seq, Some(earlier));
-        self.c
-            .prepare_cached("insert or ignore into temp.kept values (?1)")?
-            .execute([earlier])?;
+        self.kept.insert(earlier);
         self.remove(seq)
     }
 
     pub(in crate::journal::sqlite) fn remove(&mut self, seq: PaymentId) -> Result<(), Error> {
         self.altered = true;
-        self.c
-            .prepare_cached("delete from instruction where seq = ?1")?
-            .execute([seq])?;
+        self.c.remove(&Scan::of(&instruction::TABLE).at(&seq))?;
         Ok(())
     }
 
     /// Returns how many rows of the file are payments of an earlier load that were withdrawn.
     pub(in crate::journal::sqlite) fn kept_cancelled(&self) -> Result<u64, Error> {
-        if !self.existed {
-            return Ok(0);
+        let mut lives = Ascending::<Stands>::of(self.c);
+        let mut count = 0;
+        for seq in self.kept.iter() {
+            let life = lives.find(seq)?;
+            count +=
+                u64::from(life.is_some_and(|life| {
+                    life.state == State::Cancelled && life.replaced_by.is_none()
+                }));
         }
-        let sql = format!(
-            "select count(*) from temp.kept k cross join life l on l.seq = k.seq where l.state = {} and l.replaced_by is null",
-            state_number(State::Cancelled)
-        );
-        let count: i64 = self.c.query_row(&sql, [], |row| row.get(0))?;
-        Ok(count.unsigned_abs())
+        Ok(count)
     }
 
     pub(in crate::journal::sqlite) fn has_life(&self, seq: PaymentId) -> Result<bool, Error> {
-        Ok(self
-            .c
-            .prepare_cached("select exists (select 1 from life where seq = ?1)")?
-            .query_row([seq], |row| row.get(0))?)
+        Ok(self.c.any(&Scan::of(&life::TABLE).at(&seq))?)
     }
 
     pub(in crate::journal::sqlite) fn set_aside(
@@ -309,143 +311,6 @@ impl Load<'_> {
         }
         Ok(())
     }
-
-    /// Returns why the file may not be added to the batch that has its name.
-    pub(in crate::journal::sqlite) fn compare(
-        &self,
-        sorted: &Sorted,
-    ) -> Result<Option<LoadRefusal>, Error> {
-        let count = |sql: &str| -> Result<i64, Error> {
-            Ok(self
-                .c
-                .query_row(sql, params![self.batch_id, self.base], |row| row.get(0))?)
-        };
-        let new = count("select count(*) from instruction where batch_id = ?1 and seq > ?2")?
-            .unsigned_abs();
-        let unnamed = count(
-            "select count(*) from instruction where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended)",
-        )?
-        .unsigned_abs();
-        if self.plan.amend && sorted.changed == 0 && !self.is_ambiguous(unnamed, sorted)? {
-            return self.stand_instead(sorted.unchanged.count, unnamed);
-        }
-        let before = count(
-            "select count(*) from instruction where batch_id = ?1 and seq <= ?2 and generation = 0",
-        )?
-        .unsigned_abs();
-        let same = new + self.rejected.count == 0 && sorted.unchanged.count == before;
-        if self.plan.new_documents && same {
-            return Ok(None);
-        }
-        let mut difference = Difference {
-            new,
-            changed: sorted.changed,
-            changed_person: sorted.changed_person,
-            unchanged: sorted.unchanged.count,
-            gone: before.saturating_sub(sorted.unchanged.count + sorted.changed),
-            rejected: self.rejected.count,
-            examples: sorted.examples.clone(),
-        };
-        for (what, sql) in [
-            (
-                "gone",
-                "batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)",
-            ),
-            ("new", "batch_id = ?1 and seq > ?2"),
-        ] {
-            difference.examples.extend(self.examples(what, sql)?);
-        }
-        Ok(Some(if self.plan.amend && sorted.changed == 0 {
-            LoadRefusal::Ambiguous(difference)
-        } else {
-            LoadRefusal::OtherContent(difference)
-        }))
-    }
-
-    /// Returns whether a row that is new in an amendment, and says not what it corrects, may be a mended one.
-    pub(in crate::journal::sqlite) fn is_ambiguous(
-        &self,
-        new: u64,
-        sorted: &Sorted,
-    ) -> Result<bool, Error> {
-        if new == 0 {
-            return Ok(false);
-        }
-        // The rows of the batch that the file leaves out. Nobody is paid by what was withdrawn.
-        let gone_and_live = format!(
-            "where batch_id = ?1 and seq <= ?2 and generation = 0 and seq not in (select seq from temp.kept)
-                 and not exists (select 1 from life where life.seq = instruction.seq and state = {})",
-            state_number(State::Cancelled)
-        );
-        let counts = |which: &str| -> Result<(u64, u64), Error> {
-            let sql = format!(
-                "select count(*), count(*) filter (where reference is null) from instruction {which}"
-            );
-            Ok(self
-                .c
-                .query_row(&sql, params![self.batch_id, self.base], |row| {
-                    Ok((
-                        row.get::<_, i64>(0)?.unsigned_abs(),
-                        row.get::<_, i64>(1)?.unsigned_abs(),
-                    ))
-                })?)
-        };
-        let (gone, gone_nameless) = counts(&gone_and_live)?;
-        if gone == 0 {
-            return Ok(false);
-        }
-        let (_, new_nameless) = counts(NEW_UNNAMED)?;
-        let rejected: i64 = self.c.query_row(
-            "select count(*) from rejected where batch_id = ?1 and load_id <> ?2",
-            params![self.batch_id, self.load_id],
-            |row| row.get(0),
-        )?;
-        let mut amendment = Amendment {
-            new,
-            new_nameless,
-            gone,
-            gone_nameless,
-            unchanged: sorted.unchanged.count,
-            rejected_before: rejected.unsigned_abs(),
-            same_recipient: false,
-        };
-        // Only what could be let in is compared row by row.
-        if !amendment::is_ambiguous(&amendment) {
-            amendment.same_recipient = self.c.query_row(
-                &format!(
-                    "select exists (select 1 from instruction {gone_and_live} and (msisdn, account_number) in
-                         (select msisdn, account_number from instruction {NEW_UNNAMED}))"
-                ),
-                params![self.batch_id, self.base],
-                |row| row.get(0),
-            )?;
-        }
-        Ok(amendment::is_ambiguous(&amendment))
-    }
-}
-
-impl Load<'_> {
-    pub(in crate::journal::sqlite) fn examples(
-        &self,
-        what: &str,
-        which: &'static str,
-    ) -> Result<Vec<String>, Error> {
-        let mut statement = self.c.prepare(&format!(
-            "select line, coalesce(reference, '') from instruction where {which} order by seq limit {EXAMPLES_MAX}"
-        ))?;
-        let mut rows = statement.query(params![self.batch_id, self.base])?;
-        let mut examples = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (line, reference): (i64, String) = (row.get(0)?, row.get(1)?);
-            let label = if reference.is_empty() {
-                String::new()
-            } else {
-                format!(", reference {reference}")
-            };
-            examples.push(format!("{what}: line {line}{label}"));
-        }
-        Ok(examples)
-    }
 }
 
 fn differing(known: &Instruction<Stored>, row: &Instruction<Stored>) -> String {
@@ -480,8 +345,5 @@ fn differing(known: &Instruction<Stored>, row: &Instruction<Stored>) -> String {
     }
 }
 
-/// New rows that say not what they correct.
-pub(in crate::journal::sqlite) const NEW_UNNAMED: &str =
-    "where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended)";
-
+/// Changed rows that are shown.
 const EXAMPLES_MAX: usize = 10;

@@ -1,16 +1,25 @@
 //! Corrected rows that nothing tells from other rows of their batch. The rule is in [`crate::ledger::replacement`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use super::corrections::late;
 use super::job::Load;
-use crate::domain::{Instruction, LaneId, PaymentId, Reference};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, corrupt, stored_of};
+use crate::domain::{Instruction, LaneId, LoadId, PaymentId, Reference};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{Stored, corrupt};
 use crate::journal::sqlite::repeats::on_record::other;
 use crate::journal::sqlite::repeats::vouched::Vouched;
 use crate::journal::{CrossRowError, Error};
 use crate::ledger::repeats::{References, is_same_payment};
 use crate::ledger::replacement::{Refusal, is_equal_row};
+use crate::store::tables::{instruction, load};
+use crate::store::{Reads, Scan, Test, shape};
+
+shape! {
+    /// Where an instruction stands in its file.
+    struct Place of instruction { line: i64, load_id: LoadId }
+}
 
 /// A row that replaces a failed payment by this file: its place among the corrections, and its number.
 type New = (usize, PaymentId);
@@ -31,38 +40,53 @@ impl Load<'_> {
         }
         let vouched = Vouched::default();
         let (mut errors, mut told) = (Vec::new(), BTreeSet::new());
-        let mut statement = self.c.prepare(
-            "select seq, service_id, amount from instruction where batch_id = ?1 and amount is not null order by seq",
-        )?;
-        let mut rows = statement.query([self.batch_id])?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(0)?;
-            let Some(new) = by_amount.get(&(row.get(1)?, row.get(2)?)) else {
-                continue;
-            };
-            // Of two rows of this file the second one has the error.
-            let later = new
-                .iter()
-                .filter(|(_, new)| *new > seq && !told.contains(new));
-            let later: Vec<New> = later.copied().collect();
-            if later.is_empty() || self.corrections.replaces(seq) {
-                continue;
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::amount, Test::Present);
+        let columns = [
+            instruction::seq,
+            instruction::service_id,
+            instruction::amount,
+        ];
+        self.c.each_row(&rows, &columns, |row| {
+            if let Some(new) = by_amount.get(&(row.get(1)?, row.get(2)?)) {
+                self.equal_to(row.get(0)?, new, &vouched, (&mut told, &mut errors))?;
             }
-            for (place, new) in self.like(seq, &later)? {
-                let Some(other) = other(self.c, &vouched, seq)? else {
-                    return Err(corrupt("a row that is gone while it is compared"));
-                };
-                if is_equal_row(References::Missing, true, other.standing) {
-                    told.insert(new);
-                    let (line, file) = self.place_of(seq)?;
-                    let refusal = Refusal::EqualRow(line, file);
-                    let row = &self.corrections.rows[place];
-                    errors.push(late(row.line, "replaces", refusal.to_string()));
-                }
-            }
-        }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
         errors.sort_by_key(|error| error.line);
         Ok(errors)
+    }
+
+    /// Finds the corrected rows that are equal to a row of the batch.
+    fn equal_to(
+        &self,
+        seq: PaymentId,
+        new: &[New],
+        vouched: &Vouched,
+        (told, errors): (&mut BTreeSet<PaymentId>, &mut Vec<CrossRowError>),
+    ) -> Result<(), Error> {
+        // Of two rows of this file the second one has the error.
+        let later = new
+            .iter()
+            .filter(|(_, new)| *new > seq && !told.contains(new));
+        let later: Vec<New> = later.copied().collect();
+        if later.is_empty() || self.corrections.replaces(seq) {
+            return Ok(());
+        }
+        for (place, new) in self.like(seq, &later)? {
+            let Some(other) = other(self.c, vouched, seq)? else {
+                return Err(corrupt("a row that is gone while it is compared"));
+            };
+            if is_equal_row(References::Missing, true, other.standing) {
+                told.insert(new);
+                let (line, file) = self.place_of(seq)?;
+                let refusal = Refusal::EqualRow(line, file);
+                let row = &self.corrections.rows[place];
+                errors.push(late(row.line, "replaces", refusal.to_string()));
+            }
+        }
+        Ok(())
     }
 
     /// Returns those that are the same payment, where one of the two has no reference.
@@ -86,31 +110,26 @@ impl Load<'_> {
         Ok(found)
     }
 
-    fn stored_row(
-        &self,
-        seq: PaymentId,
-    ) -> Result<Instruction<crate::journal::sqlite::codec::values::Stored>, Error> {
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS} from instruction i join service s using (service_id) where i.seq = ?1"
-        ))?;
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a payment without its instruction"))?;
-        Ok(stored_of(row, 0)?.instruction)
+    fn stored_row(&self, seq: PaymentId) -> Result<Instruction<Stored>, Error> {
+        let found = Instructions::of(self.c).find(seq)?;
+        let found = found.ok_or_else(|| corrupt("a payment without its instruction"))?;
+        Ok(found.row.instruction)
     }
 
+    /// Returns on which line of which file a payment stands.
     pub(in crate::journal::sqlite) fn place_of(
         &self,
         seq: PaymentId,
     ) -> Result<(u64, String), Error> {
-        Ok(self
-            .c
-            .prepare_cached(
-                "select i.line, l.source from instruction i join load l using (load_id) where i.seq = ?1",
-            )?
-            .query_row([seq], |row| {
-                Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
-            })?)
+        let found = self.c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+        let place: Place = found.ok_or_else(|| corrupt("a payment without its instruction"))?;
+        Ok((place.line.unsigned_abs(), self.source(place.load_id)?))
+    }
+
+    /// Returns the file of a load.
+    pub(in crate::journal::sqlite) fn source(&self, load_id: LoadId) -> Result<String, Error> {
+        let one = Scan::of(&load::TABLE).at(&load_id);
+        let source = self.c.value(&one, load::source)?;
+        source.ok_or_else(|| corrupt("a payment without its load"))
     }
 }

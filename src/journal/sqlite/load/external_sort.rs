@@ -1,22 +1,10 @@
 //! The identifiers of a load in their order, in bounded memory.
-//!
-//! Runs of them are sorted in memory and wait in an unnamed file; at the end they are merged.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use super::sorter::{Merge, Sorter, unwritable};
 use crate::domain::{IDENTIFIER_PACKED, IdentifierForm, PayerTransactionId};
 use crate::journal::Error;
-
-/// Entries that are sorted in memory: 4 MiB.
-const RUN: usize = 4 * 1024 * 1024 / BYTES;
-/// What is read ahead of each run.
-const AHEAD: usize = 32 * 1024;
 
 const ID: usize = IDENTIFIER_PACKED;
 const BYTES: usize = ID + 6 + 8;
@@ -56,83 +44,42 @@ impl Entry {
 /// Takes entries in any order.
 pub(in crate::journal::sqlite) struct Order {
     form: IdentifierForm,
-    run: Vec<Packed>,
-    run_max: usize,
-    spilled: Option<Spilled>,
-}
-
-struct Spilled {
-    file: Arc<File>,
-    /// How many entries each run has.
-    runs: Vec<usize>,
+    sorter: Sorter<BYTES>,
 }
 
 impl Order {
     pub(in crate::journal::sqlite) fn new(form: &IdentifierForm) -> Self {
-        Self::with_runs_of(form, RUN)
+        Self {
+            form: form.clone(),
+            sorter: Sorter::default(),
+        }
     }
 
+    #[cfg(test)]
     fn with_runs_of(form: &IdentifierForm, run_max: usize) -> Self {
         Self {
             form: form.clone(),
-            // Reserved at once, and touched as far as it is filled.
-            run: Vec::with_capacity(run_max),
-            run_max,
-            spilled: None,
+            sorter: Sorter::with_runs_of(run_max),
         }
     }
 
     pub(in crate::journal::sqlite) fn push(&mut self, entry: Entry) -> Result<(), Error> {
-        self.run.push(entry.pack(&self.form));
-        if self.run.len() < self.run_max {
-            return Ok(());
-        }
-        self.spill().map_err(unwritable)
-    }
-
-    fn spill(&mut self) -> std::io::Result<()> {
-        self.run.sort_unstable();
-        let spilled = match &mut self.spilled {
-            Some(spilled) => spilled,
-            none => none.insert(Spilled {
-                file: Arc::new(tempfile::tempfile()?),
-                runs: Vec::new(),
-            }),
-        };
-        (&*spilled.file).write_all(self.run.as_flattened())?;
-        spilled.runs.push(self.run.len());
-        self.run.clear();
-        Ok(())
+        self.sorter.push(entry.pack(&self.form))
     }
 
     /// Returns all entries in the order of identifier and place.
-    pub(in crate::journal::sqlite) fn sorted(mut self) -> Result<Merge, Error> {
-        self.run.sort_unstable();
-        let mut sources = Vec::new();
-        if let Some(Spilled { file, runs }) = self.spilled.take() {
-            let mut offset = 0;
-            for entries in runs {
-                let bytes = (entries * BYTES) as u64;
-                let window = Window {
-                    file: Arc::clone(&file),
-                    offset,
-                    end: offset + bytes,
-                };
-                offset += bytes;
-                sources.push(Source::File(BufReader::with_capacity(AHEAD, window)));
-            }
-        }
-        sources.push(Source::Memory(self.run.into_iter()));
-        let mut merge = Merge {
+    pub(in crate::journal::sqlite) fn sorted(self) -> Result<Entries, Error> {
+        Ok(Entries {
             form: self.form,
-            heads: BinaryHeap::with_capacity(sources.len()),
-            sources,
-        };
-        for source in 0..merge.sources.len() {
-            merge.advance(source)?;
-        }
-        Ok(merge)
+            merge: self.sorter.sorted()?,
+        })
     }
+}
+
+/// The entries in their order.
+pub(in crate::journal::sqlite) struct Entries {
+    form: IdentifierForm,
+    merge: Merge<BYTES>,
 }
 
 /// Entries that the thread which merges hands over at once, and how often it is ahead by so many.
@@ -141,7 +88,7 @@ const BLOCKS: usize = 4;
 
 /// The entries in their order; merged by a thread of its own where there is something to merge.
 pub(in crate::journal::sqlite) enum InOrder {
-    Here(Merge),
+    Here(Entries),
     Ahead {
         block: std::vec::IntoIter<Entry>,
         blocks: Receiver<Result<Vec<Entry>, Error>>,
@@ -150,10 +97,10 @@ pub(in crate::journal::sqlite) enum InOrder {
     },
 }
 
-impl Merge {
+impl Entries {
     /// Begins to merge.
     pub(in crate::journal::sqlite) fn begin(mut self) -> Result<InOrder, Error> {
-        if self.sources.len() == 1 {
+        if self.merge.is_in_memory() {
             return Ok(InOrder::Here(self));
         }
         let (sender, blocks) = sync_channel(BLOCKS);
@@ -187,6 +134,15 @@ impl Merge {
         }
         Ok(block)
     }
+
+    fn next(&mut self) -> Result<Option<Entry>, Error> {
+        let packed = self.merge.next()?;
+        packed
+            .map(|packed| {
+                Entry::unpack(&packed, &self.form).ok_or_else(|| unwritable("it reads otherwise"))
+            })
+            .transpose()
+    }
 }
 
 impl InOrder {
@@ -211,84 +167,6 @@ impl InOrder {
                 *block = next.into_iter();
             },
         }
-    }
-}
-
-/// Part of a file, read on its own.
-struct Window {
-    file: Arc<File>,
-    offset: u64,
-    end: u64,
-}
-
-impl Read for Window {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
-        let wanted = buffer.len().min(left);
-        let read = self.file.read_at(&mut buffer[..wanted], self.offset)?;
-        self.offset += read as u64;
-        Ok(read)
-    }
-}
-
-enum Source {
-    File(BufReader<Window>),
-    Memory(std::vec::IntoIter<Packed>),
-}
-
-/// The entries in their order.
-pub(in crate::journal::sqlite) struct Merge {
-    form: IdentifierForm,
-    sources: Vec<Source>,
-    heads: BinaryHeap<Reverse<(Packed, usize)>>,
-}
-
-impl Merge {
-    fn advance(&mut self, source: usize) -> Result<(), Error> {
-        let next = match &mut self.sources[source] {
-            Source::Memory(run) => run.next(),
-            Source::File(run) => read(run).map_err(unwritable)?,
-        };
-        if let Some(next) = next {
-            self.heads.push(Reverse((next, source)));
-        }
-        Ok(())
-    }
-
-    fn next(&mut self) -> Result<Option<Entry>, Error> {
-        let packed = match self.sources.as_mut_slice() {
-            // Nothing to merge: the heap holds the first entry alone.
-            [Source::Memory(run)] => match self.heads.pop() {
-                Some(Reverse((first, _))) => Some(first),
-                None => run.next(),
-            },
-            _ => match self.heads.pop() {
-                Some(Reverse((least, source))) => {
-                    self.advance(source)?;
-                    Some(least)
-                }
-                None => None,
-            },
-        };
-        packed
-            .map(|packed| {
-                Entry::unpack(&packed, &self.form).ok_or_else(|| unwritable("it reads otherwise"))
-            })
-            .transpose()
-    }
-}
-
-fn read(run: &mut BufReader<Window>) -> std::io::Result<Option<Packed>> {
-    let mut packed = [0; BYTES];
-    if run.get_ref().offset == run.get_ref().end && run.buffer().is_empty() {
-        return Ok(None);
-    }
-    run.read_exact(&mut packed).map(|()| Some(packed))
-}
-
-fn unwritable(cause: impl std::fmt::Display) -> Error {
-    Error::Scratch {
-        cause: cause.to_string(),
     }
 }
 

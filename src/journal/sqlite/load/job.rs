@@ -1,14 +1,19 @@
 //! A load under way.
 
+use super::checked::Checked;
 use super::corrections::Corrections;
+use super::numbers::{Payments, Places};
 use crate::domain::{
-    BatchId, ContentDigest, Currency, IdentifierScheme, LaneId, LoadId, ServiceCode, Tally,
+    BatchId, ContentDigest, Currency, IdentifierScheme, LaneId, LoadId, PaymentId, ServiceCode,
+    Tally,
 };
 use crate::journal::sqlite::evidence::instruction_blocks::Block;
 use crate::journal::sqlite::repeats::fingerprints::Key;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{LoadPlan, RejectedRow};
 use crate::ledger::payer::Identifiers;
+use crate::store::tables::instruction;
+use crate::store::{Scan, Test};
 
 pub(in crate::journal::sqlite) type ByService = Vec<(ServiceCode, Currency, Tally)>;
 
@@ -42,7 +47,37 @@ pub(in crate::journal::sqlite) struct Load<'a> {
     pub(in crate::journal::sqlite) corrections: Corrections,
     /// The services of the rows on record that those of the file are compared with.
     pub(in crate::journal::sqlite) services_on_record: Vec<ServiceCode>,
+    /// Payments of earlier loads that rows of the file are.
+    pub(in crate::journal::sqlite) kept: Payments,
+    /// Rows that were set aside as no payments, by their lines.
+    pub(in crate::journal::sqlite) no_payments: Places,
+    /// The row that was set aside last while the rows of the file pass by: its line, and which row of that line it is.
+    pub(in crate::journal::sqlite) newest_set_aside: Option<(i64, i64)>,
+    /// The documents of its rows.
+    pub(in crate::journal::sqlite) documents: Checked,
 }
+
+impl Load<'_> {
+    /// The instructions that this load brings.
+    pub(in crate::journal::sqlite) fn own_rows(&self) -> Scan<'_> {
+        Scan::of(&instruction::TABLE).after(&self.base)
+    }
+
+    /// The instructions that earlier loads brought to the batch.
+    pub(in crate::journal::sqlite) fn rows_before(&self) -> Scan<'_> {
+        Scan::of(&instruction::TABLE)
+            .up_to(&self.base)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+    }
+
+    /// Returns whether a row of the file says not what it corrects.
+    pub(in crate::journal::sqlite) fn is_unnamed(&self, seq: PaymentId) -> bool {
+        !self.corrections.corrects(seq)
+    }
+}
+
+/// The first generation of a row.
+pub(in crate::journal::sqlite) const FIRST: u32 = 0;
 
 /// What the rows of one service and one currency come to.
 pub(in crate::journal::sqlite) struct Lane {

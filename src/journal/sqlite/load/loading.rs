@@ -1,23 +1,24 @@
 //! Loading a file, all or nothing, in constant memory.
 //!
 //! Rows are inserted as they come; what only shows when all are seen (equal rows, a reference used twice, rows that an
-//! earlier load brought) is found by SQLite's own sorter, which also lets the identifiers' index grow in order.
+//! earlier load brought) is found when their identifiers are sorted, which also lets the identifiers' index grow in order.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::Receiver;
 
-use rusqlite::{OptionalExtension, params};
-
 use super::changed::changed;
-use super::checked;
+use super::checked::Checked;
 use super::corrections::Corrections;
 use super::job::{Lane, Load, Seen};
+use super::numbers::{Payments, Places};
+use super::other_reading::{layout_changed, layout_missing, read_before};
 use super::prepare::{self, Prepared, Preparer};
-use super::set_aside;
 use super::sorted::Sorted;
 use crate::domain::{
-    AmountField, BatchId, Instruction, LaneId, LoadId, PaymentId, ServiceCode, Tally,
+    AmountField, BatchId, BatchName, Currency, Instruction, LaneId, LoadId, Originator, PaymentId,
+    ServiceCode, Tally, Timestamp,
 };
-use crate::journal::sqlite::codec::catalog::{form_text, purpose, scheme_in_use};
+use crate::journal::sqlite::codec::catalog::{form_text, of_batch, purpose, scheme_in_use};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::codec::values::{batch_id, corrupt, service_id, services};
@@ -36,8 +37,28 @@ use crate::journal::sqlite::run::pinned::bind;
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, Loaded};
-use crate::ledger::Purpose;
 use crate::ledger::payer::Identifiers;
+use crate::store::tables::{batch, instruction, load};
+use crate::store::{Reads, Scan, Transact, Writes, shape};
+
+shape! {
+    /// A batch that begins.
+    struct NewBatch of batch { name: BatchName, originator: Originator, created_at: Timestamp, identifier_form: Option<String> }
+}
+shape! {
+    /// A load that begins.
+    struct NewLoad of load {
+        batch_id: BatchId, source: String, digest: String, loaded_at: Timestamp, accepted: i64, rejected: i64,
+        layout: Option<String>, layout_digest: Option<String>, file_digest: Option<String>,
+    }
+}
+shape! {
+    /// What a load came to.
+    struct EndedLoad of load {
+        digest: String, accepted: i64, rejected: i64, total: Option<i64>, total_currency: Option<Currency>, payments: i64,
+        identifiers: i64,
+    }
+}
 
 /// Loads a file. Anything but [`Loaded::New`] leaves the journal as it was.
 pub(in crate::journal::sqlite) fn load(
@@ -50,7 +71,7 @@ pub(in crate::journal::sqlite) fn load(
         Err(refusal) => Ok(Loaded::Refused(refusal)),
     })?;
     if plan.dry_run || !matches!(outcome, Loaded::New(_)) {
-        c.execute_batch("rollback")?;
+        Transact::rollback(&**c)?;
     }
     Ok(outcome)
 }
@@ -74,7 +95,6 @@ impl<'a> Load<'a> {
                 return Ok(Err(refusal));
             }
         }
-        let now = plan.now.as_millis();
         on_chain::assert_as_recorded(c)?;
         // What it begins is told once it is certain that the file is loaded.
         let begins = plan.presume_posted
@@ -90,33 +110,31 @@ impl<'a> Load<'a> {
             None => (begin_batch(c, plan)?, plan.scheme()),
         };
         c.mark(batch_id);
-        checked::begin(c)?;
-        set_aside::begin(c)?;
         if existing.is_none() {
             bind(c, batch_id, plan.purpose)?;
         }
         let layout = plan.layout.as_ref();
-        c.execute(
-            "insert into load (batch_id, source, digest, loaded_at, accepted, rejected, layout, layout_digest, file_digest)
-             values (?1, ?2, '', ?3, 0, 0, ?4, ?5, ?6)",
-            params![
+        let load_id = Writes::append(
+            c,
+            &NewLoad {
                 batch_id,
-                plan.source,
-                now,
-                layout.map(|layout| &layout.name),
-                layout.map(|layout| &layout.digest),
-                layout.map(|layout| &layout.file)
-            ],
+                source: plan.source.clone(),
+                digest: String::new(),
+                loaded_at: plan.now,
+                accepted: 0,
+                rejected: 0,
+                layout: layout.map(|layout| layout.name.clone()),
+                layout_digest: layout.map(|layout| layout.digest.clone()),
+                file_digest: layout.map(|layout| layout.file.clone()),
+            },
         )?;
         Ok(Ok(Self {
             c,
             plan,
             scheme,
             batch_id,
-            load_id: LoadId::new(c.last_insert_rowid()),
-            base: c.query_row("select coalesce(max(seq), 0) from instruction", [], |row| {
-                row.get(0)
-            })?,
+            load_id: LoadId::new(load_id),
+            base: newest(c)?,
             existed: existing.is_some(),
             presumes,
             begins,
@@ -129,6 +147,10 @@ impl<'a> Load<'a> {
             key,
             corrections: Corrections::default(),
             services_on_record,
+            kept: Payments::default(),
+            no_payments: Places::default(),
+            newest_set_aside: Some((0, -1)),
+            documents: Checked::default(),
         }))
     }
 
@@ -147,12 +169,13 @@ impl<'a> Load<'a> {
         })?;
         insert.flush()?;
         drop(insert);
+        self.newest_set_aside = None;
         let bad = seen.bad;
         if !seen.ended {
             return Ok(Loaded::Refused(LoadRefusal::Unreadable));
         }
         let last = prepared.last().get();
-        if last > self.base && self.c.last_insert_rowid() != last {
+        if last > self.base && newest(self.c)? != last {
             return Err(corrupt("numbers of instructions that are not in sequence"));
         }
         self.identifiers = prepared.identifiers;
@@ -243,7 +266,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn finish(self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
+    fn finish(mut self, digest: &str, sorted: Sorted) -> Result<Loaded, Error> {
         let unchanged = sorted.unchanged.count;
         let mut summary = self.summary(sorted.late, unchanged)?;
         summary.unpriced += sorted.unpriced;
@@ -279,20 +302,19 @@ impl<'a> Load<'a> {
             return Ok(Loaded::New(summary));
         }
         let (payments, identifiers) = self.identifiers()?.to_stored();
-        self.c.execute(
-            "update load set digest = ?2, accepted = ?3, rejected = ?4, total = ?5, total_currency = ?6, payments = ?7, identifiers = ?8
-             where load_id = ?1",
-            params![
-                self.load_id,
-                digest,
-                count(total.count),
+        let one = Scan::of(&load::TABLE).at(&self.load_id);
+        self.c.change(
+            &one,
+            &EndedLoad {
+                digest: digest.to_owned(),
+                accepted: count(total.count),
                 // Whatever became of them, they are rows of the file.
-                count(summary.rejected.count + summary.skipped.count),
-                open_total.map(|(_, amount)| amount.minor()),
-                open_total.map(|(currency, _)| currency.code()),
+                rejected: count(summary.rejected.count + summary.skipped.count),
+                total: open_total.map(|(_, amount)| amount.minor()),
+                total_currency: open_total.map(|(currency, _)| currency),
                 payments,
                 identifiers,
-            ],
+            },
         )?;
         self.begin_lives()?;
         self.withdraw_skipped()?;
@@ -344,8 +366,13 @@ impl<'a> Load<'a> {
 
     /// The payments that came with this load.
     fn touched(&self) -> Result<Touched, Error> {
-        let sql = "select identifier from instruction where seq > ?1";
-        Touched::all(self.c, sql, self.base)
+        let mut touched = Touched::default();
+        self.c
+            .each_row(&self.own_rows(), &[instruction::identifier], |row| {
+                touched.add(&row.get::<String>(0)?);
+                Ok::<_, Error>(ControlFlow::Continue(()))
+            })?;
+        Ok(touched)
     }
 
     fn block(
@@ -508,98 +535,12 @@ fn refuse_another(
     plan: &LoadPlan,
     batch_id: BatchId,
 ) -> Result<Option<LoadRefusal>, Error> {
-    let originator: String = c.query_row(
-        "select originator from batch where batch_id = ?1",
-        [batch_id],
-        |row| row.get(0),
-    )?;
+    let originator: String = of_batch(c, batch_id, batch::originator)?;
     if originator != plan.originator.as_str() {
         return Ok(Some(LoadRefusal::OtherOriginator(originator)));
     }
     let purpose = purpose(c, batch_id)?;
     Ok((!purpose.agrees(plan.purpose)).then_some(LoadRefusal::OtherPurpose(purpose)))
-}
-
-/// Returns why nothing is loaded, if the same batch, or the same file for another batch, was read by a layout of this name that said
-/// something else: rows without a reference would get other identifiers.
-fn layout_changed(
-    c: &WriteSession,
-    plan: &LoadPlan,
-    batch_id: Option<BatchId>,
-) -> Result<Option<LoadRefusal>, Error> {
-    let Some(layout) = &plan.layout else {
-        return Ok(None);
-    };
-    // A layout is tried in rehearsals until it is right.
-    let is_for_money = plan.purpose != Purpose::Rehearsal;
-    let found: Option<(String, String)> = c
-        .prepare(
-            "select b.name, l.source from load l cross join batch b using (batch_id)
-             where l.layout = ?1 and l.layout_digest <> ?2 and l.digest <> ''
-                 and (l.batch_id = ?3 or ?4 and l.file_digest = ?5 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0)
-             order by l.load_id limit 1",
-        )?
-        .query_row(
-            params![layout.name, layout.digest, batch_id, is_for_money, layout.file],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .optional()?;
-    Ok(found.map(|(batch, source)| LoadRefusal::LayoutChanged {
-        layout: layout.name.clone(),
-        batch,
-        source,
-    }))
-}
-
-/// Returns why nothing is loaded, if every file of the batch was read by a layout, and the new one by none: amounts may be others.
-fn layout_missing(
-    c: &WriteSession,
-    plan: &LoadPlan,
-    batch_id: Option<BatchId>,
-) -> Result<Option<LoadRefusal>, Error> {
-    if plan.layout.is_some() || plan.is_ours {
-        return Ok(None);
-    }
-    let last: Option<(Option<String>, i64)> = c
-        .prepare(
-            "select layout, (select count(*) from load o where o.batch_id = ?1 and o.layout is null and o.digest <> '')
-             from load where batch_id = ?1 and digest <> '' order by load_id desc limit 1",
-        )?
-        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(match last {
-        Some((Some(layout), 0)) => Some(LoadRefusal::LayoutMissing { layout }),
-        _ => None,
-    })
-}
-
-/// Returns why nothing is loaded, if the same file was read by another layout for another batch that pays somebody: these rows have
-/// other amounts or recipients, so that nothing else would tell them.
-fn read_before(
-    c: &WriteSession,
-    plan: &LoadPlan,
-    batch_id: Option<BatchId>,
-) -> Result<Option<LoadRefusal>, Error> {
-    let Some(layout) = &plan.layout else {
-        return Ok(None);
-    };
-    if plan.purpose == Purpose::Rehearsal {
-        return Ok(None);
-    }
-    let found: Option<(String, String)> = c
-        .prepare(
-            "select b.name, l.layout from load l cross join batch b using (batch_id)
-             where l.file_digest = ?1 and l.layout <> ?2 and l.digest <> '' and l.batch_id is not ?3
-                 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0
-                 and exists (select 1 from instruction i left join life s using (seq)
-                     where i.load_id = l.load_id and coalesce(s.state, 0) not in (6, 7))
-             order by l.load_id limit 1",
-        )?
-        .query_row(params![layout.file, layout.name, batch_id], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
-    Ok(found.map(|(batch, layout)| LoadRefusal::ReadBefore { layout, batch }))
 }
 
 /// Returns the key of the fingerprints and the services of what is on record, once its loads were compared with the chain: of this
@@ -624,16 +565,25 @@ fn on_record(c: &WriteSession, plan: &LoadPlan) -> Result<(Key, Vec<ServiceCode>
 }
 
 fn begin_batch(c: &WriteSession, plan: &LoadPlan) -> Result<BatchId, Error> {
-    c.execute(
-        "insert into batch (name, originator, created_at, identifier_form) values (?1, ?2, ?3, ?4)",
-        params![
-            plan.batch.as_str(),
-            plan.originator.as_str(),
-            plan.now.as_millis(),
-            form_text(&plan.form)
-        ],
+    let batch_id = Writes::append(
+        c,
+        &NewBatch {
+            name: plan.batch.clone(),
+            originator: plan.originator.clone(),
+            created_at: plan.now,
+            identifier_form: form_text(&plan.form),
+        },
     )?;
-    let batch_id = BatchId::new(c.last_insert_rowid());
+    let batch_id = BatchId::new(batch_id);
     Chain::begin(c, batch_id)?;
     Ok(batch_id)
+}
+
+/// Returns the number of the newest instruction; 0 where there is none.
+fn newest(c: &WriteSession) -> Result<i64, Error> {
+    let newest = c.value(
+        &Scan::of(&instruction::TABLE).descending(),
+        instruction::seq,
+    )?;
+    Ok(newest.unwrap_or(0))
 }

@@ -7,7 +7,8 @@ use super::corrections::STILL_BAD;
 use super::corrections::late;
 use super::job::Load;
 use super::sorted::Sorted;
-use crate::domain::{Currency, PaymentId, ServiceCode, Tally};
+use crate::domain::{Currency, EvidenceId, LoadId, PaymentId, ServiceCode, Tally};
+use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::MENDED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
@@ -18,9 +19,18 @@ use crate::ledger::correction::{
 use crate::ledger::lost::{lost_in, with_members};
 use crate::ledger::unread::{UNREAD, is_unread};
 use crate::ledger::{Purpose, replacement};
-use rusqlite::params;
+use crate::store::tables::rejected;
+use crate::store::{Reads, Scan, Test, Writes, shape};
 use serde_json::json;
 use std::collections::BTreeMap;
+
+shape! {
+    /// A rejected row, and what became of it.
+    struct Known of rejected {
+        load_id: LoadId, line: i64, nth: i64, errors: String, cells: Option<String>, replaced_by: Option<PaymentId>,
+        withdrawn: Option<EvidenceId>,
+    }
+}
 
 impl Load<'_> {
     /// Returns why the file is not loaded, if a row cannot correct what it names.
@@ -149,27 +159,28 @@ impl Load<'_> {
         &self,
         name: &RejectedName,
     ) -> Result<(Vec<Rejected>, Vec<Candidate>), Error> {
-        let (mut least, mut most) = ([0; 32], [u8::MAX; 32]);
+        let (mut least, mut most) = ([0_u8; 32], [u8::MAX; 32]);
         least[..8].copy_from_slice(&name.digest);
         most[..8].copy_from_slice(&name.digest);
-        let mut statement = self.c.prepare_cached(
-            "select load_id, line, nth, errors, coalesce(cells, '{}'), replaced_by, withdrawn from rejected
-             where batch_id = ?1 and digest between ?2 and ?3 and load_id <> ?4 order by load_id, line, nth",
-        )?;
-        let mut rows =
-            statement.query(params![self.batch_id, &least[..], &most[..], self.load_id])?;
+        let named = Scan::by(&rejected::rejected_by_batch)
+            .at(&self.batch_id)
+            .from(&least)
+            .up_to(&most)
+            .only(rejected::load_id, Test::is_not(&self.load_id));
+        let mut found: Vec<Known> = self.c.list(&named)?;
+        found.sort_by_key(|row| (row.load_id, row.line, row.nth));
         let (mut rejected, mut candidates) = (Vec::new(), Vec::new());
-        while let Some(row) = rows.next()? {
-            let cells: String = row.get(4)?;
+        for row in found {
+            let cells = row.cells.as_deref().unwrap_or("{}");
             rejected.push(Rejected {
-                place: (row.get(0)?, row.get(1)?, row.get(2)?),
-                errors: row.get(3)?,
-                cells: serde_json::from_str(&cells)
+                place: (row.load_id, row.line, row.nth),
+                errors: row.errors,
+                cells: serde_json::from_str(cells)
                     .map_err(|_| corrupt("cells of a rejected row that are none"))?,
             });
             candidates.push(Candidate {
-                taken_by: row.get(5)?,
-                withdrawn: withdrawal(self.c, row.get(6)?)?,
+                taken_by: row.replaced_by,
+                withdrawn: withdrawal(self.c, row.withdrawn)?,
             });
         }
         Ok((rejected, candidates))
@@ -245,16 +256,16 @@ impl Load<'_> {
     /// Counts every rejected row that has its mended one there alone, with evidence.
     pub(in crate::journal::sqlite) fn carry_out_corrections(&self) -> Result<(), Error> {
         for ((load_id, line, nth), seq) in self.corrections.mended_rows() {
-            self.c
-                .prepare_cached(
-                    "update rejected set replaced_by = ?4 where load_id = ?1 and line = ?2 and nth = ?3 and replaced_by is null and withdrawn is null",
-                )?
-                .execute((load_id, line, nth, seq))?;
-            let id: String = self
-                .c
-                .prepare_cached("select identifier from instruction where seq = ?1")?
-                .query_row([seq], |row| row.get(0))?;
-            let detail = json!({"load": load_id.get(), "line": line, "nth": nth, "payment": id});
+            let open = Scan::of(&rejected::TABLE)
+                .at(&load_id)
+                .at(&line)
+                .at(&nth)
+                .only(rejected::replaced_by, Test::Absent)
+                .only(rejected::withdrawn, Test::Absent);
+            self.c.set(&open, rejected::replaced_by, &seq)?;
+            let id = id_of(self.c, seq)?;
+            let detail =
+                json!({"load": load_id.get(), "line": line, "nth": nth, "payment": id.as_str()});
             self.c.append(&Evidence {
                 batch_id: self.batch_id,
                 at: self.plan.now,

@@ -1,16 +1,28 @@
 //! Rows that are added and say not what they correct, beside the rejected rows of their batch. The rule is in
 //! [`crate::ledger::mended`].
 
-use rusqlite::params;
+use std::ops::ControlFlow;
 
 use super::job::Load;
-use crate::domain::{Instruction, PaymentId};
+use crate::domain::{EvidenceId, Instruction, LoadId, PaymentId};
+use crate::journal::sqlite::codec::catalog::of_payment;
+use crate::journal::sqlite::codec::instructions::Instructions;
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::{CrossRowError, Error, LoadRefusal};
 use crate::ledger::correction::{Corrects, RejectedName, has_error};
 use crate::ledger::mended::{Meant, NewRow, OpenRow, OpenRows};
 use crate::ledger::repeats::{may_be_same_person, reads_alike};
 use crate::ledger::unread::is_unread;
+use crate::store::tables::{instruction, load, rejected};
+use crate::store::{Reads, Scan, Test, shape};
+
+shape! {
+    /// A rejected row that nothing has taken the place of.
+    struct Open of rejected {
+        line: i64, reference: Option<String>, errors: String, msisdn: Option<String>, account_number: Option<String>,
+        digest: [u8; 32], withdrawn: Option<EvidenceId>,
+    }
+}
 
 /// Rows that are named in a refusal.
 const NAMED_MAX: usize = 1_000;
@@ -40,13 +52,11 @@ impl Load<'_> {
             return Ok(None);
         }
         let (mut found, mut unclear, mut count) = (Vec::new(), Vec::new(), 0_u64);
-        let mut statement = self.c.prepare(
-            "select seq from instruction where batch_id = ?1 and seq > ?2 and seq not in (select seq from temp.mended) order by seq",
-        )?;
-        let mut rows = statement.query((self.batch_id, self.base))?;
-        while let Some(row) = rows.next()? {
-            let seq: PaymentId = row.get(0)?;
-            let row = self.instruction(seq)?;
+        Instructions::of(self.c).each(&self.own_rows(), |own| {
+            let (seq, row) = (own.seq, own.row.instruction);
+            if !self.is_unnamed(seq) {
+                return Ok(());
+            }
             let new = NewRow {
                 line: row.line,
                 reference: row.reference.as_ref().map(|reference| reference.as_str()),
@@ -64,18 +74,14 @@ impl Load<'_> {
                     }
                 }
             }
-        }
-        drop(rows);
-        drop(statement);
+            Ok(())
+        })?;
         if count > 0 {
             return Ok(Some(LoadRefusal::MayBeMended(count, unclear)));
         }
         for (seq, line, name) in found {
             self.corrections.announce(&Corrects::Rejected(name));
             self.corrections.take(line, Some(seq));
-            self.c
-                .prepare_cached("insert into temp.mended values (?1)")?
-                .execute([seq])?;
         }
         Ok(None)
     }
@@ -84,36 +90,39 @@ impl Load<'_> {
     /// withdrawn, too: what comes back without a reference may be one of them.
     fn open_rows(&self) -> Result<(OpenRows, Vec<Named>), Error> {
         let mut taken = self.corrections.rejected_names();
-        let mut statement = self.c.prepare(
-            "select line, coalesce(reference, ''), errors, coalesce(msisdn, ''), coalesce(account_number, ''), digest,
-                 withdrawn is not null from rejected
-             where batch_id = ?1 and load_id <> ?2 and digest is not null and replaced_by is null order by load_id, line, nth",
-        )?;
-        let mut rows = statement.query(params![self.batch_id, self.load_id])?;
+        let others = Scan::by(&load::load_by_batch)
+            .at(&self.batch_id)
+            .only(load::load_id, Test::is_not(&self.load_id));
         let (mut open, mut names) = (Vec::new(), Vec::new());
-        while let Some(row) = rows.next()? {
-            let digest: [u8; 32] = row.get(5)?;
-            let name = RejectedName::of(&self.plan.batch, &digest);
-            if let Some(count) = taken.get_mut(&name).filter(|count| **count > 0) {
-                *count -= 1;
-                continue;
-            }
-            let errors: String = row.get(2)?;
-            let reference = row.get::<_, String>(1)?.trim().to_owned();
-            let line = row.get::<_, i64>(0)?.unsigned_abs();
-            open.push(OpenRow {
-                line,
-                reference: reference.clone(),
-                // What was read of it may be a piece of another row's.
-                reference_is_wrong: has_error(&errors, "reference") || is_unread(&errors),
-                recipient: [row.get(3)?, row.get(4)?],
-            });
-            names.push(Named {
-                line,
-                name,
-                reference,
-                is_withdrawn: row.get(6)?,
-            });
+        for load_id in self.c.values::<LoadId>(&others, load::load_id)? {
+            let of_load = Scan::of(&rejected::TABLE)
+                .at(&load_id)
+                .only(rejected::digest, Test::Present)
+                .only(rejected::replaced_by, Test::Absent);
+            self.c.each(&of_load, |row: Open| {
+                let name = RejectedName::of(&self.plan.batch, &row.digest);
+                if let Some(count) = taken.get_mut(&name).filter(|count| **count > 0) {
+                    *count -= 1;
+                    return Ok(());
+                }
+                let reference = row.reference.as_deref().unwrap_or_default().trim();
+                let line = row.line.unsigned_abs();
+                open.push(OpenRow {
+                    line,
+                    reference: reference.to_owned(),
+                    // What was read of it may be a piece of another row's.
+                    reference_is_wrong: has_error(&row.errors, "reference")
+                        || is_unread(&row.errors),
+                    recipient: [row.msisdn, row.account_number].map(Option::unwrap_or_default),
+                });
+                names.push(Named {
+                    line,
+                    name,
+                    reference: reference.to_owned(),
+                    is_withdrawn: row.withdrawn.is_some(),
+                });
+                Ok::<_, Error>(())
+            })?;
         }
         Ok((OpenRows::of(open), names))
     }
@@ -130,12 +139,10 @@ impl Load<'_> {
             return Ok(None);
         };
         // The payment may be what a rejected row has become already: then it is the one that was changed.
-        let is_mended: bool = self
-            .c
-            .prepare_cached(
-                "select exists (select 1 from rejected where batch_id = ?1 and replaced_by = ?2)",
-            )?
-            .query_row((self.batch_id, earlier), |row| row.get(0))?;
+        let mended = Scan::by(&rejected::rejected_by_batch)
+            .at(&self.batch_id)
+            .only(rejected::replaced_by, Test::is(&earlier));
+        let is_mended = self.c.any(&mended)?;
         if is_mended {
             return Ok(None);
         }
@@ -144,12 +151,7 @@ impl Load<'_> {
         if !has_wrong || !is_its_row {
             return Ok(None);
         }
-        let file: String = self
-            .c
-            .prepare_cached(
-                "select l.source from instruction i join load l using (load_id) where i.seq = ?1",
-            )?
-            .query_row([earlier], |row| row.get(0))?;
+        let file = self.source(of_payment(self.c, earlier, instruction::load_id)?)?;
         Ok(Some(CrossRowError {
             line: row.line,
             good_row: 0,
@@ -166,16 +168,21 @@ impl Load<'_> {
 
     /// Returns whether a rejected row has this reference, and that was wrong.
     fn has_rejected_with_wrong(&self, reference: &str) -> Result<bool, Error> {
-        let mut statement = self.c.prepare_cached(
-            "select errors from rejected where batch_id = ?1 and reference = ?2 and load_id <> ?3 and replaced_by is null and withdrawn is null",
-        )?;
-        let mut rows = statement.query(params![self.batch_id, reference, self.load_id])?;
-        while let Some(row) = rows.next()? {
-            if has_error(&row.get::<_, String>(0)?, "reference") {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let open = Scan::by(&rejected::rejected_by_batch)
+            .at(&self.batch_id)
+            .only(rejected::reference, Test::is(&reference))
+            .only(rejected::load_id, Test::is_not(&self.load_id))
+            .only(rejected::replaced_by, Test::Absent)
+            .only(rejected::withdrawn, Test::Absent);
+        let mut has_wrong = false;
+        self.c.each_row(&open, &[rejected::errors], |row| {
+            has_wrong = has_error(&row.get::<String>(0)?, "reference");
+            Ok::<_, Error>(match has_wrong {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+        Ok(has_wrong)
     }
 }
 

@@ -1,10 +1,12 @@
 //! The one transaction that loads a file, and what makes its rows sound: duplicates, corrections, amendments.
 
 pub(super) mod already_loaded;
+pub(super) mod ascending;
 pub(super) mod aside;
 pub(super) mod begin;
 pub(super) mod changed;
 pub(super) mod checked;
+pub(super) mod compare;
 pub(super) mod corrections;
 pub(super) mod documents;
 pub(super) mod duplicates;
@@ -17,10 +19,14 @@ pub(super) mod loading;
 pub(super) mod mend;
 pub(super) mod mended;
 pub(super) mod nameless;
+pub(super) mod numbers;
+pub(super) mod other_reading;
 pub(super) mod prepare;
 pub(super) mod replacements;
 pub(super) mod set_aside;
+pub(super) mod shared;
 pub(super) mod sorted;
+pub(super) mod sorter;
 pub(super) mod totals;
 pub(super) mod was_repeat;
 pub(super) mod withdrawn_rows;

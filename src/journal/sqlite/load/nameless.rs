@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension, params};
-
 use super::job::Load;
 use super::prepare::identifier;
 use super::sorted::Sorted;
 use crate::domain::{Instruction, PaymentId};
-use crate::journal::sqlite::codec::catalog::batch_of;
+use crate::journal::sqlite::codec::catalog::{batch_of, find};
 use crate::journal::sqlite::codec::values::Stored;
 use crate::journal::sqlite::repeats::on_record::Other;
 use crate::journal::{CrossRowError, Error};
@@ -70,7 +68,7 @@ impl Load<'_> {
         }
         // The first payment with its content, and the first identifier that none has.
         let with = |above| identifier(&self.scheme, self.plan, &row, hash, above);
-        let first = self.payment_with(with(0).as_str())?;
+        let first = find(self.c, with(0))?;
         match nameless(&there, first.is_some(), self.plan.allow_equal_rows) {
             Nameless::There(payment) => {
                 claimed.insert(payment);
@@ -93,7 +91,7 @@ impl Load<'_> {
             }
             Nameless::Own => {
                 let mut above = equal.get(&hash).copied().unwrap_or(0);
-                while self.payment_with(with(above).as_str())?.is_some() {
+                while find(self.c, with(above))?.is_some() {
                     above += 1;
                 }
                 equal.insert(hash, above + 1);
@@ -101,13 +99,9 @@ impl Load<'_> {
                 if above > 0 {
                     self.altered = true;
                     self.corrections.is_beside_its_equal(seq);
-                    self.c
-                        .prepare_cached("update instruction set identifier = ?2 where seq = ?1")?
-                        .execute(params![seq, id.as_str()])?;
+                    self.rename(seq, id)?;
                 }
-                self.c
-                    .prepare_cached("insert into identifier (identifier, seq) values (?1, ?2)")?
-                    .execute(params![id.as_str(), seq])?;
+                self.name(seq, id)?;
                 Ok(())
             }
         }
@@ -125,14 +119,6 @@ impl Load<'_> {
             }
             None => Ok(Vec::new()),
         }
-    }
-
-    fn payment_with(&self, identifier: &str) -> Result<Option<PaymentId>, Error> {
-        Ok(self
-            .c
-            .prepare_cached("select seq from identifier where identifier = ?1")?
-            .query_row([identifier], |row| row.get(0))
-            .optional()?)
     }
 
     /// Returns whether a row was let in beside one of its own batch that is equal to it: no repeat of that one then.

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::params;
-
 use super::corrections::late;
 use super::job::Load;
 use super::link::Link;
 use super::sorted::Sorted;
-use crate::domain::{
-    BatchId, BatchName, Instruction, LaneId, PayerTransactionId, PaymentId, RowKey,
-};
-use crate::journal::sqlite::codec::catalog::id_of;
+use crate::domain::{BatchId, Instruction, LaneId, PayerTransactionId, PaymentId, RowKey};
+use crate::journal::sqlite::codec::catalog::{find, id_of, of_batch};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, stored_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::operator::retry::succeed;
 use crate::journal::sqlite::payments::watched::watch;
@@ -26,6 +23,8 @@ use crate::journal::{Error, LoadRefusal};
 use crate::ledger::correction::Corrects;
 use crate::ledger::replacement::{Changed, Predecessor, Refusal, may_replace};
 use crate::lifecycle::State;
+use crate::store::tables::{batch, instruction, life};
+use crate::store::{Reads, Scan};
 
 /// A payment that a row of the file names.
 struct Named {
@@ -102,13 +101,11 @@ impl Load<'_> {
         };
         let id = self.scheme.derive(&key, generation);
         if named.batch_id == self.batch_id
-            && let Some(earlier) = crate::journal::sqlite::codec::catalog::find(self.c, id)?
+            && let Some(earlier) = find(self.c, id)?
         {
             sorted.unchanged.add(row.money);
             self.corrections.is_there(place, earlier);
-            self.c
-                .prepare_cached("insert or ignore into temp.kept values (?1)")?
-                .execute([earlier])?;
+            self.kept.insert(earlier);
             return Ok(Ok(()));
         }
         let has_failed = named.predecessor.states.last() == Some(&State::Failed);
@@ -140,11 +137,10 @@ impl Load<'_> {
         insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
         insert.flush()?;
         drop(insert);
-        let new = PaymentId::new(self.c.last_insert_rowid());
-        self.c.execute(
-            "insert into identifier (identifier, seq) values (?1, ?2)",
-            params![id.as_str(), new],
-        )?;
+        let newest = Scan::of(&instruction::TABLE).descending();
+        let newest = self.c.value(&newest, instruction::seq)?;
+        let new = newest.ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        self.name(new, id)?;
         self.note_document_of(new, row)?;
         self.altered = true;
         let link = Link {
@@ -166,21 +162,14 @@ impl Load<'_> {
         let Some(id) = PayerTransactionId::parse(written) else {
             return Ok(None);
         };
-        let Some(seq) = crate::journal::sqlite::codec::catalog::find(self.c, id)? else {
+        let Some(seq) = find(self.c, id)? else {
             return Ok(None);
         };
-        let mut statement = self.c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS}, i.batch_id, i.service_id, b.name, exists (select 1 from life l where l.seq = i.seq)
-             from instruction i join service s using (service_id) join batch b on b.batch_id = i.batch_id where i.seq = ?1"
-        ))?;
-        let mut rows = statement.query([seq])?;
-        let stored = rows
-            .next()?
-            .ok_or_else(|| corrupt("a payment without its instruction"))?;
-        let was = stored_of(stored, 0)?;
-        let batch: String = stored.get(PAYMENT_WIDTH + 2)?;
+        let found = Instructions::of(self.c).find(seq)?;
+        let found = found.ok_or_else(|| corrupt("a payment without its instruction"))?;
+        let was = found.row;
         // What nothing has happened to yet has not failed.
-        let members = match stored.get(PAYMENT_WIDTH + 3)? {
+        let members = match self.c.any(&Scan::of(&life::TABLE).at(&seq))? {
             true => of_row(self.c, seq)?,
             false => Vec::new(),
         };
@@ -193,12 +182,12 @@ impl Load<'_> {
         Ok(Some(Named {
             seq,
             id,
-            batch_id: stored.get(PAYMENT_WIDTH)?,
-            lane: stored.get(PAYMENT_WIDTH + 1)?,
+            batch_id: found.batch_id,
+            lane: found.lane,
             generation: was.generation,
             minor: was.instruction.money.written().unwrap_or(0),
             predecessor: Predecessor {
-                batch: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
+                batch: of_batch(self.c, found.batch_id, batch::name)?,
                 states: standing,
                 replaced_by: next
                     .map(|next| Ok::<_, Error>((id_of(self.c, next.seq)?, next.life.state)))

@@ -1,16 +1,29 @@
 //! What the rows of a load come to, and whether that is what was declared, and can be counted.
 
-use super::job::{ByService, Load};
-use crate::domain::{Amount, Currency, Money, Tally};
-use crate::journal::sqlite::codec::values::{currency_of, service_of};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::ascending::{Ascending, Stands};
+use super::job::{ByService, FIRST, Load};
+use crate::domain::{Amount, Currency, LaneId, Money, PaymentId, Tally};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::state_number;
 use crate::journal::{CrossRowError, Error, LoadRefusal, LoadSummary};
 use crate::ledger::payer::Identifiers;
+use crate::lifecycle::State;
+use crate::store::tables::{instruction, rejected, tally};
+use crate::store::{Reads, Scan, Test, shape};
 
-/// Amounts are divided by this before SQLite adds them up, so that their sum stays within 64 bits whatever they are.
-const COARSE: i128 = 1_000_000;
+shape! {
+    /// What rows of a lane come to that stand at one state, or wait for their amount.
+    struct Counted of tally { currency: Currency, state: i64, count: i64, amount: i64 }
+}
+
+/// Amounts are counted in these units.
+const COARSE: i64 = 1_000_000;
 
 impl Load<'_> {
-    /// Refuses rows whose sum SQLite could not add up: every later command would fail at it.
+    /// Refuses rows whose sum is beyond what is counted in 64 bits: every later command would fail at it.
     pub(in crate::journal::sqlite) fn too_much(&self) -> Result<Option<LoadRefusal>, Error> {
         let mut total = self.rejected.amounts.clone();
         for (currency, minor) in self.skipped.amounts.iter() {
@@ -23,16 +36,16 @@ impl Load<'_> {
             .replacing()
             .for_each(|money| total.add(money));
         if self.existed {
-            let mut statement = self.c.prepare(&format!(
-                "select currency, sum(amount / {COARSE}) from instruction
-                 where batch_id = ?1 and seq <= ?2 and generation = 0 group by currency"
-            ))?;
-            let mut rows = statement.query((self.batch_id, self.base))?;
-            while let Some(row) = rows.next()? {
-                let currency = currency_of(&row.get::<_, String>(0)?)?;
-                let coarse: Option<i64> = row.get(1)?;
-                total.add_minor(currency, i128::from(coarse.unwrap_or(0)) * COARSE);
-            }
+            let rows = self
+                .rows_before()
+                .only(instruction::generation, Test::is(&FIRST))
+                .only(instruction::amount, Test::Present);
+            let columns = [instruction::currency, instruction::amount];
+            self.c.each_row(&rows, &columns, |row| {
+                let coarse = row.get::<i64>(1)? / COARSE * COARSE;
+                total.add_minor(row.get(0)?, i128::from(coarse));
+                Ok::<_, Error>(ControlFlow::Continue(()))
+            })?;
         }
         Ok(total.is_beyond_counting().then(|| LoadRefusal::TooMuch {
             total: total.to_string(),
@@ -49,14 +62,14 @@ impl Load<'_> {
             return Ok(None);
         }
         let mut total = summary.total().amounts;
-        let mut statement = self.c.prepare_cached(
-            "select currency, amount from tally where batch_id = ?1 and state not in (6, 7) and count > 0",
-        )?;
-        let mut rows = statement.query([self.batch_id])?;
-        while let Some(row) = rows.next()? {
-            let currency = currency_of(&row.get::<_, String>(0)?)?;
-            total.add_minor(currency, i128::from(row.get::<_, i64>(1)?));
-        }
+        let ended = [State::Failed, State::Cancelled].map(state_number);
+        let of_batch = Scan::of(&tally::TABLE).at(&self.batch_id);
+        self.c.each(&of_batch, |row: Counted| {
+            if !ended.contains(&row.state) && row.count > 0 {
+                total.add_minor(row.currency, i128::from(row.amount));
+            }
+            Ok::<_, Error>(())
+        })?;
         let over = self
             .plan
             .batch_ceilings
@@ -115,12 +128,10 @@ impl Load<'_> {
 
     /// Counts the rows that are set aside and whose amounts cannot be read.
     fn unread(&self) -> Result<u64, Error> {
-        let count: i64 = self.c.query_row(
-            "select count(*) from rejected where load_id = ?1 and amount is null",
-            [self.load_id],
-            |row| row.get(0),
-        )?;
-        Ok(count.unsigned_abs())
+        let unread = Scan::of(&rejected::TABLE)
+            .at(&self.load_id)
+            .only(rejected::amount, Test::Absent);
+        Ok(self.c.count(&unread)?)
     }
 
     pub(in crate::journal::sqlite) fn summary(
@@ -129,7 +140,7 @@ impl Load<'_> {
         unchanged: u64,
     ) -> Result<LoadSummary, Error> {
         let (accepted, unpriced) = match self.altered {
-            true => self.accepted("seq > ?1", self.base)?,
+            true => self.accepted(&self.own_rows())?,
             false => self.passed(),
         };
         Ok(LoadSummary {
@@ -166,40 +177,47 @@ impl Load<'_> {
             return Ok(self.identifiers);
         }
         let mut found = Identifiers::default();
-        let mut statement = self
-            .c
-            .prepare("select identifier from instruction where seq > ?1 and generation = 0")?;
-        let mut rows = statement.query([self.base])?;
-        while let Some(row) = rows.next()? {
-            found.add(&row.get::<_, String>(0)?);
-        }
+        let rows = self
+            .own_rows()
+            .only(instruction::generation, Test::is(&FIRST));
+        self.c.each_row(&rows, &[instruction::identifier], |row| {
+            found.add(&row.get::<String>(0)?);
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
         Ok(found)
     }
 
     /// What rows in the table add up to, and how many of them wait for their amount.
     pub(in crate::journal::sqlite) fn accepted(
         &self,
-        which: &'static str,
-        bound: impl rusqlite::ToSql,
+        rows: &Scan<'_>,
     ) -> Result<(ByService, u64), Error> {
-        let mut statement = self.c.prepare(&format!(
-            "select code, currency, count(*), coalesce(sum(amount), 0),
-                 count(*) filter (where amount is null and not exists (select 1 from life where life.seq = instruction.seq)) from instruction join service using (service_id)
-             where {which} group by code, currency order by code, currency"
-        ))?;
-        let mut rows = statement.query([bound])?;
-        let (mut accepted, mut unpriced) = (Vec::new(), 0);
-        while let Some(row) = rows.next()? {
-            unpriced += row.get::<_, i64>(4)?.unsigned_abs();
-            let currency: Currency = currency_of(&row.get::<_, String>(1)?)?;
-            let mut tally = Tally::default();
-            tally.add_many(
-                row.get::<_, i64>(2)?.unsigned_abs(),
-                currency,
-                i128::from(row.get::<_, i64>(3)?),
-            );
-            accepted.push((service_of(&row.get::<_, String>(0)?)?, currency, tally));
+        let mut lives = Ascending::<Stands>::of(self.c);
+        let mut by_lane: BTreeMap<(LaneId, Currency), Tally> = BTreeMap::new();
+        let mut unpriced = 0;
+        let columns = [
+            instruction::service_id,
+            instruction::currency,
+            instruction::amount,
+            instruction::seq,
+        ];
+        self.c.each_row(rows, &columns, |row| {
+            let (lane, currency): (LaneId, Currency) = (row.get(0)?, row.get(1)?);
+            let minor: Option<i64> = row.get(2)?;
+            if minor.is_none() {
+                let seq: PaymentId = row.get(3)?;
+                unpriced += u64::from(lives.find(seq)?.is_none());
+            }
+            let tally = by_lane.entry((lane, currency)).or_default();
+            tally.add_many(1, currency, i128::from(minor.unwrap_or(0)));
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        let services = Instructions::of(self.c);
+        let mut accepted = Vec::with_capacity(by_lane.len());
+        for ((lane, currency), tally) in by_lane {
+            accepted.push((services.service(lane)?, currency, tally));
         }
+        accepted.sort_by(|(a, b, _), (c, d, _)| (a, b).cmp(&(c, d)));
         Ok((accepted, unpriced))
     }
 }

@@ -1,15 +1,25 @@
 //! Mended rows whose rejected ones were set aside as repeats: repeats they stay, whatever was mended of them. The rule is in
 //! [`crate::ledger::was_repeat`].
 
-use rusqlite::{Connection, params};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 
 use super::job::Load;
+use crate::domain::{LoadId, PaymentId};
 use crate::journal::Error;
+use crate::journal::sqlite::codec::values::{batch_id, corrupt};
 use crate::journal::sqlite::repeats::on_record::other;
 use crate::journal::sqlite::repeats::sides::{Found, Table};
 use crate::journal::sqlite::repeats::vouched::Vouched;
 use crate::ledger::repeats::{Standing, Terms, counts};
 use crate::ledger::was_repeat::was_repeat;
+use crate::store::tables::{instruction, load, rejected};
+use crate::store::{Reads, Scan, Test};
+
+/// Rows of the file by the places of the rows on record that their rejected ones repeated: the load, and the line.
+type Repeats = BTreeMap<(LoadId, i64), BTreeSet<PaymentId>>;
 
 impl Load<'_> {
     /// Finds the rows of the file that take the place of repeats, beside those that are found by what stands in them.
@@ -17,66 +27,72 @@ impl Load<'_> {
         &self,
         record: &Connection,
     ) -> Result<(), Error> {
-        let mut any = false;
+        let mut repeats = Repeats::new();
         for ((load_id, line, nth), seq) in self.corrections.mended_rows() {
             // An earlier load brought it, and judged it.
             if seq.get() <= self.base {
                 continue;
             }
-            let errors: String = self
-                .c
-                .prepare_cached(
-                    "select errors from rejected where load_id = ?1 and line = ?2 and nth = ?3",
-                )?
-                .query_row((load_id, line, nth), |row| row.get(0))?;
+            let one = Scan::of(&rejected::TABLE).at(&load_id).at(&line).at(&nth);
+            let errors: Option<String> = self.c.value(&one, rejected::errors)?;
+            let errors = errors.ok_or_else(|| corrupt("a rejected row that is gone"))?;
             let Some(was) = was_repeat(&errors) else {
                 continue;
             };
-            if !any {
-                self.c.execute_batch(
-                    "drop table if exists temp.was_repeat;
-                     create temp table was_repeat (load_id integer, line integer, seq integer, primary key (load_id, line, seq)) without rowid;",
-                )?;
-                any = true;
-            }
+            let Some(batch_id) = batch_id(self.c, &was.batch)? else {
+                continue;
+            };
             for (line, source) in was.places {
-                self.c
-                    .prepare_cached(
-                        "insert or ignore into temp.was_repeat select l.load_id, ?3, ?4 from load l join batch b using (batch_id)
-                         where b.name = ?1 and l.source = ?2 and l.load_id <> ?5",
-                    )?
-                    .execute(params![was.batch, source, line.cast_signed(), seq, self.load_id])?;
+                let loads = Scan::by(&load::load_by_batch)
+                    .at(&batch_id)
+                    .only(load::source, Test::is(&source))
+                    .only(load::load_id, Test::is_not(&self.load_id));
+                for load_id in self.c.values(&loads, load::load_id)? {
+                    let of_place = repeats.entry((load_id, line.cast_signed())).or_default();
+                    of_place.insert(seq);
+                }
             }
         }
-        match any {
-            true => self.judge_set_aside_repeats(record),
-            false => Ok(()),
+        match repeats.is_empty() {
+            true => Ok(()),
+            false => self.judge_set_aside_repeats(record, &repeats),
         }
     }
 
-    fn judge_set_aside_repeats(&self, record: &Connection) -> Result<(), Error> {
+    fn judge_set_aside_repeats(&self, record: &Connection, repeats: &Repeats) -> Result<(), Error> {
         // All of them are found in one pass: rows are not to be had by their lines.
-        let mut statement = self.c.prepare(
-            "select w.seq, i.load_id, i.seq from instruction i cross join temp.was_repeat w on w.load_id = i.load_id and w.line = i.line
-             where i.seq <= ?1",
-        )?;
-        let mut rows = statement.query([self.base])?;
-        let (found, vouched) = (Found { c: self.c }, Vouched::default());
+        let earlier = Scan::of(&instruction::TABLE).up_to(&self.base);
+        let columns = [instruction::load_id, instruction::line, instruction::seq];
+        let vouched = Vouched::default();
+        self.c.each_row(&earlier, &columns, |row| {
+            let load_id = row.get(0)?;
+            for seq in repeats.get(&(load_id, row.get(1)?)).into_iter().flatten() {
+                self.judge_set_aside_repeat(record, &vouched, *seq, (load_id, row.get(2)?))?;
+            }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })
+    }
+
+    fn judge_set_aside_repeat(
+        &self,
+        record: &Connection,
+        vouched: &Vouched,
+        seq: PaymentId,
+        (load_id, of_other): (LoadId, PaymentId),
+    ) -> Result<(), Error> {
+        let found = Found { c: self.c };
         // What a person changed of it, and time, make no other debt of it.
         let terms = Terms::default().for_row(true);
-        while let Some(row) = rows.next()? {
-            let (seq, load_id, seq_of_other) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let Some(other) = other(record, &vouched, seq_of_other)? else {
-                continue;
-            };
-            if counts(other.standing, self.plan.now.since(other.newest), &terms) {
-                if other.by_word {
-                    found.add(Table::ByWord, seq, load_id, other.seq)?;
-                }
-                found.add(Table::Repeat, seq, load_id, other.seq)?;
-            } else if other.standing == Standing::Failed {
-                found.add(Table::Watched, seq, load_id, other.seq)?;
+        let Some(other) = other(record, vouched, of_other)? else {
+            return Ok(());
+        };
+        if counts(other.standing, self.plan.now.since(other.newest), &terms) {
+            if other.by_word {
+                found.add(Table::ByWord, seq, load_id, other.seq)?;
             }
+            found.add(Table::Repeat, seq, load_id, other.seq)?;
+        } else if other.standing == Standing::Failed {
+            found.add(Table::Watched, seq, load_id, other.seq)?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Order};
 use crate::lifecycle::State;
-use crate::store::{self, Clash, Column, Read, Row, Scan, Table, Value, Write};
+use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Value, Write};
 
 /// The connection that writes, with the chains that its transaction extends and the sums that it moves.
 pub(in crate::journal::sqlite) struct WriteSession {
@@ -434,6 +434,14 @@ impl Write for WriteSession {
         clash: Clash,
     ) -> Result<u64, store::Error> {
         self.connection.insert_rows(table, columns, rows, clash)
+    }
+
+    fn appender<'s>(
+        &'s self,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> Result<Box<dyn Append + 's>, store::Error> {
+        self.connection.appender(table, columns)
     }
 
     fn change_rows(
