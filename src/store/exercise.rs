@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::tables::{evidence, held_lane, inquiry, instruction, life, lookup, notice, used};
+use super::tables::{bill, evidence, held_lane, inquiry, instruction, life, lookup, notice, used};
 use super::{
     Beside, Clash, Column, Error, Read, Reads, Scan, Shape, Table, Test, Transact, Value, Writes,
     shape,

@@ -349,10 +349,10 @@ impl Write for Connection {
             })
         };
         Ok(Box::new(Appender {
-            many: insert(TOGETHER)?,
+            many: insert(TOGETHER[0])?,
             one: insert(1)?,
             width: columns.len(),
-            bound: vec![Value::Null; TOGETHER * columns.len()],
+            bound: vec![Value::Null; TOGETHER[0] * columns.len()],
             filled: 0,
         }))
     }
