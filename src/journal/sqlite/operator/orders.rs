@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::names::rows_named;
-use super::pages::page_of;
+use super::pages::Pages;
 use super::recorded::{acted_on, assert_as_recorded, stood, worth};
 use super::retriable::not_allowed;
 use super::retriable::why_not;
@@ -34,7 +34,7 @@ use crate::ledger::generations::may_be_retried;
 use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Event, Policy, State, StepContext, step};
 use crate::store::tables::{held_lane, life, service};
-use crate::store::{Read, Reads, Scan, Test, Writes, shape};
+use crate::store::{Read, Reads, Scan, Writes, shape};
 
 impl Journal {
     /// Opens a held lane by the name of its service; `None` when it was not held.
@@ -330,14 +330,12 @@ pub(in crate::journal::sqlite) fn cancel_all(
     };
     begin_all(c, batch_number)?;
     for (state, is_order) in [(State::Ready, false), (State::InDoubt, true)] {
+        let states = [state];
+        let pages = Pages::of(c, batch_number, &states)?;
         let mut after = PaymentId::NONE;
         loop {
             c.flush()?;
-            let lives = Scan::of(&life::TABLE)
-                .after(&after)
-                .only(life::batch_id, Test::is(&batch_number))
-                .only(life::state, Test::is(&state));
-            let seqs = page_of(c, &lives, |life| match is_order {
+            let seqs = pages.behind(c, after, |life| match is_order {
                 true => is_withdrawable(c, life),
                 false => Ok(is_unsent(life)),
             })?;

@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::domain::PaymentId;
+use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
 use crate::lifecycle::State;
-use crate::store::{Read, Reads, Scan, shape};
+use crate::store::tables::life;
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// Payments that are moved at a time.
 pub(in crate::journal::sqlite) const PAGE: usize = 1000;
@@ -17,21 +18,79 @@ shape! {
     }
 }
 
-/// Returns the payments of a scan over lives that fit, no more than a page.
-pub(in crate::journal::sqlite) fn page_of(
-    c: &dyn Read,
-    scan: &Scan<'_>,
-    mut fits: impl FnMut(&Standing) -> Result<bool, Error>,
-) -> Result<Vec<PaymentId>, Error> {
-    let mut page = Vec::new();
-    c.each_until(scan, |life: Standing| {
-        if fits(&life)? {
-            page.push(life.seq);
+/// The payments of a batch that stand at some states.
+pub(in crate::journal::sqlite) struct Pages<'a> {
+    batch_id: BatchId,
+    states: &'a [State],
+    /// Before the first of them, and the last.
+    before: PaymentId,
+    last: PaymentId,
+}
+
+impl<'a> Pages<'a> {
+    /// Finds where they are. What comes to these states while they are moved may be left out.
+    // Of what is ready or in doubt an index has all: nobody reads the lives of other batches for it.
+    pub(in crate::journal::sqlite) fn of(
+        c: &dyn Read,
+        batch_id: BatchId,
+        states: &'a [State],
+    ) -> Result<Self, Error> {
+        let mut pages = Self {
+            batch_id,
+            states,
+            before: PaymentId::NONE,
+            last: PaymentId::NONE,
+        };
+        for state in states {
+            let of_state = match state {
+                State::Ready => Scan::by(&life::post_queue).at(&batch_id),
+                State::InDoubt => Scan::by(&life::ask_queue).at(&batch_id).at(state),
+                _ => {
+                    pages.before = PaymentId::NONE;
+                    pages.last = PaymentId::new(i64::MAX);
+                    return Ok(pages);
+                }
+            };
+            c.each_row(&of_state, &[life::seq], |row| {
+                pages.reach(row.get(0)?);
+                Ok::<_, Error>(ControlFlow::Continue(()))
+            })?;
         }
-        Ok::<_, Error>(match page.len() < PAGE {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        })
-    })?;
-    Ok(page)
+        Ok(pages)
+    }
+
+    fn reach(&mut self, seq: PaymentId) {
+        let before = PaymentId::new(seq.get() - 1);
+        self.before = match self.last {
+            PaymentId::NONE => before,
+            _ => self.before.min(before),
+        };
+        self.last = self.last.max(seq);
+    }
+
+    /// Returns the next of them that fit, no more than a page.
+    pub(in crate::journal::sqlite) fn behind(
+        &self,
+        c: &dyn Read,
+        after: PaymentId,
+        mut fits: impl FnMut(&Standing) -> Result<bool, Error>,
+    ) -> Result<Vec<PaymentId>, Error> {
+        let after = after.max(self.before);
+        let lives = Scan::of(&life::TABLE)
+            .after(&after)
+            .up_to(&self.last)
+            .only(life::batch_id, Test::is(&self.batch_id))
+            .only(life::state, Test::among(self.states));
+        let mut page = Vec::new();
+        c.each_until(&lives, |life: Standing| {
+            if fits(&life)? {
+                page.push(life.seq);
+            }
+            Ok::<_, Error>(match page.len() < PAGE {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        Ok(page)
+    }
 }

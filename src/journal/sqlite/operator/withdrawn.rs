@@ -84,6 +84,12 @@ shape! {
     struct Worth of rejected { amount: Option<i64>, currency: Option<String> }
 }
 
+impl Aside {
+    fn place(&self) -> Place {
+        (self.load_id, self.line, self.nth)
+    }
+}
+
 /// Returns a rejected row, which is there.
 fn at<S: Shape>(c: &dyn Read, (load, line, nth): Place) -> Result<S, Error> {
     let own = Scan::of(&rejected::TABLE).at(&load).at(&line).at(&nth);
@@ -134,17 +140,28 @@ impl Which {
             return Ok(next.copied().collect());
         }
         let (load, line, nth) = after;
-        let open = Scan::of(&rejected::TABLE)
-            .after_all(vec![load.to_value(), line.to_value(), nth.to_value()])
-            .only(rejected::batch_id, Test::is(&self.batch_id))
-            .only(rejected::replaced_by, Test::Absent)
-            .only(rejected::withdrawn, Test::Absent)
-            .limit(AT_ONCE);
-        let open: Vec<Placed> = c.list(&open)?;
-        let places = open
-            .into_iter()
-            .map(|open| (open.load_id, open.line, open.nth));
-        Ok(places.collect())
+        let loads = Scan::by(&load::load_by_batch)
+            .at(&self.batch_id)
+            .from(&load);
+        let loads: Vec<LoadId> = c.values(&loads, load::load_id)?;
+        let mut places = Vec::new();
+        for of_load in &loads {
+            let mut open = Scan::of(&rejected::TABLE)
+                .at(of_load)
+                .only(rejected::batch_id, Test::is(&self.batch_id))
+                .only(rejected::replaced_by, Test::Absent)
+                .only(rejected::withdrawn, Test::Absent)
+                .limit(AT_ONCE - places.len());
+            if *of_load == load {
+                open = open.after_all(vec![line.to_value(), nth.to_value()]);
+            }
+            let open: Vec<Placed> = c.list(&open)?;
+            places.extend(open.iter().map(|open| (open.load_id, open.line, open.nth)));
+            if places.len() == AT_ONCE {
+                break;
+            }
+        }
+        Ok(places)
     }
 
     fn withdraw(&self, c: &WriteSession, reason: &str, now: Timestamp) -> Result<u64, Error> {
@@ -218,15 +235,20 @@ fn named(
             || line == Some(row.line)
             || by_digest.is_some_and(|(name, digest)| digest.starts_with(&name.digest))
     };
-    let of_batch = Scan::of(&rejected::TABLE).only(rejected::batch_id, Test::is(&batch_id));
-    let (mut places, mut found) = (Vec::new(), Vec::new());
+    let of_batch = Scan::by(&rejected::rejected_by_batch).at(&batch_id);
+    let mut rows = Vec::new();
     c.each(&of_batch, |row: Aside| {
         if is_named(&row) {
-            places.push((row.load_id, row.line, row.nth));
-            found.push(became(c, row.replaced_by, row.withdrawn)?);
+            rows.push(row);
         }
         Ok::<_, Error>(())
     })?;
+    rows.sort_by_key(Aside::place);
+    let places: Vec<Place> = rows.iter().map(Aside::place).collect();
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        found.push(became(c, row.replaced_by, row.withdrawn)?);
+    }
     match meant(name.is_some(), &found) {
         Ok(open) => Ok(open.into_iter().map(|at| places[at]).collect()),
         Err(unclear) => {

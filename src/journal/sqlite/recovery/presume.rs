@@ -9,7 +9,7 @@ use crate::journal::sqlite::codec::lives::save_life;
 use crate::journal::sqlite::codec::values::TAKEN;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::operator::on_record;
-use crate::journal::sqlite::operator::pages::{PAGE, Standing, page_of};
+use crate::journal::sqlite::operator::pages::{PAGE, Pages, Standing};
 use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::payments::unstarted::begin_all;
 use crate::journal::sqlite::run::lanes::open_all;
@@ -20,7 +20,7 @@ use crate::ledger::HeldFor;
 use crate::ledger::recovery::is_presumed;
 use crate::lifecycle::{Policy, RecordedEvent, State, StepContext, fold};
 use crate::store::tables::{instruction, life};
-use crate::store::{Read, Reads, Scan, Test};
+use crate::store::{Read, Reads, Scan};
 
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]
@@ -107,13 +107,8 @@ fn presume_those(
     (states, fits): Which<'_>,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let next = |after: PaymentId| {
-        let lives = Scan::of(&life::TABLE)
-            .after(&after)
-            .only(life::batch_id, Test::is(&batch_id))
-            .only(life::state, Test::among(states));
-        page_of(c, &lives, fits)
-    };
+    let pages = Pages::of(c, batch_id, states)?;
+    let next = |after| pages.behind(c, after, fits);
     // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
     let edited = edited(c, batch_id)?;
     each(c, next, |c, seq| {

@@ -21,7 +21,7 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{
     NOTED_CALLBACK, OTHER_REPLY, RECOVERY_DONE, RELEASED, class_number,
 };
-use crate::journal::sqlite::operator::pages::page_of;
+use crate::journal::sqlite::operator::pages::Pages;
 use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -29,7 +29,7 @@ use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Missed, Recovery};
 use crate::ledger::recovery::{NotDone, may_be_done, may_be_released};
 use crate::lifecycle::{Class, Policy, RecordedEvent, State, StepContext, fold};
-use crate::store::tables::{evidence, life, recovery};
+use crate::store::tables::{evidence, recovery};
 use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 impl Journal {
@@ -149,13 +149,8 @@ fn release(
     let mut touched = Touched::default();
     let detail = json!({"reason": reason}).to_string();
     c.flush()?;
-    let doubtful = |after: PaymentId| {
-        let lives = Scan::of(&life::TABLE)
-            .after(&after)
-            .only(life::batch_id, Test::is(&batch_id))
-            .only(life::state, Test::is(&State::InDoubt));
-        page_of(c, &lives, |life| Ok(life.attempts == 0))
-    };
+    let pages = Pages::of(c, batch_id, &[State::InDoubt])?;
+    let doubtful = |after| pages.behind(c, after, |life| Ok(life.attempts == 0));
     let released = each(c, doubtful, |c, seq| {
         let mut doubtful = subject(c, seq)?;
         let from = doubtful.moved.from;

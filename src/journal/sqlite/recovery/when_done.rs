@@ -3,20 +3,24 @@
 use super::lost_batches::batches_lost;
 use super::noticed::{batches_missing, open_ones, open_recovery};
 use super::until_done::waits;
-use crate::domain::{PaymentId, Timestamp};
+use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::operator::pages::PAGE;
 use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::session::members::{of_row, split};
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, RepeatPlan};
-use crate::lifecycle::State;
 use crate::store::tables::{instruction, life, recovery};
-use crate::store::{Reads, Scan, Test, Write, Writes, shape};
+use crate::store::{Reads, Scan, Shape, Test, Write, Writes, shape};
 
 shape! {
     /// A row that was loaded while a recovery was open, and repeats another one.
     struct Repeat of repeat_in_recovery { seq: PaymentId }
+}
+
+shape! {
+    /// A payment that is put off, as the queue has it.
+    struct PutOff of life { batch_id: BatchId, service_id: LaneId, due_at: i64, seq: PaymentId }
 }
 
 /// Lets rows that are loaded now, and were allowed to have the debts of others, wait until the recovery is done; and has others
@@ -69,22 +73,24 @@ pub(in crate::journal::sqlite) fn judge_anew(c: &WriteSession) -> Result<bool, E
 
 /// Lets first generations be claimed again that waited: nothing else of them is ever put off for ever.
 pub(in crate::journal::sqlite) fn let_go(c: &dyn Write) -> Result<(), Error> {
-    let mut after = PaymentId::NONE;
+    let mut page: Vec<PutOff> = Vec::new();
     loop {
-        let put_off = Scan::of(&life::TABLE)
-            .after(&after)
-            .only(life::state, Test::is(&State::Ready))
+        let mut put_off = Scan::by(&life::post_queue)
             .only(life::due_at, Test::is(&NEVER))
             .limit(PAGE);
-        let seqs: Vec<PaymentId> = c.values(&put_off, life::seq)?;
-        let Some(last) = seqs.last() else {
+        if let Some(last) = page.last() {
+            put_off = put_off.after_all(last.values());
+        }
+        let next = c.list(&put_off)?;
+        page = next;
+        if page.is_empty() {
             return Ok(());
-        };
-        after = *last;
-        for seq in &seqs {
-            let row = Scan::of(&instruction::TABLE).at(seq);
+        }
+        for put_off in &page {
+            let row = Scan::of(&instruction::TABLE).at(&put_off.seq);
             if c.value(&row, instruction::generation)? == Some(0_i64) {
-                c.set(&Scan::of(&life::TABLE).at(seq), life::due_at, &0_i64)?;
+                let own = Scan::of(&life::TABLE).at(&put_off.seq);
+                c.set(&own, life::due_at, &0_i64)?;
             }
         }
     }
