@@ -1,16 +1,17 @@
 //! Failed payments that a person chose.
 
 use super::names::rows_named;
-use super::retriable::{RETRIABLE, not_allowed};
-use crate::domain::{BatchName, PaymentId};
+use super::retriable::not_allowed;
+use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of, state_of,
-};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::preflight::unpriced::without_amount;
 use crate::journal::{Error, Failure, Failures};
 use crate::lifecycle::State;
-use rusqlite::{Connection, params};
+use crate::store::tables::life;
+use crate::store::{Read, Reads, Scan, Test, shape};
+use rusqlite::Connection;
 use std::collections::BTreeSet;
 
 /// Returns the failures that are meant, in the order of their rows; some of them may have no retry all the same.
@@ -20,12 +21,7 @@ pub(in crate::journal::sqlite) fn chosen(
     which: &Failures,
 ) -> Result<Vec<PaymentId>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let failures: Vec<PaymentId> = c
-        .prepare(&format!(
-            "select seq from life l where {RETRIABLE} order by seq"
-        ))?
-        .query_map(params![batch_id, which.code], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let failures = retriable(c, batch_id, which.code)?;
     if which.named.is_empty() {
         return Ok(failures);
     }
@@ -40,25 +36,38 @@ pub(in crate::journal::sqlite) fn chosen(
     Ok(chosen.into_iter().collect())
 }
 
-pub(in crate::journal::sqlite) fn failure(
-    c: &Connection,
-    seq: PaymentId,
-) -> Result<Failure, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS}, l.code from instruction i join service s using (service_id) join life l using (seq) where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let row = rows
-        .next()?
+/// Returns the proven failures of a batch that may be paid anew unless [`super::unretried::judged`] says otherwise, with this code
+/// if there is one.
+fn retriable(c: &dyn Read, batch_id: BatchId, code: Option<i32>) -> Result<Vec<PaymentId>, Error> {
+    let mut failures = Scan::of(&life::TABLE)
+        .only(life::batch_id, Test::is(&batch_id))
+        .only(life::state, Test::is(&State::Failed))
+        .only(life::replaced_by, Test::Absent);
+    if let Some(code) = &code {
+        failures = failures.only(life::code, Test::is(code));
+    }
+    Ok(c.values(&failures, life::seq)?)
+}
+
+pub(in crate::journal::sqlite) fn failure(c: &dyn Read, seq: PaymentId) -> Result<Failure, Error> {
+    let found = Instructions::of(c).find(seq)?;
+    let code = c.value(&Scan::of(&life::TABLE).at(&seq), life::code)?;
+    let (found, code) = found
+        .zip(code)
         .ok_or_else(|| corrupt("a payment without its instruction"))?;
-    let payment = payment_of(row, 0)?;
+    let payment = found.payment()?;
     Ok(Failure {
         line: payment.instruction.line,
         reference: payment.instruction.reference,
         msisdn: payment.instruction.msisdn,
         money: payment.instruction.money,
-        code: row.get(PAYMENT_WIDTH)?,
+        code,
     })
+}
+
+shape! {
+    /// How a payment has ended.
+    struct Ended of life { state: State, code: Option<i32>, replaced_by: Option<PaymentId> }
 }
 
 /// Says why a payment that is named is none of the failures.
@@ -66,12 +75,11 @@ pub(in crate::journal::sqlite) fn refusal(c: &Connection, seq: PaymentId) -> Res
     if let Some(state) = without_amount(c, seq)? {
         return not_allowed(c, seq, state, "it has no amount, and was never posted");
     }
-    let (state, code, is_replaced): (i64, Option<i32>, bool) = c
-        .prepare_cached(
-            "select coalesce(l.state, 0), l.code, l.replaced_by is not null from instruction i left join life l using (seq) where i.seq = ?1",
-        )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let state = state_of(state)?;
+    let ended: Option<Ended> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+    let (state, is_replaced, code) = match ended {
+        Some(life) => (life.state, life.replaced_by.is_some(), life.code),
+        None => (State::Ready, false, None),
+    };
     let why = match (state, is_replaced, code) {
         (State::Failed, true, _) => {
             "its row has been retried or replaced already, by a later payment".to_owned()

@@ -1,21 +1,22 @@
 //! Decisions that rest on what was seen before: by the gateway's answer, and by what was shown to a person.
 
-use rusqlite::params;
 use serde_json::{Value, json};
 
 use super::names::rows_named;
 use super::orders::{cancel_all, order, refuse_without_amount};
+use super::pages::Standing;
 use super::recorded::{acted_on, stood};
 use super::retry::retry;
 use super::to_retry::to_retry;
-use super::withdrawal::WITHDRAWABLE;
-use crate::domain::{Amount, BatchName, Money, PaymentId, Tally, Timestamp};
-use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::events::WITHDRAWAL_ORDERED;
-use crate::journal::sqlite::codec::values::{
-    LIFE_COLUMNS, country_of, currency_of, identifier_of, life_of,
+use super::withdrawal::{is_unsent, is_withdrawable};
+use crate::domain::{
+    Amount, BatchId, BatchName, Country, Currency, EvidenceId, Money, PayerTransactionId,
+    PaymentId, Tally, Timestamp,
 };
+use crate::journal::sqlite::Journal;
+use crate::journal::sqlite::codec::catalog::{id_of, known_batch, of_batch};
+use crate::journal::sqlite::codec::events::{OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::payments::agreed::judged;
 use crate::journal::sqlite::payments::inquiries::is_open_to_decision;
 use crate::journal::sqlite::payments::record::record;
@@ -31,7 +32,9 @@ use crate::ledger::decisions::{
     About, Asked, ByCode, Heard, Refusal, as_missed, is_within, may_fail,
 };
 use crate::ledger::names::PaymentName;
-use crate::lifecycle::{Event, Policy, State, StepContext, proven};
+use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext, proven};
+use crate::store::tables::{batch, evidence, instruction, life};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 impl Journal {
     /// Returns what is known of the payment that a person names, the newest of its generations.
@@ -230,9 +233,7 @@ fn decide_many(
             Ok(moved) => moves.push(moved),
             // Two decisions about one row: nothing of it stands.
             Err(_) => {
-                return Err(crate::journal::sqlite::codec::values::corrupt(
-                    "a decision that was judged otherwise just now",
-                ));
+                return Err(corrupt("a decision that was judged otherwise just now"));
             }
         }
     }
@@ -270,68 +271,64 @@ pub(in crate::journal::sqlite) fn refuse_more(
     }
 }
 
+shape! {
+    /// What is shown of a payment that is decided.
+    struct Paid of instruction {
+        batch_id: BatchId, identifier: PayerTransactionId, amount: Amount, currency: Currency, country: Country,
+    }
+}
+
+fn missing(seq: PaymentId) -> Error {
+    corrupt(format!("payment {seq} is missing"))
+}
+
 fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looked, Error> {
     let seq = rows_named(c, (batch, known_batch(c, batch)?), name)?[0];
     refuse_without_amount(c, seq)?;
     let seen = seen_of(c, seq)?;
-    let mut statement = c.prepare_cached(
-        "select i.identifier, i.amount, i.currency, l.gateway_transaction_id, b.gateway, i.country
-         from instruction i left join life l on l.seq = i.seq join batch b on b.batch_id = i.batch_id where i.seq = ?1",
-    )?;
-    let (identifier, minor, currency, gateway_transaction_id, gateway, country): (
-        String,
-        i64,
-        String,
-        Option<String>,
-        Option<String>,
-        String,
-    ) = statement.query_row([seq], |row| {
-        Ok((
-            row.get(0)?,
-            row.get(1)?,
-            row.get(2)?,
-            row.get(3)?,
-            row.get(4)?,
-            row.get(5)?,
-        ))
-    })?;
+    let paid: Option<Paid> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    let paid = paid.ok_or_else(|| missing(seq))?;
+    let own = Scan::of(&life::TABLE).at(&seq);
+    let gateway_transaction_id: Option<Option<String>> =
+        c.value(&own, life::gateway_transaction_id)?;
     Ok(Looked {
         seq,
-        id: identifier_of(&identifier)?,
+        id: paid.identifier,
         money: Money {
-            amount: Amount::from_minor(minor).ok_or_else(|| {
-                crate::journal::sqlite::codec::values::corrupt("an amount of zero")
-            })?,
-            currency: currency_of(&currency)?,
+            amount: paid.amount,
+            currency: paid.currency,
         },
-        gateway_transaction_id,
-        country: country_of(&country)?,
-        gateway,
+        gateway_transaction_id: gateway_transaction_id.flatten(),
+        country: paid.country,
+        gateway: of_batch(c, paid.batch_id, batch::gateway)?,
         life: seen.life,
         seen,
         is_open: is_open_to_decision(c, seq)?,
     })
 }
 
+/// Kinds of evidence: a question that nobody answered, and whatever the gateway said.
+const NO_ANSWER: i64 = 7;
+const SAID: [i64; 6] = [5, 6, 8, OTHER_REPLY, OTHER_ANSWER, OTHER_CALLBACK];
+/// The class of a payment that is paid.
+const PAID: i64 = 0;
+
 /// Returns what is known of a payment: silence is not knowledge.
 fn seen_of(c: &WriteSession, seq: PaymentId) -> Result<Seen, Error> {
     c.flush()?;
-    let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS} from instruction i left join life l on l.seq = i.seq where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let row = rows.next()?.ok_or_else(|| {
-        crate::journal::sqlite::codec::values::corrupt(format!("payment {seq} is missing"))
-    })?;
-    let life = life_of(row, 0)?;
-    let evidence = c
-        .prepare_cached(
-            "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event <> 7",
-        )?
-        .query_row([seq], |row| row.get(0))?;
+    if !c.any(&Scan::of(&instruction::TABLE).at(&seq))? {
+        return Err(missing(seq));
+    }
+    let life: Option<PaymentState> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+    let told = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::is_not(&NO_ANSWER))
+        .descending();
     Ok(Seen {
-        evidence,
-        life: proven(life),
+        evidence: c
+            .value(&told, evidence::evidence_id)?
+            .unwrap_or(EvidenceId::NONE),
+        life: proven(life.unwrap_or(PaymentState::NEW)),
     })
 }
 
@@ -361,9 +358,11 @@ fn judge_failed(
 /// Returns whether a reply, an answer or a genuine callback has called a payment paid.
 fn was_said_to_be_paid(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
     c.flush()?;
-    let sql = "select exists (select 1 from evidence indexed by evidence_by_payment
-         where seq = ?1 and event in (5, 6, 8, 70, 71, 72) and class = 0)";
-    Ok(c.prepare_cached(sql)?.query_row([seq], |row| row.get(0))?)
+    let said = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::among(&SAID))
+        .only(evidence::class, Test::is(&PAID));
+    Ok(c.any(&said)?)
 }
 
 fn decide_failed(
@@ -400,37 +399,78 @@ fn decide_failed(
     Ok(Ok(moved))
 }
 
+shape! {
+    /// What a row adds to what an order to cancel comes to.
+    struct Counted of instruction { seq: PaymentId, currency: Currency, amount: Option<i64>, generation: u32 }
+}
+
+/// Rows that are counted at a time.
+const AT_ONCE: usize = 4096;
+
 fn to_cancel(c: &WriteSession, batch: &BatchName) -> Result<ToCancel, Error> {
     let batch_id = known_batch(c, batch)?;
     c.flush()?;
-    let mut statement = c.prepare(&format!(
-        "select i.currency, count(*), coalesce(sum(i.amount), 0), count(*) filter (where i.generation > 0), count(*) filter (where l.state = 2)
-         from instruction i left join life l on l.seq = i.seq
-         where i.batch_id = ?1 and (l.seq is null or l.state = 0 and (l.exposures = 0 or l.attempts = 0) or {WITHDRAWABLE})
-         group by i.currency",
-    ))?;
-    let mut rows = statement.query(params![batch_id, WITHDRAWAL_ORDERED])?;
     let mut found = ToCancel::default();
-    while let Some(row) = rows.next()? {
-        add_sum(&mut found.tally, row, 0)?;
-        found.retries += row.get::<_, i64>(3)?.unsigned_abs();
-        found.presumed += row.get::<_, i64>(4)?.unsigned_abs();
+    let mut after = PaymentId::NONE;
+    loop {
+        let rows = Scan::of(&instruction::TABLE)
+            .after(&after)
+            .only(instruction::batch_id, Test::is(&batch_id))
+            .limit(AT_ONCE);
+        let rows: Vec<Counted> = c.list(&rows)?;
+        let Some((first, last)) = rows.first().zip(rows.last()) else {
+            break;
+        };
+        after = last.seq;
+        // Side by side: a row has no life, or one of the same number.
+        let lives = Scan::of(&life::TABLE)
+            .from(&first.seq)
+            .up_to(&last.seq)
+            .only(life::batch_id, Test::is(&batch_id));
+        let lives: Vec<Standing> = c.list(&lives)?;
+        let mut lives = lives.iter().peekable();
+        for row in &rows {
+            while lives.next_if(|life| life.seq < row.seq).is_some() {}
+            count_row(
+                c,
+                row,
+                lives.next_if(|life| life.seq == row.seq),
+                &mut found,
+            )?;
+        }
     }
-    let (posted_once, example): (i64, Option<String>) = c
-        .prepare_cached(
-            "select count(*), min(i.identifier) from life l join instruction i on i.seq = l.seq
-             where l.batch_id = ?1 and l.state = 0 and l.exposures > 0 and l.attempts > 0",
-        )?
-        .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    found.posted_once = posted_once.unsigned_abs();
-    found.posted_once_example = example.map(|id| identifier_of(&id)).transpose()?;
+    let posted_once = Scan::by(&life::post_queue)
+        .at(&batch_id)
+        .only(life::exposures, Test::at_least(&1_i64))
+        .only(life::attempts, Test::at_least(&1_i64));
+    c.each(&posted_once, |life: Standing| {
+        let id = id_of(c, life.seq)?;
+        found.posted_once += 1;
+        let example = found.posted_once_example.get_or_insert(id);
+        if id.as_str() < example.as_str() {
+            *example = id;
+        }
+        Ok::<_, Error>(())
+    })?;
     Ok(found)
 }
 
-/// Adds a sum whose currency, count and amount stand from the column `at` on.
-fn add_sum(tally: &mut Tally, row: &rusqlite::Row<'_>, at: usize) -> Result<(), Error> {
-    let currency = currency_of(&row.get::<_, String>(at)?)?;
-    let count = row.get::<_, i64>(at + 1)?.unsigned_abs();
-    tally.add_many(count, currency, i128::from(row.get::<_, i64>(at + 2)?));
+/// Counts a row, if an order to cancel the whole batch is about it.
+fn count_row(
+    c: &dyn Read,
+    row: &Counted,
+    life: Option<&Standing>,
+    found: &mut ToCancel,
+) -> Result<(), Error> {
+    let is_meant = match life {
+        None => true,
+        Some(life) => is_unsent(life) || is_withdrawable(c, life)?,
+    };
+    if is_meant {
+        let minor = i128::from(row.amount.unwrap_or(0));
+        found.tally.add_many(1, row.currency, minor);
+        found.retries += u64::from(row.generation > 0);
+        found.presumed += u64::from(life.is_some_and(|life| life.state == State::InDoubt));
+    }
     Ok(())
 }

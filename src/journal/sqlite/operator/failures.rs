@@ -1,14 +1,16 @@
 //! The failures that an order to pay anew is about: all of a batch, those with a code, or those that a person names.
 
-use rusqlite::Connection;
+use std::collections::BTreeMap;
 
 use super::to_retry::to_retry;
-use crate::domain::{BatchName, Timestamp};
+use crate::domain::{BatchName, Currency, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::currency_of;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, RepeatPlan, Replaced, ToRetry};
+use crate::store::tables::{instruction, life};
+use crate::store::{Read, Reads, Scan, shape};
 
 impl Journal {
     /// Returns what [`Self::retry_shown`] would order, by the codes of the failures; `repeats` leaves out those whose rows
@@ -42,22 +44,44 @@ impl Journal {
     }
 }
 
-fn replaced(c: &Connection, batch: &BatchName) -> Result<Vec<Replaced>, Error> {
+shape! {
+    /// A payment that a retry replaces.
+    struct Retried of life { seq: PaymentId, replaced_by: Option<PaymentId> }
+}
+shape! {
+    /// What is paid of a row.
+    struct Priced of instruction { currency: Currency, amount: Option<i64> }
+}
+
+fn priced(c: &dyn Read, seq: PaymentId) -> Result<Priced, Error> {
+    let found = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
+}
+
+fn replaced(c: &dyn Read, batch: &BatchName) -> Result<Vec<Replaced>, Error> {
     let batch_id = known_batch(c, batch)?;
-    let mut statement = c.prepare_cached(
-        "select w.currency, count(*), sum(w.amount), sum(n.amount) from life l
-         join instruction w on w.seq = l.seq join instruction n on n.seq = l.replaced_by
-         where l.batch_id = ?1 and l.replaced_by is not null and n.amount <> w.amount group by w.currency order by w.currency",
-    )?;
-    let mut rows = statement.query([batch_id])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(Replaced {
-            currency: currency_of(&row.get::<_, String>(0)?)?,
-            count: row.get::<_, i64>(1)?.unsigned_abs(),
-            was: row.get::<_, i64>(2)?.into(),
-            is: row.get::<_, i64>(3)?.into(),
-        });
-    }
-    Ok(found)
+    let mut found: BTreeMap<Currency, Replaced> = BTreeMap::new();
+    c.each(&Scan::by(&life::replaced).at(&batch_id), |row: Retried| {
+        let Some(later) = row.replaced_by else {
+            return Ok(());
+        };
+        let (was, is) = (priced(c, row.seq)?, priced(c, later)?);
+        let Some((was_minor, is_minor)) = was.amount.zip(is.amount) else {
+            return Ok(());
+        };
+        if was_minor != is_minor {
+            let currency = was.currency;
+            let sum = found.entry(currency).or_insert(Replaced {
+                currency,
+                count: 0,
+                was: 0,
+                is: 0,
+            });
+            sum.count += 1;
+            sum.was += i128::from(was_minor);
+            sum.is += i128::from(is_minor);
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(found.into_values().collect())
 }

@@ -1,46 +1,60 @@
 //! Payments by what a person calls them.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use std::cmp::Reverse;
 
 use crate::domain::{BatchId, BatchName, PayerTransactionId, PaymentId};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::catalog::{batch_of, of_batch};
 use crate::journal::sqlite::read::reader::Reader;
 use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
+use crate::store::tables::{batch, identifier, instruction};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// Returns the name of a batch, where there is such a batch.
 pub(in crate::journal::sqlite) fn of(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Option<String>, Error> {
-    Ok(
-        c.prepare_cached("select name from batch where batch_id = ?1")?
-            .query_row([batch_id], |row| row.get(0))
-            .optional()?,
-    )
+    Ok(c.value(&Scan::of(&batch::TABLE).at(&batch_id), batch::name)?)
+}
+
+shape! {
+    /// A row, and how often it was paid anew.
+    struct Generation of instruction { seq: PaymentId, generation: i64 }
+}
+
+/// Returns the generations of the row with this reference, the newest first.
+fn by_reference(c: &dyn Read, batch_id: BatchId, reference: &str) -> Result<Vec<PaymentId>, Error> {
+    let rows = Scan::of(&instruction::TABLE)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::reference, Test::is(&reference));
+    let mut rows: Vec<Generation> = c.list(&rows)?;
+    rows.sort_by_key(|row| Reverse(row.generation));
+    Ok(rows.into_iter().map(|row| row.seq).collect())
+}
+
+/// Returns the payment with an identifier, and its batch.
+fn owner(c: &dyn Read, id: &str) -> Result<Option<(PaymentId, BatchId)>, Error> {
+    let one = Scan::of(&identifier::TABLE).at(&id);
+    let Some(seq) = c.value(&one, identifier::seq)? else {
+        return Ok(None);
+    };
+    let row = Scan::of(&instruction::TABLE).at(&seq);
+    let batch_id = c.value(&row, instruction::batch_id)?;
+    Ok(batch_id.map(|batch_id| (seq, batch_id)))
 }
 
 /// Finds the rows that are meant: all generations of one row, the newest first, or the one that has the identifier.
 pub(in crate::journal::sqlite) fn rows_named(
-    c: &Connection,
+    c: &dyn Read,
     (batch, batch_id): (&BatchName, BatchId),
     name: &PaymentName,
 ) -> Result<Vec<PaymentId>, Error> {
-    let owner: Option<(PaymentId, BatchId)> = c
-        .prepare_cached(
-            "select i.seq, i.batch_id from identifier d cross join instruction i using (seq) where d.identifier = ?1",
-        )?
-        .query_row([&name.text], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let owner = owner(c, &name.text)?;
     let here = owner.filter(|(_, owner)| *owner == batch_id);
     let by_reference = match name.by {
         By::Identifier => Vec::new(),
-        By::Either | By::Reference => c
-            .prepare_cached(
-                "select seq from instruction where batch_id = ?1 and reference = ?2 order by generation desc",
-            )?
-            .query_map(params![batch_id, name.text], |row| row.get(0))?
-            .collect::<Result<_, _>>()?,
+        By::Either | By::Reference => by_reference(c, batch_id, &name.text)?,
     };
     let named = Named {
         by_reference,
@@ -62,28 +76,18 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn batch_of(&self, id: PayerTransactionId) -> Result<Option<BatchName>, Error> {
-        let mut statement = self.connection.prepare_cached(
-            "select b.name from identifier d join instruction i using (seq) join batch b on b.batch_id = i.batch_id where d.identifier = ?1",
-        )?;
-        let mut rows = statement.query([id.as_str()])?;
-        let Some(row) = rows.next()? else {
+        let c = &self.connection;
+        let Some((_, batch_id)) = owner(c, id.as_str())? else {
             return Ok(None);
         };
-        let name = BatchName::parse(&row.get::<_, String>(0)?);
-        name.map(Some).map_err(|_| corrupt("the name of a batch"))
+        Ok(c.value(&Scan::of(&batch::TABLE).at(&batch_id), batch::name)?)
     }
 }
 
 /// Returns the name of the batch of a payment.
 pub(in crate::journal::sqlite) fn batch_name_of(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<BatchName, Error> {
-    let name: String = c
-        .prepare_cached(
-            "select b.name from instruction i join batch b using (batch_id) where i.seq = ?1",
-        )?
-        .query_row([seq], |row| row.get(0))?;
-    BatchName::parse(&name)
-        .map_err(|_| crate::journal::sqlite::codec::values::corrupt("the name of a batch"))
+    of_batch(c, batch_of(c, seq)?, batch::name)
 }

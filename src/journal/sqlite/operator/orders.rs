@@ -1,20 +1,21 @@
 //! What an operator may order.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::names::rows_named;
+use super::pages::Pages;
 use super::recorded::{acted_on, assert_as_recorded, stood, worth};
 use super::retriable::not_allowed;
 use super::retriable::why_not;
 use super::retry::replace;
-use super::withdrawal::{self, WITHDRAWABLE};
+use super::withdrawal::{self, is_unsent, is_withdrawable};
 use crate::domain::{BatchId, BatchName, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
-use crate::journal::sqlite::codec::events::{WITHDRAWAL_ORDERED, event_numbers};
+use crate::journal::sqlite::codec::events::event_numbers;
 use crate::journal::sqlite::codec::lives::save_life;
-use crate::journal::sqlite::codec::values::{batch_id, service_of};
+use crate::journal::sqlite::codec::values::{batch_id, corrupt, service_of};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::limits::failures::opened;
 use crate::journal::sqlite::payments::generations;
@@ -32,6 +33,8 @@ use crate::ledger::HeldFor;
 use crate::ledger::generations::may_be_retried;
 use crate::ledger::names::PaymentName;
 use crate::lifecycle::{Event, Policy, State, StepContext, step};
+use crate::store::tables::{held_lane, life, service};
+use crate::store::{Read, Reads, Scan, Writes, shape};
 
 impl Journal {
     /// Opens a held lane by the name of its service; `None` when it was not held.
@@ -100,7 +103,7 @@ impl Journal {
 }
 
 /// Finds the payment that a person names; of several generations the newest.
-fn find_in(c: &Connection, batch: &BatchName, name: &PaymentName) -> Result<PaymentId, Error> {
+fn find_in(c: &dyn Read, batch: &BatchName, name: &PaymentName) -> Result<PaymentId, Error> {
     let rows = rows_named(c, (batch, known_batch(c, batch)?), name)?;
     Ok(rows[0])
 }
@@ -217,8 +220,8 @@ fn carry_out(
     }
     if after.life.state != from {
         save_life(c, seq, &after.life, true)?;
-        c.prepare_cached("update life set settled_at = ?2 where seq = ?1")?
-            .execute((seq, moment.now.as_millis()))?;
+        let own = Scan::of(&life::TABLE).at(&seq);
+        c.set(&own, life::settled_at, &moment.now)?;
     }
     c.append(&Evidence {
         batch_id: subject.batch_id,
@@ -275,6 +278,15 @@ fn is_open_failure(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
     Ok(is_newest && may_be_retried(&states(&members)))
 }
 
+shape! {
+    /// The lane that a payment is in.
+    struct InLane of life { batch_id: BatchId, service_id: LaneId }
+}
+shape! {
+    /// Why a lane is held, and since when.
+    struct Held of held_lane { reason: HeldFor, held_at: Timestamp }
+}
+
 /// Closes a proven failure that shall not be paid: its next generation is made and withdrawn in one, so that all that holds for a
 /// retry that a person withdrew holds for it. Returns whether it is withdrawn; if not, the gateway is asked first.
 fn close(
@@ -283,9 +295,9 @@ fn close(
     seq: PaymentId,
     moment: StepContext,
 ) -> Result<bool, Error> {
-    let (batch_id, lane): (BatchId, LaneId) = c
-        .prepare_cached("select batch_id, service_id from life where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let place: Option<InLane> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+    let place = place.ok_or_else(|| corrupt(format!("payment {seq} has no life")))?;
+    let (batch_id, lane) = (place.batch_id, place.service_id);
     assert_as_recorded(c, (batch_id, lane), seq)?;
     c.mark(batch_id);
     let new = replace(
@@ -317,17 +329,16 @@ pub(in crate::journal::sqlite) fn cancel_all(
         ordered: 0,
     };
     begin_all(c, batch_number)?;
-    let never_posted = "l.state = 0 and (l.exposures = 0 or l.attempts = 0) and ?2 > 0";
-    for (which, is_order) in [(never_posted, false), (WITHDRAWABLE, true)] {
+    for (state, is_order) in [(State::Ready, false), (State::InDoubt, true)] {
+        let states = [state];
+        let pages = Pages::of(c, batch_number, &states)?;
         let mut after = PaymentId::NONE;
         loop {
             c.flush()?;
-            let seqs: Vec<PaymentId> = c
-                .prepare_cached(&format!(
-                    "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?3 order by l.seq limit ?4"
-                ))?
-                .query_map(params![batch_number, WITHDRAWAL_ORDERED, after, 1000], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
+            let seqs = pages.behind(c, after, |life| match is_order {
+                true => is_withdrawable(c, life),
+                false => Ok(is_unsent(life)),
+            })?;
             let Some(last) = seqs.last() else { break };
             after = *last;
             for seq in &seqs {
@@ -365,32 +376,27 @@ pub(in crate::journal::sqlite) fn resume_lane(
             name: batch.to_string(),
         });
     };
-    let held: Option<(LaneId, String, i64)> = c
-        .query_row(
-            "select service_id, reason, held_at from held_lane join service using (service_id) where batch_id = ?1 and code = ?2",
-            params![batch_number, service],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )
-        .optional()?;
-    let Some((id, reason, held_at)) = held else {
+    let coded = Scan::by(&service::by_code).at(&service);
+    let Some(id) = c.value::<LaneId>(&coded, service::service_id)? else {
         return Ok(None);
     };
-    c.execute(
-        "delete from held_lane where batch_id = ?1 and service_id = ?2",
-        params![batch_number, id],
-    )?;
+    let lane = Scan::of(&held_lane::TABLE).at(&batch_number).at(&id);
+    let Some(held) = c.first::<Held>(&lane)? else {
+        return Ok(None);
+    };
+    c.remove(&lane)?;
     let about = Value::from(service);
     let mut touched = Touched::about(&about);
-    let held_at = Timestamp::from_millis(held_at);
-    touched.signed().tell(format!("held since {held_at}"));
+    touched
+        .signed()
+        .tell(format!("held since {}", held.held_at));
     c.act_upon((batch_number, now), "resume-lane", about, &touched, None)?;
-    let held_for = HeldFor::of_reason(&reason);
-    if held_for == HeldFor::Failures {
+    if held.reason == HeldFor::Failures {
         opened(c, batch_number, id)?;
     }
     Ok(Some(Lane {
         id,
         service: service_of(service)?,
-        held_for,
+        held_for: held.reason,
     }))
 }

@@ -1,8 +1,7 @@
 //! What is recorded of an order, and what has to be so before one is given.
 
-use rusqlite::Connection;
-
-use crate::domain::{BatchId, BatchName, Currency, LaneId, PaymentId};
+use crate::domain::{BatchId, Currency, LaneId, PaymentId};
+use crate::journal::sqlite::codec::catalog::of_batch;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::session::ordered::SignedContent;
@@ -10,19 +9,28 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_generations;
 use crate::journal::{Error, Transition};
 use crate::lifecycle::{State, StepContext};
+use crate::store::tables::{batch, instruction};
+use crate::store::{Read, Reads, Scan, Shape, shape};
+
+shape! {
+    /// What a payment comes to.
+    struct Worth of instruction { amount: Option<i64>, currency: Currency }
+}
+shape! {
+    /// A payment by its name, and its batch.
+    struct Named of instruction { batch_id: BatchId, identifier: String }
+}
+
+fn row_of<S: Shape>(c: &dyn Read, seq: PaymentId) -> Result<S, Error> {
+    let found = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
+}
 
 /// Takes in what a payment comes to that is ordered about.
-pub(super) fn worth(
-    c: &Connection,
-    seq: PaymentId,
-    signed: &mut SignedContent,
-) -> Result<(), Error> {
-    let (minor, code): (Option<i64>, String) = c
-        .prepare_cached("select amount, currency from instruction where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let currency = Currency::from_code(&code).ok_or_else(|| corrupt("a currency"))?;
-    if let Some(minor) = minor {
-        signed.worth(currency, minor);
+pub(super) fn worth(c: &dyn Read, seq: PaymentId, signed: &mut SignedContent) -> Result<(), Error> {
+    let worth: Worth = row_of(c, seq)?;
+    if let Some(minor) = worth.amount {
+        signed.worth(worth.currency, minor);
     }
     Ok(())
 }
@@ -48,9 +56,8 @@ pub(in crate::journal::sqlite) fn acted_on(
     (reason, told): (Option<&str>, String),
     moment: StepContext,
 ) -> Result<(), Error> {
-    let (batch_id, id): (BatchId, String) = c
-        .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let named: Named = row_of(c, seq)?;
+    let (batch_id, id) = (named.batch_id, named.identifier);
     let mut touched = Touched::one(&id, what);
     worth(c, seq, touched.signed())?;
     touched.signed().tell(told);
@@ -66,10 +73,7 @@ pub(super) fn assert_as_recorded(
     match check_generations(c, of_lane, seq)? {
         None => Ok(()),
         Some(what) => {
-            let name: String = c
-                .prepare_cached("select name from batch where batch_id = ?1")?
-                .query_row([of_lane.0], |row| row.get(0))?;
-            let batch = BatchName::parse(&name).map_err(|_| corrupt("the name of a batch"))?;
+            let batch = of_batch(c, of_lane.0, batch::name)?;
             Err(Error::AlteredRow { batch, what })
         }
     }

@@ -3,23 +3,20 @@
 use super::names::batch_name_of;
 use crate::domain::PaymentId;
 use crate::journal::Error;
+use crate::journal::sqlite::codec::catalog::id_of;
 use crate::lifecycle::{Event, State};
-use rusqlite::Connection;
+use crate::store::Read;
 
 pub(in crate::journal::sqlite) fn not_allowed(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
     state: &'static str,
     why: &str,
 ) -> Result<Error, Error> {
-    let identifier: String = c.query_row(
-        "select identifier from instruction where seq = ?1",
-        [seq],
-        |row| row.get(0),
-    )?;
+    let id = id_of(c, seq)?;
     Ok(Error::NotAllowed {
         batch: batch_name_of(c, seq)?,
-        id: crate::journal::sqlite::codec::values::identifier_of(&identifier)?,
+        id,
         state,
         why: why.into(),
     })
@@ -47,10 +44,6 @@ pub(in crate::journal::sqlite) fn why_not(event: Event, state: State) -> &'stati
         _ => "as it stands, this cannot be recorded of it",
     }
 }
-
-/// Proven failures of batch ?1 that may be paid anew unless [`unretried::judged`], with the code ?2 if there is one, of `life l`.
-pub(in crate::journal::sqlite) const RETRIABLE: &str =
-    "l.batch_id = ?1 and l.state = 6 and l.replaced_by is null and (?2 is null or l.code = ?2)";
 
 #[cfg(test)]
 mod tests {

@@ -1,19 +1,20 @@
 //! Retries: a proven failure gets a payment that stands for its row from now on.
 
-use rusqlite::params;
 use serde_json::{Value, json};
 
 use super::chosen::chosen;
+use super::on_record;
 use super::recorded::{assert_as_recorded, worth};
 use super::unretried;
-use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId, LoadId, PaymentId, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, Timestamp,
+};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::sqlite::codec::events::{PRESUMED_POSTED, REPLACED};
 use crate::journal::sqlite::codec::insert::{Insert, Placed};
-use crate::journal::sqlite::codec::values::{
-    PAYMENT_COLUMNS, PAYMENT_WIDTH, add_to_tally, corrupt, payment_of, state_number,
-};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{add_to_tally, corrupt};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::instruction_blocks::instruction_digest;
 use crate::journal::sqlite::evidence::salt;
@@ -28,6 +29,8 @@ use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, RepeatPlan};
 use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::State;
+use crate::store::tables::{instruction, life};
+use crate::store::{Reads, Scan, Writes, shape};
 
 impl Journal {
     /// Makes a new generation of every proven failure that is meant; returns how many. Those that may have none
@@ -63,18 +66,24 @@ pub(in crate::journal::sqlite) fn retry(
     let scheme = scheme_in_use(c, batch_number, batch)?;
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::RetryDoubtful.is_active() {
-        c.execute(
-            "update life set state = 6, due_at = ?2 where batch_id = ?1 and state = 2",
-            params![batch_number, crate::journal::sqlite::codec::values::NEVER],
-        )?;
+        let doubtful = Scan::by(&life::ask_queue)
+            .at(&batch_number)
+            .at(&State::InDoubt);
+        let seqs: Vec<PaymentId> = c.values(&doubtful, life::seq)?;
+        for seq in &seqs {
+            let own = Scan::of(&life::TABLE).at(seq);
+            let due_at = crate::journal::sqlite::codec::values::NEVER;
+            let state = State::Failed;
+            c.change(&own, &CalledFailed { state, due_at })?;
+        }
     }
     let (mut retried, mut touched) = (0, Touched::default());
     for seq in chosen(c, batch, which)? {
         let judged = unretried::judged(c, anew.as_ref(), which, seq)?;
         if judged.why.is_none() {
-            let lane = c
-                .prepare_cached("select service_id from life where seq = ?1")?
-                .query_row([seq], |row| row.get(0))?;
+            let own = Scan::of(&life::TABLE).at(&seq);
+            let lane: Option<LaneId> = c.value(&own, life::service_id)?;
+            let lane = lane.ok_or_else(|| corrupt(format!("payment {seq} has no life")))?;
             assert_as_recorded(c, (batch_number, lane), seq)?;
             let new = replace(c, &scheme, batch_number, seq, now)?;
             watch(c, new, &judged.failed, now)?;
@@ -94,6 +103,22 @@ pub(in crate::journal::sqlite) fn retry(
     Ok(retried)
 }
 
+#[cfg(test)]
+shape! {
+    struct CalledFailed of life { state: State, due_at: i64 }
+}
+shape! {
+    /// An identifier that is taken from now on.
+    struct Taken of identifier { identifier: PayerTransactionId, seq: PaymentId }
+}
+shape! {
+    /// The life of a retry, as it begins.
+    struct Begun of life {
+        seq: PaymentId, batch_id: BatchId, service_id: LaneId, state: State, due_at: i64, exposures: u32,
+        quarantine_from: Option<Timestamp>,
+    }
+}
+
 pub(super) fn replace(
     c: &WriteSession,
     scheme: &IdentifierScheme,
@@ -101,20 +126,10 @@ pub(super) fn replace(
     seq: PaymentId,
     now: Timestamp,
 ) -> Result<PaymentId, Error> {
-    let (old, lane, load_id) = {
-        let mut statement = c.prepare_cached(&format!(
-            "select {PAYMENT_COLUMNS}, i.service_id, i.load_id from instruction i join service s using (service_id) where seq = ?1"
-        ))?;
-        let mut rows = statement.query([seq])?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| corrupt("a payment without its instruction"))?;
-        (
-            payment_of(row, 0)?,
-            row.get::<_, LaneId>(PAYMENT_WIDTH)?,
-            row.get::<_, LoadId>(PAYMENT_WIDTH + 1)?,
-        )
-    };
+    let found = Instructions::of(c).find(seq)?;
+    let found = found.ok_or_else(|| corrupt("a payment without its instruction"))?;
+    let (lane, load_id) = (found.lane, found.load_id);
+    let old = found.payment()?;
     let generation = old.generation + 1;
     let row = &old.instruction;
     let id = scheme.of_retry(old.id, row.reference.as_ref(), old.generation);
@@ -128,11 +143,13 @@ pub(super) fn replace(
     let mut insert = Insert::new(c)?;
     insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
     insert.flush()?;
-    let new = PaymentId::new(c.last_insert_rowid());
-    c.execute(
-        "insert into identifier (identifier, seq) values (?1, ?2)",
-        params![id.as_str(), new],
-    )?;
+    let newest = Scan::of(&instruction::TABLE).descending();
+    let new: Option<PaymentId> = c.value(&newest, instruction::seq)?;
+    let new = new.ok_or_else(|| corrupt("a payment without its instruction"))?;
+    c.insert(&Taken {
+        identifier: id,
+        seq: new,
+    })?;
     let minors = (minor, minor);
     let link = Link {
         batch_number,
@@ -165,10 +182,8 @@ pub(in crate::journal::sqlite) fn succeed(
     on_chain::assert_as_recorded(c)?;
     let state = begin_retry(c, link, now)?;
     c.forget_recent();
-    c.execute(
-        "update life set replaced_by = ?2 where seq = ?1",
-        params![seq, new],
-    )?;
+    let replaced = Scan::of(&life::TABLE).at(&seq);
+    c.set(&replaced, life::replaced_by, &new)?;
     let detail = json!({"replaced_by": id.as_str()}).to_string();
     c.append(&Evidence {
         batch_id: batch_number,
@@ -203,13 +218,10 @@ fn begin_retry(c: &WriteSession, link: &Link, now: Timestamp) -> Result<State, E
         ..
     } = *link;
     c.flush()?;
-    let was_presumed: bool = c
-        .prepare_cached("select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)")?
-        .query_row(params![seq, PRESUMED_POSTED], |row| row.get(0))?;
     let presumed = retry_is_presumed(
         open_recovery(c)?.is_some(),
         was_there_when_noticed(c, seq)?,
-        was_presumed,
+        on_record::has(c, seq, PRESUMED_POSTED)?,
     );
     #[cfg(test)]
     let presumed = presumed && !crate::seeded_bugs::SeededBug::PresumptionForgotten.is_active();
@@ -218,18 +230,15 @@ fn begin_retry(c: &WriteSession, link: &Link, now: Timestamp) -> Result<State, E
     } else {
         State::Ready
     };
-    c.execute(
-        "insert into life (seq, batch_id, service_id, state, due_at, exposures, quarantine_from)
-         values (?1, ?2, ?3, ?4, 0, ?5, iif(?5 > 0, ?6, null))",
-        params![
-            new,
-            batch_number,
-            lane,
-            state_number(state),
-            i64::from(presumed),
-            now.as_millis()
-        ],
-    )?;
+    c.insert(&Begun {
+        seq: new,
+        batch_id: batch_number,
+        service_id: lane,
+        state,
+        due_at: 0,
+        exposures: u32::from(presumed),
+        quarantine_from: presumed.then_some(now),
+    })?;
     if presumed {
         c.append(&Evidence {
             batch_id: batch_number,

@@ -3,15 +3,17 @@
 use rusqlite::Connection;
 
 use super::chosen::{chosen, failure};
-use crate::domain::{BatchName, PaymentId, Timestamp};
+use crate::domain::{BatchName, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::identifier_of;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::repeats::anew::Anew;
 use crate::journal::sqlite::session::members::{of_row, states};
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, PaidSince, RepeatPlan, Unretried, WhyUnretried};
 use crate::ledger::generations::may_be_retried;
+use crate::store::tables::instruction;
+use crate::store::{Read, Reads, Scan, Shape, shape};
 
 impl Journal {
     /// Returns the failures among those meant that [`Journal::retry`] leaves alone; `repeats` with those whose rows
@@ -44,17 +46,43 @@ fn unretried(
     let mut found = Vec::new();
     for seq in chosen(c, batch, which)? {
         if let Some(why) = judged(c, anew.as_ref(), which, seq)?.why {
-            let (id, line): (String, i64) = c
-                .prepare_cached("select identifier, line from instruction where seq = ?1")?
-                .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let row: Named = row_of(c, seq)?;
             found.push(Unretried {
-                id: identifier_of(&id)?,
-                line: line.unsigned_abs(),
+                id: row.identifier,
+                line: row.line.unsigned_abs(),
                 why,
             });
         }
     }
     Ok(found)
+}
+
+shape! {
+    /// What a row is known by.
+    struct Named of instruction { identifier: PayerTransactionId, line: i64 }
+}
+shape! {
+    /// What of a row may forbid that it is paid anew.
+    struct Personal of instruction { salt: Option<Vec<u8>>, extra: Option<String> }
+}
+
+fn row_of<S: Shape>(c: &dyn Read, seq: PaymentId) -> Result<S, Error> {
+    let found = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    found.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
+}
+
+impl Personal {
+    /// The leaf of what was personal has taken the place of the salt.
+    fn is_forgotten(&self) -> bool {
+        self.salt.as_ref().is_some_and(|salt| salt.len() == 32)
+    }
+
+    fn names_a_document(&self) -> Result<bool, Error> {
+        let extra = self.extra.as_deref().unwrap_or("[]");
+        let extra: Vec<(String, String)> =
+            serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?;
+        Ok(extra.iter().any(|(name, _)| name == "supportDocument"))
+    }
 }
 
 /// A proven failure that is ordered to be paid anew.
@@ -79,19 +107,12 @@ pub(in crate::journal::sqlite) fn judged(
         why: Some(why),
         ..Judged::default()
     };
-    let is_forgotten: bool = c
-        .prepare_cached("select coalesce(length(salt), 0) = 32 from instruction where seq = ?1")?
-        .query_row([seq], |row| row.get(0))?;
-    if is_forgotten {
+    let row: Personal = row_of(c, seq)?;
+    if row.is_forgotten() {
         return Ok(because(WhyUnretried::Forgotten));
     }
-    let names_a_document: bool = c
-        .prepare_cached(
-            "select exists (select 1 from instruction i, json_each(i.extra) where i.seq = ?1 and value ->> 0 = 'supportDocument')",
-        )?
-        .query_row([seq], |row| row.get(0))?;
     // The document was uploaded for the identifier that failed, and the gateway wants one of the payment's own.
-    if names_a_document {
+    if row.names_a_document()? {
         return Ok(because(WhyUnretried::NamesADocument));
     }
     if !may_be_retried(&states(&of_row(c, seq)?)) {

@@ -1,7 +1,7 @@
 //! Withdrawals of payments that an earlier journal may have posted. The rule is in [`crate::ledger::withdrawal`].
 
-use rusqlite::params;
-
+use super::on_record;
+use super::pages::Standing;
 use crate::domain::{PaymentId, ResponseDetails};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::WITHDRAWAL_ORDERED;
@@ -11,19 +11,26 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::withdrawal::{is_due, may_be_ordered};
-use crate::lifecycle::{Event, Policy, StepContext};
+use crate::lifecycle::{Event, Policy, State, StepContext};
+use crate::store::Read;
 
-/// The payments `life l` of which [`may_be_ordered`] holds, and of which it was not ordered (?2) before.
-pub(in crate::journal::sqlite) const WITHDRAWABLE: &str =
-    "l.state = 2 and l.attempts = 0 and l.known = 0 and not exists (
-    select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = ?2)";
+/// Returns whether a payment was never sent, or that is what its evidence says: it can be withdrawn at once.
+pub(in crate::journal::sqlite) fn is_unsent(life: &Standing) -> bool {
+    life.state == State::Ready && (life.exposures == 0 || life.attempts == 0)
+}
+
+/// Returns whether [`may_be_ordered`] holds for a payment, and it was not ordered before.
+pub(in crate::journal::sqlite) fn is_withdrawable(
+    c: &dyn Read,
+    life: &Standing,
+) -> Result<bool, Error> {
+    let may_be_ordered = life.state == State::InDoubt && life.attempts == 0 && life.known == 0;
+    Ok(may_be_ordered && !on_record::has(c, life.seq, WITHDRAWAL_ORDERED)?)
+}
 
 fn is_ordered(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
     c.flush()?;
-    Ok(c.prepare_cached(
-        "select exists (select 1 from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2)",
-    )?
-    .query_row(params![seq, WITHDRAWAL_ORDERED], |row| row.get(0))?)
+    on_record::has(c, seq, WITHDRAWAL_ORDERED)
 }
 
 /// Takes the order to withdraw a payment that may have been posted; returns whether it is one.

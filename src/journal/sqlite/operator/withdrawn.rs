@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::Connection;
 
 use super::decided::refuse_more;
 use crate::domain::{BatchId, BatchName, EvidenceId, LoadId, PaymentId, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::{corrupt, currency_of, identifier_of};
+use crate::journal::sqlite::codec::catalog::{id_of, known_batch};
+use crate::journal::sqlite::codec::values::{corrupt, currency_of};
 use crate::journal::sqlite::load::aside::{SaidBy, withdraw, withdrawal};
 use crate::journal::sqlite::read::looked_for::rejected_at;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
@@ -17,6 +17,8 @@ use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, RejectedFound, ToWithdraw, WITHDRAWN_SHOWN};
 use crate::ledger::correction::RejectedName;
 use crate::ledger::set_aside::{Became, Unclear, meant};
+use crate::store::tables::{load, rejected};
+use crate::store::{Field, Read, Reads, Scan, Shape, Test, shape};
 
 impl Journal {
     /// Returns what [`Self::withdraw_rejected`] would withdraw: the rejected rows that are named, by line, reference or name, or
@@ -62,6 +64,42 @@ impl Journal {
 /// The place of a rejected row: its load, its line, and which row of that line.
 type Place = (LoadId, i64, i64);
 
+shape! {
+    /// Where a rejected row stands.
+    struct Placed of rejected { load_id: LoadId, line: i64, nth: i64 }
+}
+shape! {
+    /// By what a rejected row is named, and what became of it.
+    struct Aside of rejected {
+        load_id: LoadId, line: i64, nth: i64, reference: Option<String>, digest: Option<Vec<u8>>,
+        replaced_by: Option<PaymentId>, withdrawn: Option<EvidenceId>,
+    }
+}
+shape! {
+    /// What a rejected row says of itself to whoever signs.
+    struct Written of rejected { reference: Option<String>, amount_text: Option<String> }
+}
+shape! {
+    /// What a rejected row would have come to.
+    struct Worth of rejected { amount: Option<i64>, currency: Option<String> }
+}
+
+impl Aside {
+    fn place(&self) -> Place {
+        (self.load_id, self.line, self.nth)
+    }
+}
+
+/// Returns a rejected row, which is there.
+fn at<S: Shape>(c: &dyn Read, (load, line, nth): Place) -> Result<S, Error> {
+    let own = Scan::of(&rejected::TABLE).at(&load).at(&line).at(&nth);
+    c.first(&own)?.ok_or_else(gone)
+}
+
+fn gone() -> Error {
+    corrupt("a rejected row that is gone while it is read")
+}
+
 /// The rejected rows that an order is about.
 struct Which {
     batch_id: BatchId,
@@ -70,7 +108,7 @@ struct Which {
 }
 
 /// Rows that are withdrawn by one statement.
-const AT_ONCE: i64 = 1000;
+const AT_ONCE: usize = 1000;
 
 impl Which {
     fn of(
@@ -96,19 +134,34 @@ impl Which {
     }
 
     /// Returns the next of them that are open, in their order.
-    fn next(&self, c: &Connection, after: Place) -> Result<Vec<Place>, Error> {
+    fn next(&self, c: &dyn Read, after: Place) -> Result<Vec<Place>, Error> {
         if let Some(places) = &self.places {
             let next = places.range(after..).filter(|place| **place > after);
             return Ok(next.copied().collect());
         }
         let (load, line, nth) = after;
-        Ok(c.prepare_cached(
-            "select load_id, line, nth from rejected
-             where batch_id = ?1 and replaced_by is null and withdrawn is null and (load_id, line, nth) > (?2, ?3, ?4)
-             order by load_id, line, nth limit ?5",
-        )?
-        .query_map(params![self.batch_id, load, line, nth, AT_ONCE], place_of)?
-        .collect::<Result<_, _>>()?)
+        let loads = Scan::by(&load::load_by_batch)
+            .at(&self.batch_id)
+            .from(&load);
+        let loads: Vec<LoadId> = c.values(&loads, load::load_id)?;
+        let mut places = Vec::new();
+        for of_load in &loads {
+            let mut open = Scan::of(&rejected::TABLE)
+                .at(of_load)
+                .only(rejected::batch_id, Test::is(&self.batch_id))
+                .only(rejected::replaced_by, Test::Absent)
+                .only(rejected::withdrawn, Test::Absent)
+                .limit(AT_ONCE - places.len());
+            if *of_load == load {
+                open = open.after_all(vec![line.to_value(), nth.to_value()]);
+            }
+            let open: Vec<Placed> = c.list(&open)?;
+            places.extend(open.iter().map(|open| (open.load_id, open.line, open.nth)));
+            if places.len() == AT_ONCE {
+                break;
+            }
+        }
+        Ok(places)
     }
 
     fn withdraw(&self, c: &WriteSession, reason: &str, now: Timestamp) -> Result<u64, Error> {
@@ -139,14 +192,13 @@ impl Which {
 }
 
 /// Names a rejected row for whoever signs that it is withdrawn.
-fn row_text(c: &Connection, (load, line, nth): Place) -> Result<String, Error> {
-    let (source, reference, amount): (String, Option<String>, Option<String>) = c
-        .prepare_cached(
-            "select l.source, r.reference, r.amount_text from rejected r join load l using (load_id)
-             where r.load_id = ?1 and r.line = ?2 and r.nth = ?3",
-        )?
-        .query_row((load, line, nth), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let parts = [Some(format!("line {line} of {source}")), reference, amount];
+fn row_text(c: &dyn Read, place: Place) -> Result<String, Error> {
+    let row: Written = at(c, place)?;
+    let (load, line, _) = place;
+    let source: Option<String> = c.value(&Scan::of(&load::TABLE).at(&load), load::source)?;
+    let source = source.ok_or_else(|| corrupt("a rejected row without its file"))?;
+    let said = format!("line {line} of {source}");
+    let parts = [Some(said), row.reference, row.amount_text];
     let parts: Vec<String> = parts
         .into_iter()
         .flatten()
@@ -156,12 +208,9 @@ fn row_text(c: &Connection, (load, line, nth): Place) -> Result<String, Error> {
 }
 
 /// Returns what tells a rejected row from others in every journal that has loaded its file.
-fn content_of(c: &Connection, (load, line, nth): Place) -> Result<String, Error> {
-    let digest: Option<[u8; 32]> = c
-        .prepare_cached(
-            "select digest from rejected where load_id = ?1 and line = ?2 and nth = ?3",
-        )?
-        .query_row((load, line, nth), |row| row.get(0))?;
+fn content_of(c: &dyn Read, (load, line, nth): Place) -> Result<String, Error> {
+    let own = Scan::of(&rejected::TABLE).at(&load).at(&line).at(&nth);
+    let digest: Option<[u8; 32]> = c.value(&own, rejected::digest)?.ok_or_else(gone)?;
     Ok(match digest {
         Some(digest) => data_encoding::HEXLOWER.encode(&digest),
         None => format!("line {line}"),
@@ -171,10 +220,6 @@ fn content_of(c: &Connection, (load, line, nth): Place) -> Result<String, Error>
 /// Before every place.
 const FIRST: Place = (LoadId::NONE, -1, -1);
 
-fn place_of(row: &Row<'_>) -> Result<Place, rusqlite::Error> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-}
-
 /// Finds the rejected rows that a text names.
 fn named(
     c: &Connection,
@@ -183,28 +228,26 @@ fn named(
     text: &str,
 ) -> Result<Vec<Place>, Error> {
     let name = RejectedName::parse(text).filter(|name| name.batch == *batch);
-    let (mut least, mut most) = ([0; 32], [u8::MAX; 32]);
-    if let Some(name) = &name {
-        least[..8].copy_from_slice(&name.digest);
-        most[..8].copy_from_slice(&name.digest);
-    }
     let line: Option<i64> = text.parse().ok();
-    let mut statement = c.prepare_cached(
-        "select load_id, line, nth, replaced_by, withdrawn from rejected
-         where batch_id = ?1 and (reference = ?2 or line = ?3 or ?4 and digest between ?5 and ?6) order by load_id, line, nth",
-    )?;
-    let mut rows = statement.query(params![
-        batch_id,
-        text,
-        line,
-        name.is_some(),
-        &least[..],
-        &most[..]
-    ])?;
-    let (mut places, mut found) = (Vec::new(), Vec::new());
-    while let Some(row) = rows.next()? {
-        places.push(place_of(row)?);
-        found.push(became(c, row.get(3)?, row.get(4)?)?);
+    let is_named = |row: &Aside| {
+        let by_digest = name.as_ref().zip(row.digest.as_ref());
+        row.reference.as_deref() == Some(text)
+            || line == Some(row.line)
+            || by_digest.is_some_and(|(name, digest)| digest.starts_with(&name.digest))
+    };
+    let of_batch = Scan::by(&rejected::rejected_by_batch).at(&batch_id);
+    let mut rows = Vec::new();
+    c.each(&of_batch, |row: Aside| {
+        if is_named(&row) {
+            rows.push(row);
+        }
+        Ok::<_, Error>(())
+    })?;
+    rows.sort_by_key(Aside::place);
+    let places: Vec<Place> = rows.iter().map(Aside::place).collect();
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        found.push(became(c, row.replaced_by, row.withdrawn)?);
     }
     match meant(name.is_some(), &found) {
         Ok(open) => Ok(open.into_iter().map(|at| places[at]).collect()),
@@ -260,10 +303,7 @@ fn became(
     let Some(seq) = replaced_by else {
         return Ok(Became::Open);
     };
-    let id: String = c
-        .prepare_cached("select identifier from instruction where seq = ?1")?
-        .query_row([seq], |row| row.get(0))?;
-    Ok(Became::Mended(identifier_of(&id)?))
+    Ok(Became::Mended(id_of(c, seq)?))
 }
 
 fn to_withdraw(c: &Connection, batch: &BatchName, which: &Which) -> Result<ToWithdraw, Error> {
@@ -283,14 +323,10 @@ fn to_withdraw(c: &Connection, batch: &BatchName, which: &Which) -> Result<ToWit
     Ok(found)
 }
 
-fn add(c: &Connection, (load, line, nth): Place, tally: &mut Tally) -> Result<(), Error> {
-    let (minor, currency): (Option<i64>, Option<String>) = c
-        .prepare_cached(
-            "select amount, currency from rejected where load_id = ?1 and line = ?2 and nth = ?3",
-        )?
-        .query_row((load, line, nth), |row| Ok((row.get(0)?, row.get(1)?)))?;
+fn add(c: &dyn Read, place: Place, tally: &mut Tally) -> Result<(), Error> {
+    let row: Worth = at(c, place)?;
     tally.count += 1;
-    if let (Some(minor), Some(currency)) = (minor, currency) {
+    if let (Some(minor), Some(currency)) = (row.amount, row.currency) {
         tally
             .amounts
             .add_minor(currency_of(&currency)?, i128::from(minor));
@@ -303,6 +339,5 @@ fn one(
     batch: &BatchName,
     (load, line, nth): Place,
 ) -> Result<RejectedFound, Error> {
-    let found = rejected_at(c, batch, (load, line, nth))?;
-    found.ok_or_else(|| corrupt("a rejected row that is gone while it is read"))
+    rejected_at(c, batch, (load, line, nth))?.ok_or_else(gone)
 }

@@ -1,6 +1,6 @@
 //! How a recovery begins: noticed when the journal is opened, or ordered by a person.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::given_orders::note_lost;
@@ -9,12 +9,14 @@ use super::on_chain;
 use super::payers;
 use super::presume::{Reach, presume};
 use super::when_done;
-use crate::domain::{BatchId, BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, EvidenceId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::catalog::purpose;
-use crate::journal::sqlite::codec::events::{RECOVERY_BEGAN, RECOVERY_DONE};
+use crate::journal::sqlite::codec::events::RECOVERY_BEGAN;
+use crate::journal::sqlite::codec::facts;
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::operator::names;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
@@ -24,6 +26,8 @@ use crate::ledger::recovery::{
     Cause, Found, Order, OrdersLost, Presumption, Ran, Told, Traces, begins_recovery,
     missing_orders, orders_lost, ran_since, told,
 };
+use crate::store::tables::{evidence, instruction, recovery};
+use crate::store::{Read, Reads, Scan, Transact, Write, Writes, shape};
 
 /// What shows when it is noticed that a journal may have missed something.
 pub(in crate::journal::sqlite) struct Missing {
@@ -42,7 +46,7 @@ pub(in crate::journal::sqlite) struct Missing {
 
 impl Missing {
     pub(in crate::journal::sqlite) fn of(
-        c: &Connection,
+        c: &dyn Read,
         cause: Cause,
         traces: &Traces,
         found: &Found,
@@ -64,18 +68,17 @@ pub(in crate::journal::sqlite) fn begin(
     c: &mut WriteSession,
     missing: &Missing,
 ) -> Result<(), Error> {
-    c.prepare_cached("begin immediate")?.execute([])?;
+    Transact::begin(&**c)?;
     let done = c
         .begin()
         .and_then(|()| noticed(c, missing))
         .and_then(|()| c.save());
     if let Err(error) = done {
         c.forget();
-        let _ = c.execute_batch("rollback");
+        let _ = c.rollback();
         return Err(error);
     }
-    c.prepare_cached("commit")?.execute([])?;
-    Ok(())
+    Ok(c.commit()?)
 }
 
 fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
@@ -83,32 +86,22 @@ fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
     // What is added to an edited record would hide the edit.
     on_chain::assert_as_recorded(c)?;
     let now = clock(c)?;
-    c.execute(
-        "update meta set value = randomblob(16) where key = 'journal'",
-        [],
-    )?;
-    c.execute("delete from meta where key = 'backup'", [])?;
-    c.execute(
-        "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
-        [],
-    )?;
+    facts::note(c, "journal", &salt::fresh()?)?;
+    facts::remove(c, "backup")?;
+    facts::note_new(c, "marked", &1_i64)?;
     if missing.is_new {
         // Ordered while it was made: what was here before is told by the place itself.
-        c.execute("delete from recovery", [])?;
+        c.remove(&Scan::of(&recovery::TABLE))?;
     }
     let ran = ran_text(c, &missing.ran)?;
-    put(c, (*cause, missing.is_new), *lost, ran.as_deref(), now)?;
-    note_lost(c, c.last_insert_rowid(), &missing.missing)?;
+    let recovery_id = put(c, (*cause, missing.is_new), *lost, ran, now)?;
+    note_lost(c, recovery_id, &missing.missing)?;
     payers::told(c, &missing.told)?;
     when_done::judge_anew(c)?;
     if lost.count > 0 {
         // Counted from here on, so that the next copy of now does not miss them once more.
         let both = missing.known.saturating_add(lost.count);
-        let both = i64::try_from(both).unwrap_or(i64::MAX);
-        c.execute(
-            "insert into meta (key, value) values ('orders', ?1) on conflict do update set value = ?1",
-            [both],
-        )?;
+        facts::note(c, "orders", &both)?;
     }
     spread(c, *cause, *lost, now).map(drop)
 }
@@ -127,27 +120,35 @@ fn clock(c: &Connection) -> Result<Timestamp, Error> {
     Ok(Timestamp::from_millis(now))
 }
 
-/// Puts a recovery on record.
+shape! {
+    /// A recovery as it begins.
+    struct Noticed of recovery {
+        begun_at: Timestamp, cause: i64, newest_seq: PaymentId, newest_evidence: EvidenceId, orders_lost: u64,
+        orders_unknown: bool, ran_since: Option<String>,
+    }
+}
+
+/// Puts a recovery on record; returns its number.
 fn put(
-    c: &Connection,
+    c: &dyn Write,
     (cause, is_new): (Cause, bool),
     lost: OrdersLost,
-    ran: Option<&str>,
+    ran: Option<String>,
     now: Timestamp,
-) -> Result<(), Error> {
-    c.execute(
-        "insert into recovery (begun_at, cause, newest_seq, newest_evidence, orders_lost, orders_unknown, ran_since)
-         select ?1, ?2, iif(?6, 0, coalesce(max(seq), 0)), (select coalesce(max(evidence_id), 0) from evidence), ?3, ?4, ?5 from instruction",
-        params![
-            now.as_millis(),
-            cause.number(),
-            i64::try_from(lost.count).unwrap_or(i64::MAX),
-            lost.unknown,
-            ran,
-            is_new,
-        ],
-    )?;
-    Ok(())
+) -> Result<i64, Error> {
+    let last_row = Scan::of(&instruction::TABLE).descending();
+    let last_row: Option<PaymentId> = c.value(&last_row, instruction::seq)?;
+    let last_word = Scan::of(&evidence::TABLE).descending();
+    let last_word: Option<EvidenceId> = c.value(&last_word, evidence::evidence_id)?;
+    Ok(c.append(&Noticed {
+        begun_at: now,
+        cause: cause.number(),
+        newest_seq: last_row.filter(|_| !is_new).unwrap_or(PaymentId::NONE),
+        newest_evidence: last_word.unwrap_or(EvidenceId::NONE),
+        orders_lost: lost.count,
+        orders_unknown: lost.unknown,
+        ran_since: ran,
+    })?)
 }
 
 /// Tells every batch of a recovery that was put on record, and presumes posted whatever is ready; returns how many payments.
@@ -170,7 +171,7 @@ fn spread(c: &WriteSession, cause: Cause, lost: OrdersLost, now: Timestamp) -> R
 }
 
 /// Says what was done here that the journal does not know.
-fn ran_text(c: &Connection, ran: &[Ran]) -> Result<Option<String>, Error> {
+fn ran_text(c: &dyn Read, ran: &[Ran]) -> Result<Option<String>, Error> {
     let mut said = Vec::new();
     for what in ran {
         let name = match what {
@@ -185,7 +186,7 @@ fn ran_text(c: &Connection, ran: &[Ran]) -> Result<Option<String>, Error> {
 /// Puts a recovery on record that a person orders.
 ///
 /// What was in this place, or in another one, nobody knows: neither who posted, nor which orders are lost.
-pub(in crate::journal::sqlite) fn order(c: &Connection, now: Timestamp) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn order(c: &dyn Write, now: Timestamp) -> Result<(), Error> {
     put(c, (Cause::Ordered, false), NOBODY_KNOWS, None, now)?;
     payers::told(c, &Told::default())
 }
@@ -206,7 +207,7 @@ const NOBODY_KNOWS: OrdersLost = OrdersLost {
 
 /// Returns whether an order that a batch is presumed posted begins a recovery; `None`: the batch is new.
 pub(in crate::journal::sqlite) fn begins(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: Option<BatchId>,
     planned: Purpose,
     is_repeated: bool,
@@ -214,15 +215,14 @@ pub(in crate::journal::sqlite) fn begins(
     let (was_recovered, purpose) = match batch_id {
         None => (false, planned),
         Some(batch_id) => {
-            let was_recovered = c
-                .prepare_cached(
-                    "select exists (select 1 from evidence indexed by about_batch where seq = 0 and event in (50, 51, 84) and batch_id = ?1)",
-                )?
-                .query_row([batch_id], |row| row.get(0))?;
+            let mut was_recovered = false;
+            for kind in on_chain::TELLING {
+                let told = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
+                was_recovered |= c.any(&told)?;
+            }
             (was_recovered, purpose(c, batch_id)?)
         }
     };
-    const _: () = assert!(RECOVERY_BEGAN == 50 && RECOVERY_DONE == 51);
     Ok(begins_recovery(Presumption {
         is_open: open_recovery(c)?.is_some(),
         is_rehearsal: purpose == Purpose::Rehearsal,

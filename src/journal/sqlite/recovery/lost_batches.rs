@@ -1,19 +1,34 @@
 //! Batches that were posted in the place of this journal and that it does not have.
 
 use super::noticed::open_recovery;
-use crate::domain::BatchId;
+use super::until_done::is_rehearsal;
+use crate::domain::{BatchId, EvidenceId};
 use crate::journal::Error;
 use crate::ledger::payer::{AsLoaded, Here, Identifiers, Lost, key, lost};
-use rusqlite::Connection;
+use crate::store::tables::{batch, evidence, load, payer, recovery, rejected};
+use crate::store::{Read, Reads, Scan, Test, shape};
 use std::collections::BTreeMap;
 
-pub(in crate::journal::sqlite) fn told_batches(c: &Connection) -> Result<Vec<String>, Error> {
-    let mut statement = c.prepare("select batch from payer order by batch")?;
-    let told = statement.query_map([], |row| row.get(0))?;
-    Ok(told.collect::<Result<_, _>>()?)
+shape! {
+    /// A batch as it was posted.
+    struct Told of payer { batch: String, payments: i64, identifiers: i64, originator: Option<String> }
+}
+shape! {
+    /// A batch of the journal.
+    struct Batch of batch {
+        batch_id: BatchId, name: String, originator: String, rehearsal: Option<bool>, gateway: Option<String>,
+    }
+}
+shape! {
+    /// What a load brought.
+    struct Load of load { payments: Option<i64>, identifiers: Option<i64> }
 }
 
-pub(in crate::journal::sqlite) fn batches_lost(c: &Connection) -> Result<Lost, Error> {
+pub(in crate::journal::sqlite) fn told_batches(c: &dyn Read) -> Result<Vec<String>, Error> {
+    Ok(c.values(&Scan::of(&payer::TABLE), payer::batch)?)
+}
+
+pub(in crate::journal::sqlite) fn batches_lost(c: &dyn Read) -> Result<Lost, Error> {
     if open_recovery(c)?.is_none() {
         return Ok(Lost::default());
     }
@@ -27,59 +42,64 @@ pub(in crate::journal::sqlite) fn batches_lost(c: &Connection) -> Result<Lost, E
 
 /// Returns how the batches were loaded that were posted in the place of the journal, where that is told.
 pub(in crate::journal::sqlite) fn told_loaded(
-    c: &Connection,
+    c: &dyn Read,
 ) -> Result<BTreeMap<String, AsLoaded>, Error> {
-    let mut statement = c.prepare(
-        "select batch, payments, identifiers, originator from payer where payments is not null and identifiers is not null",
-    )?;
-    let told = statement.query_map([], |row| {
+    let told = Scan::of(&payer::TABLE)
+        .only(payer::payments, Test::Present)
+        .only(payer::identifiers, Test::Present);
+    let told: Vec<Told> = c.list(&told)?;
+    let told = told.into_iter().map(|told| {
         let loaded = AsLoaded {
-            identifiers: Identifiers::of_stored(row.get(1)?, row.get(2)?),
-            originator: row.get(3)?,
+            identifiers: Identifiers::of_stored(told.payments, told.identifiers),
+            originator: told.originator,
         };
-        Ok((row.get(0)?, loaded))
-    })?;
-    Ok(told.collect::<Result<_, _>>()?)
+        (told.batch, loaded)
+    });
+    Ok(told.collect())
 }
 
 /// Returns the batches of the journal, by their names as they are kept.
-pub(in crate::journal::sqlite) fn all_here(
-    c: &Connection,
-) -> Result<BTreeMap<String, Here>, Error> {
-    // Of one that was loaded since, repeats may have been set aside that an earlier journal has paid.
-    let mut statement = c.prepare(
-        "select b.batch_id, b.name, b.originator, not exists (
-                 select 1 from rejected r where r.batch_id = b.batch_id and r.digest is not null and r.replaced_by is null)
-                 or exists (select 1 from evidence e where e.batch_id = b.batch_id
-                     and e.evidence_id <= (select coalesce(max(newest_evidence), 0) from recovery))
-         from batch b where not coalesce(b.rehearsal, b.gateway like 'sandbox %', 0)",
-    )?;
-    let mut rows = statement.query([])?;
+pub(in crate::journal::sqlite) fn all_here(c: &dyn Read) -> Result<BTreeMap<String, Here>, Error> {
+    let noticed: Vec<EvidenceId> =
+        c.values(&Scan::of(&recovery::TABLE), recovery::newest_evidence)?;
+    let noticed = noticed.into_iter().max().unwrap_or(EvidenceId::NONE);
     let mut here = BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let batch = Here {
-            originator: row.get(2)?,
-            loads: loads(c, row.get(0)?)?,
-            seems_whole: row.get(3)?,
-        };
-        here.insert(key(&row.get::<_, String>(1)?), batch);
-    }
+    c.each(&Scan::of(&batch::TABLE), |batch: Batch| {
+        if !is_rehearsal(batch.rehearsal, batch.gateway.as_deref()) {
+            let found = Here {
+                originator: batch.originator,
+                loads: loads(c, batch.batch_id)?,
+                seems_whole: seems_whole(c, batch.batch_id, noticed)?,
+            };
+            here.insert(key(&batch.name), found);
+        }
+        Ok::<_, Error>(())
+    })?;
     Ok(here)
+}
+
+/// Returns whether all rows of a batch may be here that an earlier journal has paid: of one that was loaded since, repeats may have
+/// been set aside.
+fn seems_whole(c: &dyn Read, batch_id: BatchId, noticed: EvidenceId) -> Result<bool, Error> {
+    let set_aside = Scan::by(&rejected::rejected_by_batch)
+        .at(&batch_id)
+        .only(rejected::digest, Test::Present)
+        .only(rejected::replaced_by, Test::Absent);
+    let was_here = Scan::of(&evidence::TABLE)
+        .up_to(&noticed)
+        .only(evidence::batch_id, Test::is(&batch_id));
+    Ok(!c.any(&set_aside)? || c.any(&was_here)?)
 }
 
 /// Returns what each load of a batch brought, the first one at the beginning.
 pub(in crate::journal::sqlite) fn loads(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Vec<Option<Identifiers>>, Error> {
-    let mut statement = c.prepare_cached(
-        "select payments, identifiers from load where batch_id = ?1 order by load_id",
-    )?;
-    let loads = statement.query_map([batch_id], |row| {
-        let (payments, identifiers): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
-        Ok(payments
-            .zip(identifiers)
-            .map(|(payments, sum)| Identifiers::of_stored(payments, sum)))
-    })?;
-    Ok(loads.collect::<Result<_, _>>()?)
+    let loads: Vec<Load> = c.list(&Scan::by(&load::load_by_batch).at(&batch_id))?;
+    let loads = loads.into_iter().map(|load| {
+        let stored = load.payments.zip(load.identifiers);
+        stored.map(|(payments, sum)| Identifiers::of_stored(payments, sum))
+    });
+    Ok(loads.collect())
 }

@@ -1,9 +1,10 @@
 //! Orders of people that a journal has lost with the time that it missed: while they are, it posts nothing.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+pub(in crate::journal::sqlite) use super::given_orders::keep_order;
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
 use super::place::look;
@@ -21,6 +22,8 @@ use crate::ledger::payer::key;
 use crate::ledger::recovery::{
     Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
+use crate::store::tables::{lost_order, recovery};
+use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 /// What an order is about, beyond its batch.
 #[derive(Clone, Debug, Default)]
@@ -135,43 +138,31 @@ pub(in crate::journal::sqlite) fn allow_repeats(
     c.act_upon(place, "load --allow-repeats", digest.into(), &rows, None)
 }
 
-/// Keeps an order for the mark.
-pub(in crate::journal::sqlite) fn keep_order(c: &Connection, order: &Order) -> Result<(), Error> {
-    c.prepare_cached(
-        "insert into given_order (number, at, act, batch, payments, digest, by) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?
-    .execute(params![
-        i64::try_from(order.number).unwrap_or(i64::MAX),
-        order.at.as_millis(),
-        order.act,
-        order.batch,
-        i64::try_from(order.payments).unwrap_or(i64::MAX),
-        order.digest,
-        order.user,
-    ])?;
-    Ok(())
+shape! {
+    /// An order that was lost.
+    struct Missed of lost_order { recovery_id: i64, after_order: i64, line: String }
 }
 
 /// Returns the lost orders that are known one by one and that nobody has given again.
-fn missing(c: &Connection) -> Result<Vec<Order>, Error> {
-    let mut statement = c.prepare_cached(
-        "select l.line, l.after_order from lost_order l join recovery r using (recovery_id) where r.orders_reason is null order by l.lost_order_id",
-    )?;
-    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
+    let unsaid = Scan::of(&recovery::TABLE).only(recovery::orders_reason, Test::Absent);
+    let unsaid: Vec<i64> = c.values(&unsaid, recovery::recovery_id)?;
     let mut missing = Vec::new();
-    for found in found {
-        let (line, after): (String, i64) = found?;
-        let line = line.strip_prefix("order ").unwrap_or_default();
-        let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("a lost order"))?;
-        missing.extend(not_given(&[order], &given_orders(c, after)?));
-    }
+    c.each(&Scan::of(&lost_order::TABLE), |lost: Missed| {
+        if unsaid.contains(&lost.recovery_id) {
+            let line = lost.line.strip_prefix("order ").unwrap_or_default();
+            let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("a lost order"))?;
+            missing.extend(not_given(&[order], &given_orders(c, lost.after_order)?));
+        }
+        Ok::<_, Error>(())
+    })?;
     Ok(not_given(&missing, &[]))
 }
 
 /// Refuses to pay a corrected row in place of what had failed, while an order that may have paid it is lost: under the identifier
 /// of the row the gateway does not know what that order posted.
 pub(in crate::journal::sqlite) fn assert_no_retry_lost(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
 ) -> Result<(), Error> {
     let name = key(batch.as_str());
@@ -239,11 +230,17 @@ impl Journal {
                 let act = "recover --orders-given-again";
                 c.act_upon(place, act, Value::Null, &touched, Some(&reason))?;
             }
-            c.execute(
-                "update recovery set orders_reason = ?1 where (orders_lost > 0 or orders_unknown = 1) and orders_reason is null",
-                [&reason],
-            )?;
-            let detail = json!({"reason": reason, "orders": lost.count, "not_given": missing.len()});
+            let unsaid = Scan::of(&recovery::TABLE).only(recovery::orders_reason, Test::Absent);
+            for lost in [
+                unsaid
+                    .clone()
+                    .only(recovery::orders_lost, Test::at_least(&1_i64)),
+                unsaid.only(recovery::orders_unknown, Test::is(&true)),
+            ] {
+                c.set(&lost, recovery::orders_reason, &reason)?;
+            }
+            let detail =
+                json!({"reason": reason, "orders": lost.count, "not_given": missing.len()});
             on_chain::tell(c, ORDERS_GIVEN_AGAIN, detail, now)?;
             Ok(lost)
         })

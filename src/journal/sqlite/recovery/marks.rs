@@ -6,12 +6,14 @@ use super::given_orders::{given_orders, orders};
 use crate::journal::Error;
 use crate::journal::mark::Held;
 use crate::journal::sqlite::codec::catalog::{epoch, name};
+use crate::journal::sqlite::codec::facts::note_new;
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{Mark, Marked, kept_orders};
+use crate::store::Read;
 
 /// Returns what the mark of a journal is to say that takes its place.
 pub(in crate::journal::sqlite) fn marked(
-    c: &Connection,
+    c: &dyn Read,
     born: Option<u64>,
     payers: Payers,
     before: &Mark,
@@ -39,10 +41,7 @@ pub(in crate::journal::sqlite) fn first_mark(
     marked: Marked,
 ) -> Result<(), Error> {
     held.write(marked, true)?;
-    c.execute(
-        "insert into meta (key, value) values ('marked', 1) on conflict do nothing",
-        [],
-    )?;
+    note_new(c, "marked", &1_i64)?;
     // Into the file itself, so that it is known there even without its log. Nobody who reads it is waited for.
     let patience: i64 = c.query_row("pragma busy_timeout", [], |row| row.get(0))?;
     c.execute_batch("pragma busy_timeout = 0")?;

@@ -1,50 +1,63 @@
 //! Recoveries as they are stored.
 
-use rusqlite::{Connection, OptionalExtension};
-
 use crate::domain::{PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::{Error, Recovery};
 use crate::ledger::recovery::Cause;
+use crate::store::tables::recovery;
+use crate::store::{Read, Reads, Scan, Test, shape};
+
+shape! {
+    /// When it was noticed, and by what.
+    struct Noticed of recovery { begun_at: Timestamp, cause: i64 }
+}
+
+/// The recoveries that are not declared done.
+pub(in crate::journal::sqlite) fn open_ones() -> Scan<'static> {
+    Scan::of(&recovery::TABLE).only(recovery::done_at, Test::Absent)
+}
 
 /// Returns the recovery that is not declared done.
-pub(in crate::journal::sqlite) fn open_recovery(c: &Connection) -> Result<Option<Recovery>, Error> {
-    let found: Option<(i64, i64)> = c
-        .prepare_cached("select begun_at, cause from recovery where done_at is null order by recovery_id desc limit 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((begun_at, number)) = found else {
+pub(in crate::journal::sqlite) fn open_recovery(c: &dyn Read) -> Result<Option<Recovery>, Error> {
+    let Some(noticed) = c.first::<Noticed>(&open_ones().descending().limit(1))? else {
         return Ok(None);
     };
-    let cause = Cause::ALL.into_iter().find(|(known, _)| *known == number);
+    let cause = Cause::ALL
+        .into_iter()
+        .find(|(known, _)| *known == noticed.cause);
     let (_, cause) = cause.ok_or_else(|| corrupt("a recovery for no reason"))?;
     Ok(Some(Recovery {
-        since: Timestamp::from_millis(begun_at),
+        since: noticed.begun_at,
         cause,
     }))
 }
 
+/// Returns whether batches are missing while a recovery is open; `None`: none is.
+pub(in crate::journal::sqlite) fn batches_missing(c: &dyn Read) -> Result<Option<bool>, Error> {
+    let missing: Vec<bool> = c.values(&open_ones(), recovery::batches_missing)?;
+    Ok(missing.into_iter().max())
+}
+
+/// The recoveries that may have missed something of a payment: by a person's word, nothing had been missed.
+fn that_met(seq: &PaymentId) -> Scan<'_> {
+    Scan::of(&recovery::TABLE)
+        .only(recovery::newest_seq, Test::at_least(seq))
+        .only(recovery::reason, Test::Absent)
+}
+
 /// Returns whether a payment was there when it was noticed, once, that the journal may have missed something.
 pub(in crate::journal::sqlite) fn was_there_when_noticed(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<bool, Error> {
-    // By a person's word, nothing had been missed.
-    Ok(c.prepare_cached(
-        "select exists (select 1 from recovery where newest_seq >= ?1 and reason is null)",
-    )?
-    .query_row([seq], |row| row.get(0))?)
+    Ok(c.any(&that_met(&seq))?)
 }
 
 /// Returns when it was noticed last that the journal may have missed what was posted of a payment; `None`: it never was.
 pub(in crate::journal::sqlite) fn noticed_at(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<Timestamp>, Error> {
-    let at: Option<i64> = c
-        .prepare_cached(
-            "select max(begun_at) from recovery where newest_seq >= ?1 and reason is null",
-        )?
-        .query_row([seq], |row| row.get(0))?;
-    Ok(at.map(Timestamp::from_millis))
+    let times: Vec<Timestamp> = c.values(&that_met(&seq), recovery::begun_at)?;
+    Ok(times.into_iter().max())
 }

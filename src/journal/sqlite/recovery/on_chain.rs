@@ -1,20 +1,26 @@
 //! What is on record of recoveries, compared with the chains. The rule is in [`crate::ledger::recovery::unlike`].
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
 use data_encoding::HEXLOWER;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::noticed::open_recovery;
-use crate::domain::{BatchId, BatchName, Timestamp};
+use super::noticed::{batches_missing, open_recovery};
+use crate::domain::{BatchId, EvidenceId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
+use crate::journal::sqlite::codec::catalog::{batches, of_batch};
 use crate::journal::sqlite::codec::events::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::encoding::CanonicalHasher;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::ledger::recovery::{OnRecord, unlike};
+use crate::store::tables::{batch, evidence, lost_order, payer, recovery};
+use crate::store::{self, Column, Read, Reads, Scan, Table, shape};
 
 /// Under this name, the evidence has the digest of what is on record of recoveries once it is written.
 const ON_RECORD: &str = "on_record";
@@ -27,7 +33,7 @@ pub(in crate::journal::sqlite) fn tell(
     now: Timestamp,
 ) -> Result<(), Error> {
     let detail = sealed(c, detail)?;
-    for batch_id in crate::journal::sqlite::codec::catalog::batches(c)? {
+    for batch_id in batches(c)? {
         c.mark(batch_id);
         say(c, batch_id, kind, &detail, now)?;
     }
@@ -39,9 +45,7 @@ pub(in crate::journal::sqlite) fn tell_moved(
     c: &WriteSession,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let missing: Option<bool> = c
-        .prepare_cached("select max(batches_missing) from recovery where done_at is null")?
-        .query_row([], |row| row.get(0))?;
+    let missing = batches_missing(c)?;
     tell(c, RECOVERY_BEGAN, json!({"batches_missing": missing}), now)
 }
 
@@ -50,10 +54,7 @@ pub(in crate::journal::sqlite) fn tell_of_payer(
     c: &WriteSession,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let some: bool = c
-        .prepare_cached("select exists (select 1 from recovery)")?
-        .query_row([], |row| row.get(0))?;
-    match some {
+    match c.any(&Scan::of(&recovery::TABLE))? {
         true => tell(c, RECOVERY_BEGAN, json!({"who_posted": "confirmed"}), now),
         false => Ok(()),
     }
@@ -88,64 +89,102 @@ fn say(
     })
 }
 
-fn sealed(c: &Connection, mut detail: Value) -> Result<String, Error> {
+fn sealed(c: &dyn Read, mut detail: Value) -> Result<String, Error> {
     detail[ON_RECORD] = digest(c)?.into();
     Ok(detail.to_string())
 }
 
 /// What tells all that is on record of recoveries, and of the orders that were lost, from anything else.
-fn digest(c: &Connection) -> Result<String, Error> {
+fn digest(c: &dyn Read) -> Result<String, Error> {
     let mut canon = CanonicalHasher::of("recoveries");
-    for sql in [
-        "select * from recovery order by recovery_id",
-        "select * from lost_order order by lost_order_id",
-        "select * from payer order by batch",
-    ] {
-        let mut statement = c.prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
-        let mut count = 0;
-        while let Some(row) = rows.next()? {
-            canon.row(row)?;
-            count += 1;
-        }
-        canon.integer(count);
+    for table in [&recovery::TABLE, &lost_order::TABLE, &payer::TABLE] {
+        take_in(c, &mut canon, table)?;
     }
     Ok(HEXLOWER.encode(&canon.finish()))
 }
 
+/// Takes in every column of every row of a table, and how many rows there are.
+fn take_in(c: &dyn Read, canon: &mut CanonicalHasher, table: &'static Table) -> Result<(), Error> {
+    let places = (0_u8..).zip(table.columns);
+    let columns: Vec<Column> = places.map(|(at, _)| Column::new(at)).collect();
+    let mut count = 0;
+    c.each_row(&Scan::of(table), &columns, |row| {
+        for at in 0..columns.len() {
+            match row.value(at)? {
+                store::Value::Null => canon.null(),
+                store::Value::Integer(number) => canon.integer(number),
+                store::Value::Text(text) => canon.text(&text),
+                store::Value::Bytes(bytes) => canon.bytes(&bytes),
+            }
+        }
+        canon.flush();
+        count += 1;
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    canon.integer(count);
+    Ok(())
+}
+
+shape! {
+    /// How far the journal had come when a recovery began, and whether it is open.
+    struct Met of recovery { newest_seq: PaymentId, newest_evidence: EvidenceId, done_at: Option<Timestamp> }
+}
+shape! {
+    /// What a batch was told of recoveries.
+    struct Word of evidence { batch_id: Option<BatchId>, evidence_id: EvidenceId, detail: Option<String> }
+}
+
 /// Returns what is wrong with what is on record of recoveries; `None`: nothing is.
-pub(in crate::journal::sqlite) fn altered(c: &Connection) -> Result<Option<&'static str>, Error> {
+pub(in crate::journal::sqlite) fn altered(c: &dyn Read) -> Result<Option<&'static str>, Error> {
     let last_words = last_words(c)?;
     let digest = digest(c)?;
-    let on_record = c
-        .prepare_cached(
-            "select count(*) = 0 and not exists (select 1 from lost_order),
-                    coalesce(max(newest_seq <> 0 or newest_evidence <> 0), 0), coalesce(max(done_at is null), 0)
-             from recovery",
-        )?
-        .query_row([], |row| {
-            Ok(OnRecord {
-                digest: &digest,
-                is_empty: row.get(0)?,
-                met_batches: row.get(1)?,
-                is_open: row.get(2)?,
-            })
-        })?;
-    let batches: bool = c
-        .prepare_cached("select exists (select 1 from batch)")?
-        .query_row([], |row| row.get(0))?;
+    let mut on_record = OnRecord {
+        digest: &digest,
+        is_empty: !c.any(&Scan::of(&lost_order::TABLE))?,
+        met_batches: false,
+        is_open: false,
+    };
+    c.each(&Scan::of(&recovery::TABLE), |met: Met| {
+        let had_come_to = (met.newest_seq, met.newest_evidence);
+        on_record.is_empty = false;
+        on_record.met_batches |= had_come_to != (PaymentId::NONE, EvidenceId::NONE);
+        on_record.is_open |= met.done_at.is_none();
+        Ok::<_, Error>(())
+    })?;
+    let batches = c.any(&Scan::of(&batch::TABLE))?;
     Ok(unlike(on_record, &last_words, batches).map(|unlike| unlike.sentence()))
 }
 
 /// Returns the last word on the chain of each batch that has one.
-fn last_words(c: &Connection) -> Result<Vec<String>, Error> {
-    const _: () = assert!(RECOVERY_BEGAN == 50 && RECOVERY_DONE == 51 && ORDERS_GIVEN_AGAIN == 84);
-    let mut statement = c.prepare_cached(
-        "select coalesce(detail ->> 'on_record', ''), max(evidence_id) from evidence indexed by about_batch
-         where seq = 0 and event in (50, 51, 84) group by batch_id",
-    )?;
-    let found = statement.query_map([], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+fn last_words(c: &dyn Read) -> Result<Vec<String>, Error> {
+    let mut last: BTreeMap<Option<BatchId>, Word> = BTreeMap::new();
+    for kind in TELLING {
+        c.each(&Scan::by(&evidence::about_batch).at(&kind), |word: Word| {
+            let is_newer = |known: &Word| known.evidence_id < word.evidence_id;
+            if last.get(&word.batch_id).is_none_or(is_newer) {
+                last.insert(word.batch_id, word);
+            }
+            Ok::<_, Error>(())
+        })?;
+    }
+    last.values().map(said_of_record).collect()
+}
+
+/// The kinds of evidence that tell a batch of recoveries.
+pub(super) const TELLING: [i64; 3] = [RECOVERY_BEGAN, RECOVERY_DONE, ORDERS_GIVEN_AGAIN];
+
+/// Returns the digest that a word has; empty where it has none.
+fn said_of_record(word: &Word) -> Result<String, Error> {
+    let Some(detail) = &word.detail else {
+        return Ok(String::new());
+    };
+    let detail: Value =
+        serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+    Ok(match &detail[ON_RECORD] {
+        Value::Null => String::new(),
+        Value::String(digest) => digest.clone(),
+        other => other.to_string(),
+    })
 }
 
 /// Refuses a journal in which what is on record of recoveries is not what its evidence says; looked at once, until somebody else
@@ -176,11 +215,7 @@ pub(in crate::journal::sqlite) fn assert_may_leave(
 ) -> Result<(), Error> {
     match assert_as_recorded(c) {
         Err(Error::AlteredLoad { what }) => {
-            let name: String = c
-                .prepare_cached("select name from batch where batch_id = ?1")?
-                .query_row([batch_id], |row| row.get(0))?;
-            let batch = BatchName::parse(&name)
-                .map_err(|_| crate::journal::sqlite::codec::values::corrupt("a batch name"))?;
+            let batch = of_batch(c, batch_id, batch::name)?;
             Err(Error::Altered { batch, what })
         }
         judged => judged,

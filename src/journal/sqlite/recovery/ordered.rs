@@ -1,6 +1,7 @@
 //! Whom a lost order is about, where this journal has the payment: beside a journal, orders keep a digest and no names.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use super::lost_orders::Touched;
 use crate::domain::BatchId;
@@ -8,6 +9,8 @@ use crate::journal::Error;
 use crate::journal::sqlite::Reader;
 use crate::ledger::payer::key;
 use crate::ledger::recovery::Order;
+use crate::store::tables::{batch, instruction};
+use crate::store::{Reads, Scan, Test, shape};
 
 /// What can be ordered of one payment: what its command says, and both decisions.
 const ORDERED: [&str; 3] = ["", "paid", "failed"];
@@ -21,6 +24,14 @@ pub struct OrderedPayment {
     pub line: u64,
     /// `paid` or `failed`: what was decided; empty of other orders.
     pub decided: &'static str,
+}
+
+shape! {
+    struct Batch of batch { batch_id: BatchId, name: String }
+}
+shape! {
+    /// What a payment is named by.
+    struct Row of instruction { identifier: String, reference: Option<String>, line: i64 }
 }
 
 impl Reader {
@@ -40,36 +51,31 @@ impl Reader {
         if wanted.is_empty() {
             return Ok(found);
         }
-        let mut names = self
-            .connection
-            .prepare("select batch_id, name from batch order by batch_id")?;
-        let mut payments = self.connection.prepare(
-            "select identifier, reference, line from instruction where batch_id = ?1 order by seq",
-        )?;
-        let mut batches = names.query([])?;
-        while let Some(batch) = batches.next()? {
-            let (batch_id, name): (BatchId, String) = (batch.get(0)?, batch.get(1)?);
-            let Some(mut left) = wanted.remove(key(&name).as_str()) else {
-                continue;
+        let c = &self.connection;
+        c.each(&Scan::of(&batch::TABLE), |batch: Batch| {
+            let Some(mut left) = wanted.remove(key(&batch.name).as_str()) else {
+                return Ok(());
             };
-            let mut rows = payments.query([batch_id])?;
-            while !left.is_empty()
-                && let Some(row) = rows.next()?
-            {
-                let identifier: String = row.get(0)?;
+            let rows = Scan::of(&instruction::TABLE)
+                .only(instruction::batch_id, Test::is(&batch.batch_id));
+            c.each_until(&rows, |row: Row| {
                 for decided in ORDERED {
-                    let digest = Touched::one(&identifier, decided).digest();
+                    let digest = Touched::one(&row.identifier, decided).digest();
                     if let Some(at) = left.remove(digest.as_str()) {
-                        let reference: Option<String> = row.get(1)?;
+                        let reference = row.reference.as_ref();
                         found[at] = Some(OrderedPayment {
-                            name: reference.unwrap_or_else(|| identifier.clone()),
-                            line: row.get::<_, i64>(2)?.unsigned_abs(),
+                            name: reference.unwrap_or(&row.identifier).clone(),
+                            line: row.line.unsigned_abs(),
                             decided,
                         });
                     }
                 }
-            }
-        }
+                Ok::<_, Error>(match left.is_empty() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                })
+            })
+        })?;
         Ok(found)
     }
 }

@@ -1,17 +1,22 @@
 //! From which account of which gateway an earlier journal may have posted a batch: what is asked elsewhere proves nothing.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 use serde_json::json;
 
 use super::lost_batches::{batches_lost, loads, told_batches};
 use super::noticed::open_recovery;
 use super::on_chain;
 use super::presume::ask_anew;
-use crate::domain::{BatchId, BatchName, Timestamp};
+use super::until_done::is_rehearsal;
+use crate::domain::{BatchId, BatchName, EvidenceId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{PAYER_CONFIRMED, RELEASED};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::run::pinned::is_bound;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -22,6 +27,8 @@ use crate::ledger::payer::{
     AsLoaded, Asking, Back, Lost, Payer, Posted, Teller, Word, back, judge, judge_word, key,
 };
 use crate::ledger::recovery::Told;
+use crate::store::tables::{batch, evidence, payer};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Under this name stands who posted all batches that are not named.
 const OTHERS: &str = "";
@@ -113,18 +120,45 @@ fn confirm(c: &WriteSession, batch: &BatchName, home: &Home, now: Timestamp) -> 
     on_chain::tell_of_payer(c, now)
 }
 
+shape! {
+    /// Who posted a batch, and whether a person says so.
+    struct ToldBy of payer { gateway: String, account: String, by_person: bool }
+}
+shape! {
+    /// The same with the batch.
+    struct Kept of payer { batch: String, gateway: String, account: String, by_person: bool }
+}
+shape! {
+    /// The batch as it was posted.
+    struct Loaded of payer { payments: i64, identifiers: i64, originator: Option<String> }
+}
+shape! {
+    /// The account that a batch was pinned to.
+    struct Pinned of batch { gateway: String, account: Option<String>, rehearsal: Option<bool> }
+}
+shape! {
+    /// A batch by its number, and part of its identifiers.
+    struct Own of batch { batch_id: BatchId, originator: String }
+}
+shape! {
+    /// That a payment was presumed posted.
+    struct Presumption of evidence { evidence_id: EvidenceId, seq: PaymentId }
+}
+
 /// Keeps who posted, as the place of a journal told it when it was noticed that the journal may have missed something.
 // What a person said before was about another time.
-pub(in crate::journal::sqlite) fn told(c: &Connection, told: &Told) -> Result<(), Error> {
-    c.execute("delete from payer", [])?;
+pub(in crate::journal::sqlite) fn told(c: &dyn Write, told: &Told) -> Result<(), Error> {
+    c.remove(&Scan::of(&payer::TABLE))?;
     for (batch, payer) in &told.batches {
         put(c, batch, payer, false)?;
         if let Some(loaded) = told.loaded.get(batch) {
             let (payments, identifiers) = loaded.identifiers.to_stored();
-            c.execute(
-                "update payer set payments = ?2, identifiers = ?3, originator = ?4 where batch = ?1",
-                params![batch, payments, identifiers, loaded.originator],
-            )?;
+            let as_loaded = Loaded {
+                payments,
+                identifiers,
+                originator: loaded.originator.clone(),
+            };
+            c.change(&Scan::of(&payer::TABLE).at(batch), &as_loaded)?;
         }
     }
     for batch in &told.unnamed {
@@ -142,26 +176,31 @@ fn nobody() -> Payer {
     Payer::kept(String::new(), String::new())
 }
 
-fn put(c: &Connection, batch: &str, payer: &Payer, by_person: bool) -> Result<(), Error> {
-    c.execute(
-        "insert into payer (batch, gateway, account, by_person) values (?1, ?2, ?3, ?4)
-         on conflict do update set gateway = ?2, account = ?3, by_person = ?4",
-        params![batch, payer.gateway(), payer.account(), by_person],
-    )?;
-    Ok(())
+fn put(c: &dyn Write, batch: &str, payer: &Payer, by_person: bool) -> Result<(), Error> {
+    Ok(c.put(&Kept {
+        batch: batch.to_owned(),
+        gateway: payer.gateway().to_owned(),
+        account: payer.account().to_owned(),
+        by_person,
+    })?)
 }
 
 /// Returns the accounts that the batches of a journal were pinned to.
-pub(in crate::journal::sqlite) fn on_record(c: &Connection) -> Result<Vec<Payer>, Error> {
-    let mut statement = c.prepare(
-        "select distinct gateway, coalesce(account, '') from batch
-         where gateway is not null and coalesce(rehearsal, 0) = 0 and gateway not like 'sandbox %'",
-    )?;
-    let found = statement.query_map([], |row| {
-        let (gateway, account): (String, String) = (row.get(0)?, row.get(1)?);
-        Ok(Payer::of(&gateway, &account))
+pub(in crate::journal::sqlite) fn on_record(c: &dyn Read) -> Result<Vec<Payer>, Error> {
+    let pinned = Scan::of(&batch::TABLE).only(batch::gateway, Test::Present);
+    let (mut known, mut found) = (BTreeSet::new(), Vec::new());
+    c.each(&pinned, |batch: Pinned| {
+        let (gateway, account) = (batch.gateway, batch.account.unwrap_or_default());
+        let moves_money = batch.rehearsal != Some(true) && !is_rehearsal(None, Some(&gateway));
+        if moves_money {
+            let payer = Payer::of(&gateway, &account);
+            if known.insert((gateway, account)) {
+                found.push(payer);
+            }
+        }
+        Ok::<_, Error>(())
     })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    Ok(found)
 }
 
 /// Refuses to ask about a batch that an earlier journal may have posted, where nobody knows that it did so from there.
@@ -220,21 +259,18 @@ fn unknown(batch: &BatchName, home: &Home, told: Option<(&Posted, Teller)>) -> E
     }
 }
 
-fn who_posted(c: &Connection, batch: &BatchName) -> Result<Option<(Posted, Teller)>, Error> {
-    let found: Option<(String, String, bool)> = c
-        .prepare_cached(
-            "select gateway, account, by_person from payer where batch in (?1, ?2) order by batch desc limit 1",
-        )?
-        .query_row([key(batch.as_str()).as_str(), OTHERS], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .optional()?;
-    Ok(found.map(|(gateway, account, by_person)| {
-        let teller = match by_person {
+fn who_posted(c: &dyn Read, batch: &BatchName) -> Result<Option<(Posted, Teller)>, Error> {
+    let name = key(batch.as_str());
+    let mut found: Option<ToldBy> = c.first(&Scan::of(&payer::TABLE).at(&name))?;
+    if found.is_none() {
+        found = c.first(&Scan::of(&payer::TABLE).at(&OTHERS))?;
+    }
+    Ok(found.map(|told| {
+        let teller = match told.by_person {
             true => Teller::Person,
             false => Teller::Place,
         };
-        let payer = Payer::kept(gateway, account);
+        let payer = Payer::kept(told.gateway, told.account);
         match payer == nobody() {
             true => (Posted::ByNobody, teller),
             false => (Posted::By(payer), teller),
@@ -244,7 +280,7 @@ fn who_posted(c: &Connection, batch: &BatchName) -> Result<Option<(Posted, Telle
 
 /// Refuses to pay anew what failed, while a batch that was posted in the place of this journal is not loaded again: it may have
 /// paid it.
-pub(in crate::journal::sqlite) fn assert_none_lost(c: &Connection) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn assert_none_lost(c: &dyn Read) -> Result<(), Error> {
     let lost = batches_lost(c)?;
     match lost.is_none() {
         true => Ok(()),
@@ -274,28 +310,32 @@ pub(in crate::journal::sqlite) fn mark_payer(
     if lost.unlike.iter().any(|unlike| unlike.batch == name) {
         return Ok(());
     }
-    let (batch_id, originator): (BatchId, String) = c.query_row(
-        "select batch_id, originator from batch where name = ?1",
-        [batch.as_str()],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )?;
-    let all = loads(c, batch_id)?.into_iter();
+    let own: Option<Own> = c.first(&Scan::by(&batch::by_name).at(batch))?;
+    let own = own.ok_or_else(|| corrupt("a batch that is gone while it is pinned"))?;
+    let all = loads(c, own.batch_id)?.into_iter();
     let all = all.reduce(|all, load| Some(all?.and(load?))).flatten();
     let loaded = all.map(|identifiers| AsLoaded {
         identifiers,
-        originator: Some(originator),
+        originator: Some(own.originator),
     });
     c.mark_payer(batch.as_str(), payer, loaded);
     Ok(())
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.
-fn is_presumed(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from evidence p indexed by presumed
-             where p.batch_id = ?1 and p.event = 21 and not exists (
-                 select 1 from evidence r indexed by evidence_by_payment
-                 where r.seq = p.seq and r.event = ?2 and r.evidence_id > p.evidence_id))",
-    )?
-    .query_row((batch_id, RELEASED), |row| row.get(0))?)
+fn is_presumed(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let mut is_presumed = false;
+    let all = Scan::by(&evidence::presumed).at(&batch_id);
+    c.each_until(&all, |presumption: Presumption| {
+        let released = Scan::by(&evidence::evidence_by_payment)
+            .at(&presumption.seq)
+            .after(&presumption.evidence_id)
+            .only(evidence::event, Test::is(&RELEASED));
+        is_presumed = !c.any(&released)?;
+        Ok::<_, Error>(match is_presumed {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(is_presumed)
 }

@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::begun::{Missing, begin};
 use super::given_orders::{given_orders, orders};
 use super::marks::{first_mark, marked};
+use crate::domain::EvidenceId;
 use crate::journal::Error;
 use crate::journal::mark::{self, Place};
 use crate::journal::sqlite::codec::catalog::{epoch, has, name};
 use crate::journal::sqlite::schema::open;
 use crate::journal::sqlite::session::transaction::{Beside, WriteSession};
 use crate::ledger::recovery::{Found, Mark, Traces, Verdict, judge, payers_kept, with_orders};
+use crate::store::tables::evidence;
+use crate::store::{Read, Reads, Scan, Test};
 
 /// Reads what lies beside a journal, and when the journal's file was born.
 pub(in crate::journal::sqlite) fn traces_of(
@@ -70,7 +73,7 @@ pub(in crate::journal::sqlite) fn take_place(
 /// Judges a journal by what was read before beside it.
 // In this order: what a run beside it writes meanwhile can only bring the journal further.
 pub(in crate::journal::sqlite) fn look(
-    c: &Connection,
+    c: &dyn Read,
     traces: &Traces,
     born: Option<u64>,
 ) -> Result<(Verdict, Found), Error> {
@@ -79,21 +82,21 @@ pub(in crate::journal::sqlite) fn look(
         Mark::Missing | Mark::Unreadable => &[],
     };
     let heads = positions.iter().map(|position| {
-        let found: Option<Option<[u8; 32]>> = c
-            .prepare_cached("select hash from evidence where evidence_id = ?1 and batch_id = ?2")?
-            .query_row((position.evidence_id, position.batch_id), |row| row.get(0))
-            .optional()?;
+        let row = Scan::of(&evidence::TABLE)
+            .at(&position.evidence_id)
+            .only(evidence::batch_id, Test::is(&position.batch_id));
+        let found: Option<Option<[u8; 32]>> = c.value(&row, evidence::hash)?;
         Ok(found.flatten())
     });
+    let newest = Scan::of(&evidence::TABLE).descending();
+    let newest: Option<EvidenceId> = c.value(&newest, evidence::evidence_id)?;
     let found = Found {
         journal: name(c)?,
         born,
         was_marked: has(c, "marked")?,
         is_backup: has(c, "backup")?,
         epoch: epoch(c)?,
-        evidence: c
-            .prepare_cached("select coalesce(max(evidence_id), 0) from evidence")?
-            .query_row([], |row| row.get(0))?,
+        evidence: newest.unwrap_or(EvidenceId::NONE),
         orders: orders(c)?,
         given: given_orders(c, 0)?,
         heads: heads.collect::<Result<_, Error>>()?,

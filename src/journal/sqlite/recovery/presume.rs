@@ -1,10 +1,15 @@
 //! Payments that an earlier journal may have posted: they are asked about before they are posted.
 
+use std::ops::ControlFlow;
+
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
 use crate::journal::sqlite::codec::lives::save_life;
+use crate::journal::sqlite::codec::values::TAKEN;
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::operator::on_record;
+use crate::journal::sqlite::operator::pages::{PAGE, Pages, Standing};
 use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::payments::unstarted::begin_all;
 use crate::journal::sqlite::run::lanes::open_all;
@@ -14,6 +19,8 @@ use crate::journal::sqlite::verify::checks::edited;
 use crate::ledger::HeldFor;
 use crate::ledger::recovery::is_presumed;
 use crate::lifecycle::{Policy, RecordedEvent, State, StepContext, fold};
+use crate::store::tables::{instruction, life};
+use crate::store::{Read, Reads, Scan};
 
 /// What of a batch is presumed posted.
 #[derive(Clone, Copy)]
@@ -26,6 +33,33 @@ pub(in crate::journal::sqlite) enum Reach {
     Cancelled,
     /// That, and what the gateway had before our first post: by order alone, as it may be somebody else's.
     Taken,
+}
+
+impl Reach {
+    /// In which states such payments may stand.
+    fn states(self) -> &'static [State] {
+        match self {
+            Self::Ready => &[State::Ready],
+            Self::Unasked | Self::Cancelled => &[State::Ready, State::Cancelled],
+            Self::Taken => &[
+                State::Ready,
+                State::Cancelled,
+                State::InDoubt,
+                State::Conflict,
+            ],
+        }
+    }
+
+    /// Returns whether a payment in such a state is one of them.
+    fn has(self, c: &dyn Read, life: &Standing) -> Result<bool, Error> {
+        Ok(match self {
+            Self::Ready | Self::Cancelled => true,
+            Self::Unasked => !on_record::has(c, life.seq, PRESUMED_POSTED)?,
+            Self::Taken => {
+                matches!(life.state, State::Ready | State::Cancelled) || life.known == TAKEN
+            }
+        })
+    }
 }
 
 /// Gives whatever is ready of a batch back to asking, as what was asked before was asked at the wrong account.
@@ -49,14 +83,8 @@ pub(in crate::journal::sqlite) fn presume(
     presume_unpriced(c, batch_id, now)?;
     // All of it is asked about first now.
     open_all(c, batch_id, HeldFor::Taken)?;
-    let before = "and not exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = l.seq and e.event = 21)";
-    let which = match reach {
-        Reach::Unasked => format!("l.state in (0, 7) {before}"),
-        Reach::Ready => "l.state = 0".to_owned(),
-        Reach::Cancelled => "l.state in (0, 7)".to_owned(),
-        Reach::Taken => "(l.state in (0, 7) or l.known = 2 and l.state in (2, 8))".to_owned(),
-    };
-    presume_those(c, batch_id, &which, now)
+    let fits = |life: &Standing| reach.has(c, life);
+    presume_those(c, batch_id, (reach.states(), &fits), now)
 }
 
 /// Gives back to asking what may have left and was not found since: "not found" was heard in a reading that counts no more.
@@ -66,21 +94,24 @@ pub(in crate::journal::sqlite) fn ask_exposed(
     now: Timestamp,
 ) -> Result<u64, Error> {
     c.flush()?;
-    presume_those(c, batch_id, "l.state = 0 and l.exposures > 0", now)
+    let is_exposed = |life: &Standing| Ok(life.exposures > 0);
+    presume_those(c, batch_id, (&[State::Ready], &is_exposed), now)
 }
+
+/// Which payments: the states that they stand at, and what else has to be so.
+type Which<'a> = (&'a [State], &'a dyn Fn(&Standing) -> Result<bool, Error>);
 
 fn presume_those(
     c: &WriteSession,
     batch_id: BatchId,
-    which: &str,
+    (states, fits): Which<'_>,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let sql = format!(
-        "select l.seq from life l where l.batch_id = ?1 and {which} and l.seq > ?2 order by l.seq limit ?3"
-    );
+    let pages = Pages::of(c, batch_id, states)?;
+    let next = |after| pages.behind(c, after, fits);
     // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
     let edited = edited(c, batch_id)?;
-    each(c, batch_id, &sql, |c, seq| {
+    each(c, next, |c, seq| {
         if edited.contains(&seq) {
             return Ok(false);
         }
@@ -112,11 +143,8 @@ pub(in crate::journal::sqlite) fn presume_unpriced(
     batch_id: BatchId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let sql = "select i.seq from instruction i where i.batch_id = ?1 and i.amount is null and i.seq > ?2
-             and not exists (select 1 from life l where l.seq = i.seq)
-             and not exists (select 1 from evidence e indexed by evidence_by_payment where e.seq = i.seq and e.event = 21)
-         order by i.seq limit ?3";
-    each(c, batch_id, sql, |c, seq| {
+    let next = |after| unpriced_behind(c, batch_id, after);
+    each(c, next, |c, seq| {
         c.append(&Evidence {
             batch_id,
             seq,
@@ -129,19 +157,37 @@ pub(in crate::journal::sqlite) fn presume_unpriced(
     Ok(())
 }
 
-/// Does something with payments of a batch, a page at a time; returns how many it was done with.
+/// Returns the next rows of a batch that wait for their amounts, and were not presumed posted: no more than a page.
+fn unpriced_behind(
+    c: &dyn Read,
+    batch_id: BatchId,
+    after: PaymentId,
+) -> Result<Vec<PaymentId>, Error> {
+    let rows = Scan::by(&instruction::unpriced).at(&batch_id).after(&after);
+    let mut page = Vec::new();
+    c.each_row(&rows, &[instruction::seq], |row| {
+        let seq = row.get(0)?;
+        let has_ended = c.any(&Scan::of(&life::TABLE).at(&seq))?;
+        if !has_ended && !on_record::has(c, seq, PRESUMED_POSTED)? {
+            page.push(seq);
+        }
+        Ok::<_, Error>(match page.len() < PAGE {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(page)
+}
+
+/// Does something with payments, a page at a time: `next` returns those behind one. Returns how many it was done with.
 pub(in crate::journal::sqlite) fn each(
     c: &WriteSession,
-    batch_id: BatchId,
-    sql: &str,
+    next: impl Fn(PaymentId) -> Result<Vec<PaymentId>, Error>,
     mut work: impl FnMut(&WriteSession, PaymentId) -> Result<bool, Error>,
 ) -> Result<u64, Error> {
     let (mut after, mut done) = (PaymentId::NONE, 0);
     loop {
-        let seqs: Vec<PaymentId> = c
-            .prepare_cached(sql)?
-            .query_map((batch_id, after, PAGE), |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        let seqs = next(after)?;
         let Some(last) = seqs.last() else {
             return Ok(done);
         };
@@ -174,6 +220,3 @@ pub(in crate::journal::sqlite) fn move_by(
     c.moved(&subject, from)?;
     Ok(())
 }
-
-/// Payments that are moved at a time.
-pub(in crate::journal::sqlite) const PAGE: i64 = 1000;

@@ -1,14 +1,14 @@
 //! What became of the payments that were presumed posted.
 
-use rusqlite::Connection;
-
-use crate::domain::BatchName;
+use crate::domain::{EvidenceId, PaymentId};
 use crate::journal::sqlite::Reader;
-use crate::journal::sqlite::codec::catalog::purpose;
-use crate::journal::sqlite::codec::events::PRESUMED_POSTED;
-use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, corrupt, life_of};
+use crate::journal::sqlite::codec::catalog::{batches, of_batch, purpose};
+use crate::journal::sqlite::codec::events::{PRESUMED_POSTED, RELEASED};
 use crate::journal::{Error, Presumed};
 use crate::ledger::recovery::Since;
+use crate::lifecycle::PaymentState;
+use crate::store::tables::{batch, evidence, life};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 impl Reader {
     /// Returns what is known of the payments that were presumed posted, batch by batch.
@@ -20,44 +20,62 @@ impl Reader {
     }
 }
 
-/// Whether evidence of one of these kinds came after the presumption `p`.
-fn happened(kinds: &str) -> String {
-    format!(
-        "exists (select 1 from evidence a indexed by evidence_by_payment
-             where a.seq = p.seq and a.evidence_id > p.evidence_id and a.event in ({kinds}))"
-    )
+shape! {
+    /// That a payment was presumed posted.
+    struct Presumption of evidence { evidence_id: EvidenceId, seq: PaymentId }
+}
+shape! {
+    /// What happened to it.
+    struct Happened of evidence { event: i64 }
 }
 
 /// Returns what is known of the payments that were presumed posted, batch by batch.
-pub(in crate::journal::sqlite) fn presumptions(c: &Connection) -> Result<Vec<Presumed>, Error> {
-    let mut statement = c.prepare(&format!(
-        "select b.name, {LIFE_COLUMNS}, {}, {}, {}, {}, b.batch_id
-         from (select seq, batch_id, max(evidence_id) as evidence_id from evidence where event = ?1 and seq > 0 group by seq, batch_id) p
-         cross join life l on l.seq = p.seq cross join batch b on b.batch_id = p.batch_id
-         order by b.batch_id, p.seq",
-        happened("5, 6, 8"),
-        happened("0"),
-        happened("9, 10, 11"),
-        happened("52"),
-    ))?;
-    let mut rows = statement.query([PRESUMED_POSTED])?;
-    let mut found: Vec<Presumed> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let name: String = row.get(0)?;
-        let life = life_of(row, 1)?;
-        let since = Since {
-            answered: row.get(11)?,
-            posted: row.get(12)?,
-            decided: row.get(13)?,
-            released: row.get(14)?,
-        };
-        if found.last().is_none_or(|last| last.batch.as_str() != name) {
-            let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
-            found.push(Presumed::none_of(batch, purpose(c, row.get(15)?)?));
-        }
-        if let Some(batch) = found.last_mut() {
+pub(in crate::journal::sqlite) fn presumptions(c: &dyn Read) -> Result<Vec<Presumed>, Error> {
+    let mut found = Vec::new();
+    for batch_id in batches(c)? {
+        let mut presumed: Option<Presumed> = None;
+        let of_payments = Scan::by(&evidence::presumed)
+            .at(&batch_id)
+            .only(evidence::seq, Test::at_least(&1_i64));
+        c.each(&of_payments, |presumption: Presumption| {
+            let own = Scan::of(&life::TABLE).at(&presumption.seq);
+            let Some((since, life)) = since(c, &presumption)?.zip(c.first(&own)?) else {
+                return Ok(());
+            };
+            let life: PaymentState = life;
+            let batch = match &mut presumed {
+                Some(batch) => batch,
+                none => none.insert(Presumed::none_of(
+                    of_batch(c, batch_id, batch::name)?,
+                    purpose(c, batch_id)?,
+                )),
+            };
             batch.count(&life, since);
-        }
+            Ok::<_, Error>(())
+        })?;
+        found.extend(presumed);
     }
     Ok(found)
+}
+
+/// Returns what happened to a payment since it was presumed posted; `None`: it was presumed again since.
+fn since(c: &dyn Read, presumption: &Presumption) -> Result<Option<Since>, Error> {
+    let later = Scan::by(&evidence::evidence_by_payment)
+        .at(&presumption.seq)
+        .after(&presumption.evidence_id);
+    let mut since = Some(Since::default());
+    c.each(&later, |Happened { event }| {
+        if let Some(so_far) = &mut since {
+            match event {
+                5 | 6 | 8 => so_far.answered = true,
+                0 => so_far.posted = true,
+                9..=11 => so_far.decided = true,
+                RELEASED => so_far.released = true,
+                PRESUMED_POSTED => since = None,
+                _ => {}
+            }
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(since)
 }

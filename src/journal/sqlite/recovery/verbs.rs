@@ -1,30 +1,36 @@
 //! A journal that may have missed something: noticed when it is opened, presumed posted, asked, and declared done.
 
-use rusqlite::{Connection, params};
+use std::ops::ControlFlow;
+
 use serde_json::{Value, json};
 
 use super::given_orders::lost_orders;
 use super::lost_orders::Touched;
-use super::noticed::open_recovery;
+use super::noticed::{open_ones, open_recovery};
 use super::on_chain;
 use super::place::look;
 use super::presume::{each, move_by};
 use super::presumed::presumptions;
 use super::when_done;
-use crate::domain::{BatchId, BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::events::{RECOVERY_DONE, RELEASED};
+use crate::journal::sqlite::codec::events::{
+    NOTED_CALLBACK, OTHER_REPLY, RECOVERY_DONE, RELEASED, class_number,
+};
+use crate::journal::sqlite::operator::pages::Pages;
 use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Missed, Recovery};
 use crate::ledger::recovery::{NotDone, may_be_done, may_be_released};
-use crate::lifecycle::{Policy, RecordedEvent, StepContext, fold};
+use crate::lifecycle::{Class, Policy, RecordedEvent, State, StepContext, fold};
+use crate::store::tables::{evidence, recovery};
+use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 impl Journal {
     /// Returns the recovery under way; `None`: the journal is what its place has seen last.
@@ -143,18 +149,12 @@ fn release(
     let mut touched = Touched::default();
     let detail = json!({"reason": reason}).to_string();
     c.flush()?;
-    let sql = "select l.seq from life l where l.batch_id = ?1 and l.state = 2 and l.attempts = 0 and l.seq > ?2 order by l.seq limit ?3";
-    let released = each(c, batch_id, sql, |c, seq| {
+    let pages = Pages::of(c, batch_id, &[State::InDoubt])?;
+    let doubtful = |after| pages.behind(c, after, |life| Ok(life.attempts == 0));
+    let released = each(c, doubtful, |c, seq| {
         let mut doubtful = subject(c, seq)?;
         let from = doubtful.moved.from;
-        // A callback, or any status reply but "not found".
-        let spoken_of: bool = c
-            .prepare_cached(
-                "select exists (select 1 from evidence indexed by evidence_by_payment
-                     where seq = ?1 and (event in (5, 8, 20) or event between 70 and 79 or event = 6 and class <> 7))",
-            )?
-            .query_row([seq], |row| row.get(0))?;
-        if !may_be_released(&doubtful.moved.life, spoken_of) {
+        if !may_be_released(&doubtful.moved.life, is_spoken_of(c, seq)?) {
             return Ok(false);
         }
         doubtful.moved.life = fold(
@@ -175,23 +175,61 @@ fn release(
     Ok(released)
 }
 
+shape! {
+    /// What was said of a payment.
+    struct Said of evidence { event: i64, class: Option<i64> }
+}
+
+/// Kinds of evidence: the reply to a post, a status reply, a callback.
+const REPLIED: i64 = 5;
+const ANSWERED: i64 = 6;
+const CALLED: i64 = 8;
+/// The last of the kinds that are kept for words about another payment.
+const OTHERS_LAST: i64 = OTHER_REPLY + 9;
+
+/// Returns whether the gateway has ever spoken of a payment: by a reply, a callback, or any status reply but "not found".
+fn is_spoken_of(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    let not_found = class_number(Class::NotFound);
+    let mut is_spoken_of = false;
+    let all = Scan::by(&evidence::evidence_by_payment).at(&seq);
+    c.each_until(&all, |said: Said| {
+        is_spoken_of = match said.event {
+            REPLIED | CALLED | NOTED_CALLBACK | OTHER_REPLY..=OTHERS_LAST => true,
+            ANSWERED => said.class.is_some_and(|class| class != not_found),
+            _ => false,
+        };
+        Ok::<_, Error>(match is_spoken_of {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(is_spoken_of)
+}
+
+shape! {
+    /// How a recovery ends.
+    struct Done of recovery { done_at: Timestamp, reason: Option<String> }
+}
+
 fn end_recovery(c: &WriteSession, reason: Option<&str>, now: Timestamp) -> Result<(), Error> {
     for batch_id in batches(c)? {
         c.mark(batch_id);
         c.acted(batch_id, now, "recover --done", Value::Null)?;
     }
-    c.execute(
-        "update recovery set done_at = ?1, reason = ?2 where done_at is null",
-        params![now.as_millis(), reason],
-    )?;
+    let done = Done {
+        done_at: now,
+        reason: reason.map(str::to_owned),
+    };
+    c.change(&open_ones(), &done)?;
     when_done::let_go(c)?;
     c.forget_recent();
     if let Some(reason) = reason {
         // Nobody gave an order either, but for those that are known of.
-        c.execute(
-            "update recovery set orders_reason = ?1 where orders_lost = 0 and orders_unknown = 1 and orders_reason is null",
-            [reason],
-        )?;
+        let none_known = Scan::of(&recovery::TABLE)
+            .only(recovery::orders_lost, Test::is(&0_i64))
+            .only(recovery::orders_unknown, Test::is(&true))
+            .only(recovery::orders_reason, Test::Absent);
+        c.set(&none_known, recovery::orders_reason, &reason)?;
     }
     let detail = match reason {
         Some(reason) => json!({"nothing ran since": reason}),
@@ -201,21 +239,29 @@ fn end_recovery(c: &WriteSession, reason: Option<&str>, now: Timestamp) -> Resul
 }
 
 /// Refuses a person's word that nothing has run, where what lay beside the journal said otherwise when its recovery began.
-fn assert_nothing_ran(c: &Connection) -> Result<(), Error> {
+fn assert_nothing_ran(c: &dyn Read) -> Result<(), Error> {
     match ran_since(c)? {
         Some(what) => Err(Error::SomethingRan { what }),
         None => Ok(()),
     }
 }
 
+shape! {
+    /// What lay beside the journal when a recovery began.
+    struct Ran of recovery { recovery_id: i64, done_at: Option<Timestamp>, ran_since: String }
+}
+
 /// Returns what lay beside the journal when its recovery began, and speaks of more than the journal knows.
-fn ran_since(c: &Connection) -> Result<Option<String>, Error> {
-    let mut statement = c.prepare_cached(
-        "select ran_since from recovery where ran_since is not null
-             and (done_at is null or recovery_id = (select max(recovery_id) from recovery)) order by recovery_id",
-    )?;
-    let said: Vec<String> = statement
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+fn ran_since(c: &dyn Read) -> Result<Option<String>, Error> {
+    let newest = Scan::of(&recovery::TABLE).descending();
+    let newest: Option<i64> = c.value(&newest, recovery::recovery_id)?;
+    let told = Scan::of(&recovery::TABLE).only(recovery::ran_since, Test::Present);
+    let mut said = Vec::new();
+    c.each(&told, |told: Ran| {
+        if told.done_at.is_none() || Some(told.recovery_id) == newest {
+            said.push(told.ran_since);
+        }
+        Ok::<_, Error>(())
+    })?;
     Ok((!said.is_empty()).then(|| said.join("; ")))
 }

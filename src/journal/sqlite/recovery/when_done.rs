@@ -1,15 +1,27 @@
 //! What waits until a recovery is declared done, and what becomes of it then.
 
 use super::lost_batches::batches_lost;
-use super::noticed::open_recovery;
+use super::noticed::{batches_missing, open_ones, open_recovery};
 use super::until_done::waits;
-use crate::domain::{PaymentId, Timestamp};
+use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
+use crate::journal::sqlite::operator::pages::PAGE;
 use crate::journal::sqlite::payments::watched::watch;
 use crate::journal::sqlite::session::members::{of_row, split};
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, RepeatPlan};
-use rusqlite::Connection;
+use crate::store::tables::{instruction, life, recovery};
+use crate::store::{Reads, Scan, Shape, Test, Write, Writes, shape};
+
+shape! {
+    /// A row that was loaded while a recovery was open, and repeats another one.
+    struct Repeat of repeat_in_recovery { seq: PaymentId }
+}
+
+shape! {
+    /// A payment that is put off, as the queue has it.
+    struct PutOff of life { batch_id: BatchId, service_id: LaneId, due_at: i64, seq: PaymentId }
+}
 
 /// Lets rows that are loaded now, and were allowed to have the debts of others, wait until the recovery is done; and has others
 /// that wait held against them: the batch is here again that may have paid them.
@@ -27,12 +39,8 @@ pub(in crate::journal::sqlite) fn watch_repeats(
     let mut rows = found.query([])?;
     while let Some(row) = rows.next()? {
         let (seq, other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
-        c.prepare_cached("insert or ignore into repeat_in_recovery (seq) values (?1)")?
-            .execute([seq])?;
-        let has_begun: bool = c
-            .prepare_cached("select exists (select 1 from life where seq = ?1)")?
-            .query_row([other], |row| row.get(0))?;
-        if !has_begun {
+        c.insert_new(&Repeat { seq })?;
+        if !c.any(&Scan::of(&life::TABLE).at(&other))? {
             continue;
         }
         let members = of_row(c, other)?;
@@ -48,20 +56,14 @@ pub(in crate::journal::sqlite) fn watch_repeats(
 /// they are here. Returns whether that has changed: the chains are told then.
 // Kept beside the recovery, as every claim asks for it: it changes with a load, and with nothing else.
 pub(in crate::journal::sqlite) fn judge_anew(c: &WriteSession) -> Result<bool, Error> {
-    let before: Option<bool> = c
-        .prepare_cached("select max(batches_missing) from recovery where done_at is null")?
-        .query_row([], |row| row.get(0))?;
-    let Some(before) = before else {
+    let Some(before) = batches_missing(c)? else {
         return Ok(false);
     };
     let missing = batches_lost(c)?.holds();
     if missing == before {
         return Ok(false);
     }
-    c.execute(
-        "update recovery set batches_missing = ?1 where done_at is null",
-        [missing],
-    )?;
+    c.set(&open_ones(), recovery::batches_missing, &missing)?;
     if !missing {
         let_go(c)?;
         c.forget_recent();
@@ -70,11 +72,26 @@ pub(in crate::journal::sqlite) fn judge_anew(c: &WriteSession) -> Result<bool, E
 }
 
 /// Lets first generations be claimed again that waited: nothing else of them is ever put off for ever.
-pub(in crate::journal::sqlite) fn let_go(c: &Connection) -> Result<(), Error> {
-    c.prepare_cached(
-        "update life set due_at = 0 where state = 0 and due_at = ?1
-             and (select generation from instruction i where i.seq = life.seq) = 0",
-    )?
-    .execute([NEVER])?;
-    Ok(())
+pub(in crate::journal::sqlite) fn let_go(c: &dyn Write) -> Result<(), Error> {
+    let mut page: Vec<PutOff> = Vec::new();
+    loop {
+        let mut put_off = Scan::by(&life::post_queue)
+            .only(life::due_at, Test::is(&NEVER))
+            .limit(PAGE);
+        if let Some(last) = page.last() {
+            put_off = put_off.after_all(last.values());
+        }
+        let next = c.list(&put_off)?;
+        page = next;
+        if page.is_empty() {
+            return Ok(());
+        }
+        for put_off in &page {
+            let row = Scan::of(&instruction::TABLE).at(&put_off.seq);
+            if c.value(&row, instruction::generation)? == Some(0_i64) {
+                let own = Scan::of(&life::TABLE).at(&put_off.seq);
+                c.set(&own, life::due_at, &0_i64)?;
+            }
+        }
+    }
 }
