@@ -292,3 +292,91 @@ fn is_wholly_withdrawn(c: &dyn Read, load_id: LoadId) -> Result<bool, Error> {
         after = page.last().copied();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{BatchId, LaneId};
+    use crate::store::memory::Memory;
+    use crate::store::{Transact, Writes, shape};
+
+    shape! {
+        struct Chunk of fingerprints { load_id: LoadId, least: i64, first_seq: PaymentId }
+    }
+    shape! {
+        struct Row of instruction { seq: PaymentId, load_id: LoadId }
+    }
+    shape! {
+        struct Life of life { seq: PaymentId, batch_id: BatchId, service_id: LaneId, state: State, due_at: i64 }
+    }
+
+    fn life(seq: i64, state: State) -> Life {
+        Life {
+            seq: PaymentId::new(seq),
+            batch_id: BatchId::new(1),
+            service_id: LaneId::new(1),
+            state,
+            due_at: i64::MAX,
+        }
+    }
+
+    #[test]
+    fn a_walk_finds_what_a_table_has_over_all_its_pages() {
+        let c = Connection::open_in_memory().unwrap();
+        let found = Found::begin(&c).unwrap();
+        let rows = 3 * i64::try_from(PAGE).unwrap() + 5;
+        for seq in (1..=rows).filter(|seq| seq % 3 == 0) {
+            for load in [7, 8] {
+                let (seq, load_id) = (PaymentId::new(seq), LoadId::new(load));
+                found.add(Table::Repeat, seq, load_id, seq).unwrap();
+            }
+        }
+        let mut walk = found.walk(Table::Repeat);
+        for seq in 1..=rows + 9 {
+            let expected = seq % 3 == 0 && seq <= rows;
+            assert_eq!(walk.has(PaymentId::new(seq)).unwrap(), expected, "{seq}");
+        }
+        assert!(!found.walk(Table::Alike).has(PaymentId::new(3)).unwrap());
+        let mut behind = found.walk(Table::Repeat);
+        assert!(behind.has(PaymentId::new(rows - rows % 3)).unwrap());
+        assert_eq!(found.rows(Table::Repeat).unwrap(), rows.unsigned_abs() / 3);
+    }
+
+    #[test]
+    fn a_load_is_wholly_withdrawn_when_each_of_its_rows_was() {
+        let rows = 2 * i64::try_from(PAGE).unwrap() + 4;
+        let c = Memory::default();
+        let load_of = |seq: i64| LoadId::new(1 + i64::from(seq % 5 == 0));
+        c.begin().unwrap();
+        for load in [1, 2] {
+            let chunk = Chunk {
+                load_id: LoadId::new(load),
+                least: 0,
+                first_seq: PaymentId::new(1),
+            };
+            Writes::append(&c, &chunk).unwrap();
+        }
+        for seq in 1..=rows {
+            let row = Row {
+                seq: PaymentId::new(seq),
+                load_id: load_of(seq),
+            };
+            c.insert(&row).unwrap();
+            // Those of the other load have no life, or were paid.
+            match (load_of(seq).get(), seq % 2) {
+                (1, _) => c.insert(&life(seq, State::Cancelled)).unwrap(),
+                (_, 0) => c.insert(&life(seq, State::Paid)).unwrap(),
+                (..) => {}
+            }
+        }
+        let is_whole = |load| is_wholly_withdrawn(&c, LoadId::new(load)).unwrap();
+        assert_eq!([1, 2, 3].map(is_whole), [true, false, true]);
+        let last = PaymentId::new(rows);
+        let own = Scan::of(&life::TABLE).at(&last);
+        c.set(&own, life::state, &State::Ready).unwrap();
+        assert!(!is_whole(1));
+        c.remove(&own).unwrap();
+        assert!(!is_whole(1));
+        c.commit().unwrap();
+    }
+}

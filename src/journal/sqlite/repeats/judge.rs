@@ -363,7 +363,7 @@ impl Load<'_> {
 
     /// Goes through the rows that repeat others: returns what tells this list from every other one, and what else than the row was
     /// changed.
-    fn list_of_repeats(&self, record: &Connection) -> Result<([u8; 32], Changed), Error> {
+    fn list_of_repeats(&self, record: &dyn Read) -> Result<([u8; 32], Changed), Error> {
         let mut digest = ContentDigest::default();
         let rows_on_record = Instructions::of(record);
         let mut current: Option<(PaymentId, Instruction<Stored>)> = None;
