@@ -198,24 +198,3 @@ impl<'c> Beside<'c> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::tables::phrase;
-
-    #[test]
-    fn what_cannot_be_read_spoils_no_other_row() {
-        let c = rusqlite::Connection::open_in_memory().unwrap();
-        c.execute_batch(
-            "create table phrase (phrase_id integer primary key, text text);
-             insert into phrase values (1, 'paid'), (2, cast(x'ff' as text)), (3, 'failed');",
-        )
-        .unwrap();
-        let mut phrases = Beside::of(&c, &phrase::TABLE, &[phrase::text]);
-        let mut text = |number| phrases.find(number).unwrap().unwrap().get::<String>(0);
-        assert_eq!(text(1).unwrap(), "paid");
-        assert!(text(2).is_err());
-        assert_eq!(text(3).unwrap(), "failed");
-    }
-}

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::tables::{bill, evidence, held_lane, inquiry, instruction, life, lookup, notice, used};
+use super::tables::{
+    bill, evidence, held_lane, inquiry, instruction, life, lookup, notice, phrase, used,
+};
 use super::{
     Beside, Clash, Column, Error, Read, Reads, Scan, Shape, Table, Test, Transact, Value, Writes,
     shape,
@@ -605,6 +607,49 @@ impl Chance {
     }
 }
 
+fn rows_stand_beside_others<S: Transact + Read>(store: &S) {
+    in_one(store, |store| {
+        for seq in 0..2_000 {
+            // Every third number is nobody's.
+            if seq % 3 != 2 {
+                store.insert(&life(seq, 1, State::Ready, -seq)).unwrap();
+            }
+        }
+        let columns = [life::due_at, life::code];
+        let mut lives = Beside::of(store, &life::TABLE, &columns);
+        let mut check = |seq: i64| {
+            let found = lives.find(seq).unwrap();
+            let due_at: Option<i64> = found.as_ref().map(|row| row.get(0).unwrap());
+            let expected = (0..2_000).contains(&seq) && seq % 3 != 2;
+            assert_eq!(due_at, expected.then(|| -seq), "{seq}");
+            if let Some(found) = found {
+                assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
+            }
+        };
+        (-3..2_010).for_each(&mut check);
+        (0..2_000).rev().step_by(7).for_each(&mut check);
+        [5, 5, 4, 4, 1_999, 0, 0, i64::MAX, i64::MIN, 3]
+            .into_iter()
+            .for_each(&mut check);
+        store
+            .append(&Bill {
+                seq: PaymentId::new(7),
+                at: 1,
+                outcome: 2,
+                due: None,
+                description: "no such bill".to_owned(),
+            })
+            .unwrap();
+        let columns = [bill::description, bill::due, bill::seq];
+        let mut bills = Beside::of(store, &bill::TABLE, &columns);
+        let found = bills.find(1).unwrap().unwrap();
+        assert_eq!(found.get::<String>(0).unwrap(), "no such bill");
+        assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
+        assert_eq!(found.get::<PaymentId>(2).unwrap(), PaymentId::new(7));
+        assert!(bills.find(2).unwrap().is_none());
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use rusqlite::Connection;
@@ -628,6 +673,25 @@ mod tests {
     #[test]
     fn memory_keeps_the_contract() {
         exercise(Memory::default);
+    }
+
+    #[test]
+    fn what_cannot_be_read_spoils_no_other_row() {
+        let c = sqlite();
+        let phrase = |number: i64, bytes: &[u8]| {
+            c.execute(
+                "insert into phrase values (?1, cast(?2 as text))",
+                (number, bytes),
+            )
+        };
+        phrase(1, b"paid").unwrap();
+        phrase(2, &[0xff]).unwrap();
+        phrase(3, b"failed").unwrap();
+        let mut phrases = Beside::of(&c, &phrase::TABLE, &[phrase::text]);
+        let mut text = |number| phrases.find(number).unwrap().unwrap().get::<String>(0);
+        assert_eq!(text(1).unwrap(), "paid");
+        assert!(text(2).is_err());
+        assert_eq!(text(3).unwrap(), "failed");
     }
 
     #[test]
@@ -673,47 +737,4 @@ mod tests {
             }
         }
     }
-}
-
-fn rows_stand_beside_others<S: Transact + Read>(store: &S) {
-    in_one(store, |store| {
-        for seq in 0..2_000 {
-            // Every third number is nobody's.
-            if seq % 3 != 2 {
-                store.insert(&life(seq, 1, State::Ready, -seq)).unwrap();
-            }
-        }
-        let columns = [life::due_at, life::code];
-        let mut lives = Beside::of(store, &life::TABLE, &columns);
-        let mut check = |seq: i64| {
-            let found = lives.find(seq).unwrap();
-            let due_at: Option<i64> = found.as_ref().map(|row| row.get(0).unwrap());
-            let expected = (0..2_000).contains(&seq) && seq % 3 != 2;
-            assert_eq!(due_at, expected.then(|| -seq), "{seq}");
-            if let Some(found) = found {
-                assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
-            }
-        };
-        (-3..2_010).for_each(&mut check);
-        (0..2_000).rev().step_by(7).for_each(&mut check);
-        [5, 5, 4, 4, 1_999, 0, 0, i64::MAX, i64::MIN, 3]
-            .into_iter()
-            .for_each(&mut check);
-        store
-            .append(&Bill {
-                seq: PaymentId::new(7),
-                at: 1,
-                outcome: 2,
-                due: None,
-                description: "no such bill".to_owned(),
-            })
-            .unwrap();
-        let columns = [bill::description, bill::due, bill::seq];
-        let mut bills = Beside::of(store, &bill::TABLE, &columns);
-        let found = bills.find(1).unwrap().unwrap();
-        assert_eq!(found.get::<String>(0).unwrap(), "no such bill");
-        assert_eq!(found.get::<Option<i64>>(1).unwrap(), None);
-        assert_eq!(found.get::<PaymentId>(2).unwrap(), PaymentId::new(7));
-        assert!(bills.find(2).unwrap().is_none());
-    });
 }

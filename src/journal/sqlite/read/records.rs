@@ -1,7 +1,6 @@
 //! Rows of files with where their payments stand, as a record of them begins.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 
 use super::phrases::Phrases;
 use crate::domain::{PaymentId, Timestamp};
@@ -74,10 +73,8 @@ impl<'c> Records<'c> {
         scan: &Scan<'_>,
         mut visit: impl FnMut(Record) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.instructions.each_until(scan, |found| {
-            visit(self.record(found)?)?;
-            Ok(ControlFlow::Continue(()))
-        })
+        self.instructions
+            .each(scan, |found| visit(self.record(found)?))
     }
 
     fn record(&self, instruction: FoundInstruction) -> Result<Record, Error> {
