@@ -9,6 +9,7 @@ pub(super) mod gateway_moved;
 pub(super) mod lanes;
 pub(super) mod pin;
 pub(super) mod pinned;
+mod posting_terms;
 pub(super) mod probed;
 pub(super) mod reread;
 pub(super) mod reschedule;
