@@ -11,6 +11,7 @@ pub(super) mod pin;
 pub(super) mod pinned;
 mod posting_terms;
 pub(super) mod probed;
+mod question;
 pub(super) mod reread;
 pub(super) mod reschedule;
 pub(super) mod rest;

@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
+use super::question::question_about;
 use super::reread;
 use crate::domain::{
-    BatchId, BatchName, Country, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
+    BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
 };
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::{
@@ -28,7 +29,7 @@ use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
 use crate::ledger::pin::{self, Pin};
-use crate::store::tables::{batch, instruction, life};
+use crate::store::tables::{batch, instruction};
 use crate::store::{Read, Reads, Scan, Writes, shape};
 
 shape! {
@@ -40,10 +41,6 @@ shape! {
 shape! {
     /// What a batch is tied to.
     struct Tie of batch { gateway: String, wire: String }
-}
-shape! {
-    /// By what the gateway is asked about a payment.
-    struct AskedBy of instruction { identifier: PayerTransactionId, country: Country }
 }
 
 impl Journal {
@@ -334,20 +331,7 @@ pub(in crate::journal::sqlite) fn witnesses(
     lives(c, batch_id, limit, pin::can_witness)?
         .into_iter()
         .map(|seq| {
-            let missing = || corrupt(format!("payment {seq} is missing"));
-            let by: Option<AskedBy> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
-            let AskedBy {
-                identifier,
-                country,
-            } = by.ok_or_else(missing)?;
-            let own = Scan::of(&life::TABLE).at(&seq);
-            let named = c.value(&own, life::gateway_transaction_id)?;
-            Ok(Question {
-                seq,
-                id: identifier,
-                gateway_transaction_id: named.ok_or_else(missing)?,
-                country,
-            })
+            question_about(c, seq)?.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
         })
         .collect()
 }

@@ -12,12 +12,12 @@ use super::dates::dates;
 use super::lanes::held_lanes;
 use super::pin::pin;
 use super::posting_terms::{PostingTerms, waiting_in_lane, waits_for_document, waits_for_word};
+use super::question::{question, question_about};
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use crate::domain::{
-    BatchId, BatchName, Country, Epoch, LaneId, PayerTransactionId, PaymentId, ResponseDetails,
-    ServiceCode, Timestamp,
+    BatchId, BatchName, Epoch, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
 };
 use crate::journal::sqlite::approval::standing::approvals;
 use crate::journal::sqlite::codec::catalog::{epoch, known_batch};
@@ -44,7 +44,7 @@ use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::recovery::{OrdersLost, held_back};
 use crate::ledger::schedule::may_leave;
 use crate::lifecycle::{Event, Policy, State, StepContext};
-use crate::store::tables::{batch, held_lane, inquiry, instruction, life, limited, service, tally};
+use crate::store::tables::{batch, held_lane, inquiry, life, limited, service, tally};
 use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Takes a batch for a run.
@@ -311,26 +311,6 @@ shape! {
     /// A payment that is to be asked about.
     struct DueQuestion of life { due_at: i64, seq: PaymentId, gateway_transaction_id: Option<String> }
 }
-shape! {
-    /// By what the gateway is asked about a payment.
-    struct AskedBy of instruction { identifier: PayerTransactionId, country: Country }
-}
-
-/// Returns the question about a payment; `None` where it is not there.
-fn question(
-    c: &dyn Read,
-    seq: PaymentId,
-    gateway_transaction_id: Option<String>,
-) -> Result<Option<Question>, Error> {
-    let found: Option<AskedBy> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
-    Ok(found.map(|asked| Question {
-        seq,
-        id: asked.identifier,
-        gateway_transaction_id,
-        country: asked.country,
-    }))
-}
-
 /// Returns payments that are to be asked about by now, the oldest first.
 // The index has them by state, so that the doubts are found among them: the first of each are merged.
 fn due_questions(
@@ -371,11 +351,7 @@ fn add_inquiries(
     }
     let by_now = Scan::by(&inquiry::inquiry_queue).at(&batch_id).up_to(&now);
     c.each_row(&by_now, &[inquiry::seq], |row| {
-        let seq = row.get(0)?;
-        let own = Scan::of(&life::TABLE).at(&seq);
-        if let Some(named) = c.value(&own, life::gateway_transaction_id)? {
-            questions.extend(question(c, seq, named)?);
-        }
+        questions.extend(question_about(c, row.get(0)?)?);
         Ok::<_, Error>(match questions.len() < limit {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
