@@ -654,7 +654,9 @@ fn rows_stand_beside_others<S: Transact + Read>(store: &S) {
 mod tests {
     use rusqlite::Connection;
 
+    use super::super::Index;
     use super::super::memory::Memory;
+    use super::super::sqlite::plan_of;
     use super::*;
 
     fn sqlite() -> Connection {
@@ -699,6 +701,49 @@ mod tests {
         for seed in 1..=40 {
             compare(&sqlite(), &Memory::default(), seed, 60);
         }
+    }
+
+    /// Scans of a table along its key or an index, with more and more of that order given.
+    fn along(table: &'static Table, index: Option<&'static Index>) -> Vec<Scan<'static>> {
+        let start = || index.map_or_else(|| Scan::of(table), Scan::by);
+        let by = index.map_or(table.key, |index| index.columns.len());
+        let last = Column::new(u8::try_from(table.columns.len() - 1).unwrap());
+        let mut scans = Vec::new();
+        for given in 0..=by {
+            let scan = (0..given).fold(start(), |scan, _| scan.at(&0_i64));
+            scans.push(scan.clone());
+            scans.push(scan.clone().only(last, Test::is(&0_i64)).limit(1));
+            if given < by {
+                scans.push(scan.clone().after(&0_i64).before(&9_i64));
+                scans.push(scan.clone().up_to(&0_i64).limit(1));
+            }
+            scans.push(scan.descending().limit(1));
+        }
+        scans
+    }
+
+    #[test]
+    fn rows_are_found_in_their_order_and_not_sorted() {
+        let c = sqlite();
+        let mut otherwise = Vec::new();
+        for table in super::super::tables::ALL {
+            let indexes = table.indexes.iter().copied().map(Some);
+            for index in indexes.chain([None]) {
+                for scan in along(table, index) {
+                    let plan = plan_of(&c, &scan).unwrap();
+                    let is_given = !scan.at.is_empty() || scan.to.is_some();
+                    let is_found = !is_given || plan.starts_with("SEARCH");
+                    // What is unique in a table has an index that SQLite names.
+                    let named = index.filter(|index| !index.is_unique);
+                    let by_it = named.is_none_or(|index| plan.contains(index.name));
+                    if !is_found || !by_it || plan.contains("TEMP B-TREE") {
+                        let index = index.map_or("its key", |index| index.name);
+                        otherwise.push((table.name, index, scan.at.len(), plan));
+                    }
+                }
+            }
+        }
+        assert!(otherwise.is_empty(), "{otherwise:#?}");
     }
 
     #[test]

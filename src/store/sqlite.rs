@@ -237,6 +237,36 @@ fn order(text: &mut String, scan: &Scan<'_>) -> std::fmt::Result {
     Ok(())
 }
 
+fn select(text: &mut String, scan: &Scan<'_>, columns: &[Column]) -> std::fmt::Result {
+    text.push_str("select ");
+    match columns {
+        [] => text.push('1'),
+        columns => names(text, scan.table, columns)?,
+    }
+    text.push_str(" from ");
+    table_of(text, scan)?;
+    rows_of(text, scan)?;
+    order(text, scan)
+}
+
+/// Returns how SQLite finds the rows of a scan, in its own words.
+#[cfg(test)]
+pub(crate) fn plan_of(c: &Connection, scan: &Scan<'_>) -> Result<String, Error> {
+    let mut statement = prepare(c, |text| {
+        text.push_str("explain query plan ");
+        select(text, scan, &[])
+    })?;
+    // The plan does not hang on what is bound.
+    let mut rows = statement.raw_query();
+    let mut plan = String::new();
+    while let Some(row) = rows.next()? {
+        let step: String = (row as &dyn Row).get(3)?;
+        plan += &step;
+        plan += "; ";
+    }
+    Ok(plan)
+}
+
 /// Binds the values of a scan behind those that are bound already; returns how many are bound then.
 fn bind(
     statement: &mut CachedStatement<'_>,
@@ -273,17 +303,7 @@ impl Read for Connection {
         columns: &[Column],
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let mut statement = prepare(self, |text| {
-            text.push_str("select ");
-            match columns {
-                [] => text.push('1'),
-                columns => names(text, scan.table, columns)?,
-            }
-            text.push_str(" from ");
-            table_of(text, scan)?;
-            rows_of(text, scan)?;
-            order(text, scan)
-        })?;
+        let mut statement = prepare(self, |text| select(text, scan, columns))?;
         bind(&mut statement, 0, scan)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {

@@ -10,9 +10,6 @@ use crate::domain::{
     ServiceCode, Timestamp,
 };
 use crate::journal::sqlite::load::loading;
-use crate::journal::sqlite::run::claim_started::due_in_lane;
-use crate::journal::sqlite::run::restart::{DOUBTS, GIVEN_UP, NEVER_DUE, PUT_OFF, RESTART_POSTS};
-use crate::journal::sqlite::run::verbs::{NEXT_QUESTION, next_in_lane};
 use crate::journal::sqlite::schema::open::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::journal::sqlite::schema::open::{Missing, for_reading, for_writing};
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -234,26 +231,6 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
     // As a load leaves it: of payments there are some, of evidence there is next to none.
     c.execute_batch("analyze").unwrap();
     for (sql, index) in [
-        (due_in_lane().as_str(), "post_queue"),
-        (next_in_lane().as_str(), "post_queue"),
-        (
-            NEXT_QUESTION,
-            "ask_queue (batch_id=? AND state=? AND due_at<",
-        ),
-        (DOUBTS, "ask_queue (batch_id=? AND state=?)"),
-        (GIVEN_UP, "ask_queue (batch_id=? AND state=? AND due_at=?)"),
-        (
-            PUT_OFF,
-            "ask_queue (batch_id=? AND state=? AND due_at>? AND due_at<?)",
-        ),
-        (
-            RESTART_POSTS,
-            "post_queue (batch_id=? AND service_id=? AND due_at>",
-        ),
-        (
-            NEVER_DUE,
-            "post_queue (batch_id=? AND service_id=? AND due_at=?)",
-        ),
         (
             "select seq from identifier where identifier = 'x'",
             "PRIMARY KEY",

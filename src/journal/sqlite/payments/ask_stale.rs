@@ -9,7 +9,8 @@ use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::check_unheard;
 use crate::lifecycle::{Event, PaymentState, Policy, StepContext};
-use rusqlite::params;
+use crate::store::tables::{life, service};
+use crate::store::{Read, Reads, Scan, Test};
 
 /// Puts a ready payment back to asking, where it is not to be posted unasked; returns whether it did.
 pub(in crate::journal::sqlite) fn ask_again(
@@ -39,9 +40,21 @@ pub(in crate::journal::sqlite) fn ask_again(
     Ok(true)
 }
 
-/// Ready payments that may have left before.
-pub(in crate::journal::sqlite) const EXPOSED: &str = "select seq, service_id from life indexed by post_queue
-     where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and exposures > 0 order by seq";
+/// Returns the ready payments of a batch that may have left before, in their order.
+fn exposed(c: &dyn Read, batch_id: BatchId) -> Result<Vec<(PaymentId, LaneId)>, Error> {
+    let lanes: Vec<LaneId> = c.values(&Scan::of(&service::TABLE), service::service_id)?;
+    let mut exposed = Vec::new();
+    for lane in lanes {
+        let of_lane = Scan::by(&life::post_queue)
+            .at(&batch_id)
+            .at(&lane)
+            .only(life::exposures, Test::at_least(&1_i64));
+        let seqs: Vec<PaymentId> = c.values(&of_lane, life::seq)?;
+        exposed.extend(seqs.into_iter().map(|seq| (seq, lane)));
+    }
+    exposed.sort_unstable_by_key(|(seq, _)| *seq);
+    Ok(exposed)
+}
 
 /// Puts all ready payments of a batch back to asking that are not to be posted unasked: a run begins, maybe a day later.
 pub(in crate::journal::sqlite) fn ask_all_again(
@@ -50,11 +63,7 @@ pub(in crate::journal::sqlite) fn ask_all_again(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let exposed: Vec<(PaymentId, LaneId)> = c
-        .prepare_cached(EXPOSED)?
-        .query_map(params![batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    for (seq, lane) in exposed {
+    for (seq, lane) in exposed(c, batch_id)? {
         // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
         if check_unheard(c, (batch_id, lane), seq)?.is_some() {
             continue;

@@ -2,15 +2,17 @@
 //!
 //! Rows without a retry come here never: each question begins with whether there is one.
 
-use rusqlite::{Connection, OptionalExtension};
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
 
 use super::apply::apply;
 use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
 use super::watched::{Watched, watched};
 use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
+use crate::journal::sqlite::codec::catalog::of_payment;
 use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
 use crate::journal::sqlite::operator::withdrawal;
 use crate::journal::sqlite::recovery::until_done;
 use crate::journal::sqlite::repeats::linked::paid_beside;
@@ -23,6 +25,8 @@ use crate::journal::{Clearance, DebtElsewhere, Error, PAID_TWICE_SHOWN, Transiti
 use crate::ledger::departure::{Departure, Facts, departure};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
 use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
+use crate::store::tables::{inquiry, instruction, life};
+use crate::store::{Read, Reads, Scan, Test, Writes};
 
 /// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(in crate::journal::sqlite) fn paid_twice(
@@ -30,29 +34,26 @@ pub(in crate::journal::sqlite) fn paid_twice(
     batch_id: BatchId,
 ) -> Result<(Vec<PaidTwice>, u64), Error> {
     // One that was replaced, and is paid or in conflict; the row may have another one.
-    let mut statement = c.prepare_cached(
-        "select l.seq from life l indexed by replaced where l.batch_id = ?1 and l.replaced_by is not null and l.state in (5, 8)
-         order by l.seq",
-    )?;
-    let mut found = statement.query([batch_id])?;
+    let replaced = Scan::by(&life::replaced)
+        .at(&batch_id)
+        .only(life::state, Test::among(&[State::Paid, State::Conflict]));
     let (mut rows, mut count) = (Vec::new(), 0);
-    while let Some(replaced) = found.next()? {
+    c.each_row(&replaced, &[life::seq], |replaced| {
         let seq: PaymentId = replaced.get(0)?;
         let row = of_row(c, seq)?;
         let paid = |member: &&Member| matches!(member.life.state, State::Paid | State::Conflict);
-        let Some(twice) = generations::paid_twice(&states(&row)) else {
-            continue;
-        };
         // Each row once, by the first one of it.
-        if row.iter().find(paid).is_none_or(|first| first.seq != seq) {
-            continue;
+        let is_first = row.iter().find(paid).is_some_and(|first| first.seq == seq);
+        let twice = generations::paid_twice(&states(&row)).filter(|_| is_first);
+        if let Some(twice) = twice {
+            count += 1;
+            if rows.len() < PAID_TWICE_SHOWN {
+                let members: Vec<&Member> = row.iter().filter(paid).collect();
+                rows.push(named(c, &members, matches!(twice, Twice::Paid(_)))?);
+            }
         }
-        count += 1;
-        if rows.len() < PAID_TWICE_SHOWN {
-            let members: Vec<&Member> = row.iter().filter(paid).collect();
-            rows.push(named(c, &members, matches!(twice, Twice::Paid(_)))?);
-        }
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     count += paid_beside(c, batch_id, &mut rows)?;
     Ok((rows, count))
 }
@@ -149,11 +150,14 @@ fn judge(
 /// Keeps the newest generation from being claimed, or lets it be claimed again.
 fn hold(c: &WriteSession, newest: &Member, held: bool) -> Result<PaymentState, Error> {
     // One that waits for its turn after a loss keeps its time.
-    let sql = match held {
-        true => "update life set due_at = ?2 where seq = ?1 and state = 0 and due_at <> ?2",
-        false => "update life set due_at = 0 where seq = ?1 and state = 0 and due_at = ?2",
+    let ready = Scan::of(&life::TABLE)
+        .at(&newest.seq)
+        .only(life::state, Test::is(&State::Ready));
+    let (from, to) = match held {
+        true => (Test::is_not(&NEVER), NEVER),
+        false => (Test::is(&NEVER), 0),
     };
-    c.prepare_cached(sql)?.execute((newest.seq, NEVER))?;
+    c.set(&ready.only(life::due_at, from), life::due_at, &to)?;
     let mut life = newest.life;
     if held {
         life.due_at = None;
@@ -169,9 +173,7 @@ fn supersede(
     paid: PaymentId,
     moment: StepContext,
 ) -> Result<PaymentState, Error> {
-    let paid: String = c
-        .prepare_cached("select identifier from instruction where seq = ?1")?
-        .query_row([paid], |row| row.get(0))?;
+    let paid: String = of_payment(c, paid, instruction::identifier)?;
     let said = ResponseDetails {
         cause: format!("{paid}, an earlier payment of the same row, is paid"),
         ..ResponseDetails::default()
@@ -204,25 +206,36 @@ pub(in crate::journal::sqlite) fn settle_all(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let listed: Vec<PaymentId> = c
-        .prepare_cached(
-            "delete from inquiry where batch_id = ?1 returning iif(alone = 1, seq, null)",
-        )?
-        .query_map([batch_id], |row| row.get::<_, Option<PaymentId>>(0))?
-        .filter_map(Result::transpose)
-        .collect::<Result<_, _>>()?;
-    let open: Vec<PaymentId> = c
-        .prepare_cached(
-            "select n.seq from life l indexed by replaced cross join life n on n.seq = l.replaced_by
-             where l.batch_id = ?1 and l.replaced_by is not null and n.replaced_by is null and n.state < 5 order by n.seq",
-        )?
-        .query_map([batch_id], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    for seq in open.into_iter().chain(listed) {
+    let inquiries = Scan::by(&inquiry::inquiry_queue).at(&batch_id);
+    let alone = inquiries.clone().only(inquiry::alone, Test::is(&true));
+    let mut listed: Vec<PaymentId> = c.values(&alone, inquiry::seq)?;
+    listed.sort_unstable();
+    c.remove(&inquiries)?;
+    for seq in open_retries(c, batch_id)?.into_iter().chain(listed) {
         let mut newest = subject(c, seq)?;
         settle(c, &mut newest, StepContext { now, jitter: 0 }, Some(policy))?;
     }
     Ok(())
+}
+
+/// Returns the newest generations of rows of a batch with a retry that have not ended, in their order.
+fn open_retries(c: &dyn Read, batch_id: BatchId) -> Result<Vec<PaymentId>, Error> {
+    let mut open = Vec::new();
+    let replaced = Scan::by(&life::replaced).at(&batch_id);
+    c.each_row(&replaced, &[life::replaced_by], |row| {
+        let later: PaymentId = row.get(0)?;
+        // By the numbers of their states: those that have ended come last.
+        let open_one = Scan::of(&life::TABLE)
+            .at(&later)
+            .only(life::replaced_by, Test::Absent)
+            .only(life::state, Test::at_most(&State::Delivered));
+        if c.any(&open_one)? {
+            open.push(later);
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    open.sort_unstable();
+    Ok(open)
 }
 
 /// Says of a claim, just before it leaves, whether it still may.
@@ -232,19 +245,14 @@ pub(in crate::journal::sqlite) fn clearance(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Clearance, Error> {
-    let found = c
-        .prepare_cached(&format!(
-            "select {LIFE_COLUMNS}, i.generation from life l join instruction i using (seq) where l.seq = ?1"
-        ))?
-        .query_row([seq], |row| Ok((life_of(row, 0), row.get::<_, i64>(10)?)))
-        .optional()?;
-    let Some((life, generation)) = found else {
+    let own: Option<PaymentState> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
+    let Some(life) = own.filter(|life| life.state == State::Posting) else {
         return Ok(Clearance::Settled);
     };
-    let life = life?;
-    if life.state != State::Posting {
+    let instruction = Scan::of(&instruction::TABLE).at(&seq);
+    let Some(generation) = c.value::<i64>(&instruction, instruction::generation)? else {
         return Ok(Clearance::Settled);
-    }
+    };
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::RetryJudgedOnce.is_active() {
         return Ok(Clearance::Leaves);

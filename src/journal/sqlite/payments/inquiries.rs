@@ -1,16 +1,16 @@
 //! What is asked about earlier generations before a retry of their row leaves. The rule is in [`crate::ledger::failure`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
-use crate::domain::{BatchId, EvidenceId, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
 };
-use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{corrupt, state_number};
+use crate::journal::sqlite::codec::values::{NEVER, corrupt};
 use crate::journal::sqlite::recovery::noticed::open_recovery;
 use crate::journal::sqlite::recovery::until_done;
 use crate::journal::sqlite::session::members::{Member, of_row, split};
@@ -20,6 +20,10 @@ use crate::ledger::decisions;
 use crate::ledger::failure::{Mark, is_spoken_of, word};
 use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
 use crate::lifecycle::{Class, PaymentState, Policy, State, StepContext};
+use crate::store::tables::{
+    evidence, inquiry, instruction, life, policy as policy_of, recovery, service,
+};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Kinds of evidence: the reply to a post, a status reply, a callback, and a decision that a payment failed.
 const REPLIED: i64 = 5;
@@ -29,7 +33,7 @@ const DECIDED_FAILED: i64 = 10;
 
 /// Returns who says where each earlier generation stands; `patience` where time counts.
 pub(in crate::journal::sqlite) fn words(
-    c: &Connection,
+    c: &dyn Read,
     row: &[Member],
     patience: Option<(StepContext, &Policy)>,
 ) -> Result<Vec<Earlier>, Error> {
@@ -57,7 +61,7 @@ pub(in crate::journal::sqlite) fn words(
 /// Returns whose word the failure of a payment is, and whether it could ever be asked about. `ordered` is the evidence that
 /// its newest generation was ordered.
 fn word_of(
-    c: &Connection,
+    c: &dyn Read,
     member: &Member,
     ordered: EvidenceId,
     patience: Option<(StepContext, &Policy)>,
@@ -80,7 +84,7 @@ fn word_of(
 /// Returns whether a payment that has ended unpaid may be paid all the same: the gateway, or whoever calls back in its name, has
 /// spoken of it otherwise since.
 pub(in crate::journal::sqlite) fn is_taken_back(
-    c: &Connection,
+    c: &dyn Read,
     member: &Member,
 ) -> Result<bool, Error> {
     match member.life.state {
@@ -106,11 +110,52 @@ fn waited(life: &PaymentState, class: Class, (moment, policy): (StepContext, &Po
     began.is_some_and(|began| is_patient(moment.now.since(began), longest))
 }
 
-fn last(c: &Connection, seq: PaymentId, event: i64) -> Result<EvidenceId, Error> {
-    let mut last = c.prepare_cached(
-        "select coalesce(max(evidence_id), 0) from evidence indexed by evidence_by_payment where seq = ?1 and event = ?2",
-    )?;
-    Ok(last.query_row((seq, event), |row| row.get(0))?)
+fn last(c: &dyn Read, seq: PaymentId, event: i64) -> Result<EvidenceId, Error> {
+    let of_kind = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::is(&event))
+        .descending();
+    let last = c.value(&of_kind, evidence::evidence_id)?;
+    Ok(last.unwrap_or(EvidenceId::NONE))
+}
+
+shape! {
+    /// What was recorded of a payment.
+    struct Recorded of evidence {
+        evidence_id: EvidenceId, event: i64, class: Option<i64>, detail: Option<String>, policy_id: Option<i64>,
+    }
+}
+
+impl Recorded {
+    /// Returns whether a person decided with a second word that a payment failed which may have been accepted.
+    fn expressly(&self) -> Result<bool, Error> {
+        let Some(detail) = &self.detail else {
+            return Ok(false);
+        };
+        let detail: serde_json::Value = serde_json::from_str(detail)
+            .map_err(|_| corrupt("evidence with a detail that is not JSON"))?;
+        Ok(detail["although_accepted"] == true)
+    }
+}
+
+/// Returns whether evidence was recorded under a policy by which the gateway could be asked.
+fn could_ask(
+    c: &dyn Read,
+    policy_id: Option<i64>,
+    known: &mut BTreeMap<i64, bool>,
+) -> Result<bool, Error> {
+    let Some(id) = policy_id else {
+        return Ok(false);
+    };
+    if let Some(could_ask) = known.get(&id) {
+        return Ok(*could_ask);
+    }
+    let asks = Scan::of(&policy_of::TABLE)
+        .at(&id)
+        .only(policy_of::status_query, Test::is(&true));
+    let could_ask = c.any(&asks)?;
+    known.insert(id, could_ask);
+    Ok(could_ask)
 }
 
 /// What is on record of an ended payment, by its evidence, and whether any of it was recorded when the gateway could be asked.
@@ -130,40 +175,42 @@ fn mark_of(kind: i64, class: Option<i64>, expressly: bool) -> Result<Option<Mark
     })
 }
 
-fn marks(c: &Connection, seq: PaymentId) -> Result<Marks, Error> {
-    let mut statement = c.prepare_cached(
-        "select e.evidence_id, e.event, e.class, coalesce(e.detail ->> 'although_accepted', 0),
-             exists (select 1 from policy p where p.policy_id = e.policy_id and p.status_query = 1)
-         from evidence e indexed by evidence_by_payment where e.seq = ?1 order by e.evidence_id",
-    )?;
-    let mut rows = statement.query([seq])?;
-    let (mut marks, mut could_ask) = (Vec::new(), false);
-    while let Some(row) = rows.next()? {
-        could_ask |= row.get::<_, bool>(4)?;
-        if let Some(mark) = mark_of(row.get(1)?, row.get(2)?, row.get(3)?)? {
-            marks.push((row.get(0)?, mark));
+fn marks(c: &dyn Read, seq: PaymentId) -> Result<Marks, Error> {
+    let (mut marks, mut asked, mut policies) = (Vec::new(), false, BTreeMap::new());
+    let of_payment = Scan::by(&evidence::evidence_by_payment).at(&seq);
+    c.each(&of_payment, |row: Recorded| {
+        asked = asked || could_ask(c, row.policy_id, &mut policies)?;
+        let expressly = row.event == DECIDED_FAILED && row.expressly()?;
+        if let Some(mark) = mark_of(row.event, row.class, expressly)? {
+            marks.push((row.evidence_id, mark));
         }
-    }
+        Ok::<_, Error>(())
+    })?;
     for at in noticed(c, seq)? {
         let place = marks.partition_point(|(known, _)| *known <= at);
         marks.insert(place, (at, Mark::Missed));
     }
-    Ok((marks, could_ask))
+    Ok((marks, asked))
 }
 
 /// The newest evidence whenever it was noticed that the journal may have missed something of a payment, or that what it was told
 /// was read wrongly.
-fn noticed(c: &Connection, seq: PaymentId) -> Result<Vec<EvidenceId>, Error> {
+fn noticed(c: &dyn Read, seq: PaymentId) -> Result<BTreeSet<EvidenceId>, Error> {
     // By a person's word, nothing had been missed.
-    let mut statement = c.prepare_cached(&format!(
-        "select newest_evidence from recovery where newest_seq >= ?1 and reason is null
-         union
-         select evidence_id from evidence indexed by about_batch
-         where seq = 0 and event = {READING_ACCEPTED} and batch_id = (select batch_id from instruction where seq = ?1)
-         order by 1"
-    ))?;
-    let found = statement.query_map([seq], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let missed = Scan::of(&recovery::TABLE)
+        .only(recovery::newest_seq, Test::at_least(&seq))
+        .only(recovery::reason, Test::Absent);
+    let mut noticed: BTreeSet<EvidenceId> = BTreeSet::new();
+    noticed.extend(c.values::<EvidenceId>(&missed, recovery::newest_evidence)?);
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    let batch_id: Option<BatchId> = c.value(&own, instruction::batch_id)?;
+    if let Some(batch_id) = batch_id {
+        let read_anew = Scan::by(&evidence::about_batch)
+            .at(&READING_ACCEPTED)
+            .at(&batch_id);
+        noticed.extend(c.values::<EvidenceId>(&read_anew, evidence::evidence_id)?);
+    }
+    Ok(noticed)
 }
 
 /// Returns what the newest generation of a row waits for, as far as the journal shows.
@@ -190,14 +237,14 @@ pub(in crate::journal::sqlite) fn waits_for(
 
 /// Returns what is said of an ended payment that is asked about again, though nothing waits for the answer; `None` of any other.
 pub(in crate::journal::sqlite) fn doubted(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
     life: &PaymentState,
 ) -> Result<Option<WaitsFor>, Error> {
-    let is_asked: bool = c
-        .prepare_cached("select exists (select 1 from inquiry where seq = ?1 and alone = 1)")?
-        .query_row([seq], |row| row.get(0))?;
-    if !is_asked {
+    let asked = Scan::of(&inquiry::TABLE)
+        .at(&seq)
+        .only(inquiry::alone, Test::is(&true));
+    if !c.any(&asked)? {
         return Ok(None);
     }
     Ok(Some(WaitsFor::Itself {
@@ -208,63 +255,65 @@ pub(in crate::journal::sqlite) fn doubted(
 }
 
 /// Returns what was said last that makes doubtful that an ended payment was not paid, since the gateway said that it was not.
-pub(in crate::journal::sqlite) fn doubt_of(c: &Connection, seq: PaymentId) -> Result<Doubt, Error> {
-    let mut statement = c.prepare_cached(
-        "select event, class, code from evidence indexed by evidence_by_payment where seq = ?1 order by evidence_id desc",
-    )?;
-    let mut rows = statement.query([seq])?;
+pub(in crate::journal::sqlite) fn doubt_of(c: &dyn Read, seq: PaymentId) -> Result<Doubt, Error> {
+    let newest_first = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .descending();
     let mut said = Doubt::Missed;
-    while let Some(row) = rows.next()? {
+    let columns = [evidence::event, evidence::class, evidence::code];
+    c.each_row(&newest_first, &columns, |row| {
         let Some(mark) = mark_of(row.get(0)?, row.get(1)?, false)? else {
-            continue;
+            return Ok(ControlFlow::Continue(()));
         };
         if mark.says_failed() {
-            break;
+            return Ok(ControlFlow::Break(()));
         }
         if mark.casts_doubt() {
             // Why it was asked tells more than an answer that says nothing.
             let is_vague = mark == Mark::Answer(Class::InDoubt);
-            let code = || row.get::<_, Option<i32>>(2).map(Option::unwrap_or_default);
+            let code = || row.get::<Option<i32>>(2).map(Option::unwrap_or_default);
             said = match mark {
                 Mark::Unreadable => Doubt::Unreadable,
                 Mark::Otherwise(_) => Doubt::Otherwise(code()?),
-                _ if is_vague && said != Doubt::Missed => continue,
+                _ if is_vague && said != Doubt::Missed => said,
                 _ => Doubt::Code(code()?),
             };
             if !is_vague {
-                break;
+                return Ok(ControlFlow::Break(()));
             }
         }
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     Ok(said)
+}
+
+/// The payments of a batch that have ended and are asked about again, though nothing waits for the answer, in their order.
+fn alone(batch_id: &BatchId) -> Scan<'_> {
+    Scan::of(&inquiry::TABLE)
+        .only(inquiry::batch_id, Test::is(batch_id))
+        .only(inquiry::alone, Test::is(&true))
 }
 
 /// Returns every such payment of a batch.
 pub(in crate::journal::sqlite) fn all_doubted(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<BTreeSet<PaymentId>, Error> {
-    let mut statement = c.prepare("select seq from inquiry where batch_id = ?1 and alone = 1")?;
-    let found = statement.query_map([batch_id], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let found: Vec<PaymentId> = c.values(&alone(&batch_id), inquiry::seq)?;
+    Ok(found.into_iter().collect())
 }
 
 /// Returns the ended payments of a batch that are asked about again, the first of them and how many they are.
-fn doubtful(c: &Connection, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Error> {
-    const LISTED: &str =
-        "from inquiry q indexed by inquiry_queue where q.batch_id = ?1 and q.alone = 1";
-    let count: i64 = c
-        .prepare_cached(&format!("select count(*) {LISTED}"))?
-        .query_row([batch_id], |row| row.get(0))?;
+fn doubtful(c: &dyn Read, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Error> {
+    let queued = Scan::by(&inquiry::inquiry_queue)
+        .at(&batch_id)
+        .only(inquiry::alone, Test::is(&true));
+    let count = c.count(&queued)?;
     let mut found = Vec::new();
     if count == 0 {
         return Ok((found, 0));
     }
-    let shown = i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX);
-    let first: Vec<PaymentId> = c
-        .prepare_cached(&format!("select q.seq {LISTED} order by q.seq limit ?2"))?
-        .query_map((batch_id, shown), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let first: Vec<PaymentId> = c.values(&alone(&batch_id).limit(WAITING_SHOWN), inquiry::seq)?;
     for seq in first {
         let row = of_row(c, seq)?;
         let life = row.iter().find(|member| member.seq == seq);
@@ -274,7 +323,7 @@ fn doubtful(c: &Connection, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Er
             found.push(Waiting { id, waits_for });
         }
     }
-    Ok((found, count.unsigned_abs()))
+    Ok((found, count))
 }
 
 /// Tells what of a batch is held back, or asked about again.
@@ -304,29 +353,33 @@ struct HeldBack {
     until_done: u64,
 }
 
+/// The payments of a lane that are held back, in their order.
+fn held_in<'a>(batch_id: &'a BatchId, lane: &'a LaneId) -> Scan<'a> {
+    Scan::by(&life::post_queue).at(batch_id).at(lane).at(&NEVER)
+}
+
 /// Returns the payments of a batch that are held back.
 fn waiting(c: &Connection, batch_id: BatchId) -> Result<HeldBack, Error> {
-    const HELD: &str = "from life indexed by post_queue
-         where batch_id = ?1 and service_id in (select service_id from service) and state = 0 and due_at = ?2";
-    let count: i64 = c
-        .prepare_cached(&format!("select count(*) {HELD}"))?
-        .query_row((batch_id, NEVER), |row| row.get(0))?;
-    let mut held = HeldBack {
-        count: count.unsigned_abs(),
-        ..HeldBack::default()
-    };
-    if count == 0 {
+    let lanes: Vec<LaneId> = c.values(&Scan::of(&service::TABLE), service::service_id)?;
+    let mut held = HeldBack::default();
+    for lane in &lanes {
+        held.count += c.count(&held_in(&batch_id, lane))?;
+    }
+    if held.count == 0 {
         return Ok(held);
     }
     // Where a recovery is open, each of them may wait for its end; otherwise the first tell what there is to tell.
     let shown = match open_recovery(c)? {
-        Some(_) => i64::MAX,
-        None => i64::try_from(WAITING_SHOWN).unwrap_or(i64::MAX),
+        Some(_) => usize::MAX,
+        None => WAITING_SHOWN,
     };
-    let seqs: Vec<PaymentId> = c
-        .prepare_cached(&format!("select seq {HELD} order by seq limit ?3"))?
-        .query_map((batch_id, NEVER, shown), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let mut seqs: Vec<PaymentId> = Vec::new();
+    for lane in &lanes {
+        let first = held_in(&batch_id, lane).limit(shown);
+        seqs.extend(c.values::<PaymentId>(&first, life::seq)?);
+    }
+    seqs.sort_unstable();
+    seqs.truncate(shown);
     for seq in seqs {
         let Some(waits_for) = waits_for(c, &of_row(c, seq)?)? else {
             continue;
@@ -350,10 +403,10 @@ pub(in crate::journal::sqlite) fn is_open_to_decision(
 ) -> Result<bool, Error> {
     c.flush()?;
     // What nothing has happened to yet has no life: nothing of it failed.
-    let has_failed: bool = c
-        .prepare_cached("select exists (select 1 from life where seq = ?1 and state = ?2)")?
-        .query_row(params![seq, state_number(State::Failed)], |row| row.get(0))?;
-    if !has_failed {
+    let failed = Scan::of(&life::TABLE)
+        .at(&seq)
+        .only(life::state, Test::is(&State::Failed));
+    if !c.any(&failed)? {
         return Ok(false);
     }
     let row = of_row(c, seq)?;
@@ -370,6 +423,21 @@ pub(in crate::journal::sqlite) fn is_open_to_decision(
     Ok(decisions::is_open(word, retried))
 }
 
+shape! {
+    /// An ended payment that is asked about from now on.
+    struct NewInquiry of inquiry { seq: PaymentId, batch_id: BatchId, due_at: i64, since: Timestamp, alone: bool }
+}
+
+/// Puts a payment on the list that the gateway is to be asked about. Of one that stands there, only whether a retry waits for the
+/// answer becomes another.
+fn inquire(c: &dyn Write, inquiry: &NewInquiry) -> Result<(), Error> {
+    if !c.insert_new(inquiry)? {
+        let own = Scan::of(&inquiry::TABLE).at(&inquiry.seq);
+        c.set(&own, inquiry::alone, &inquiry.alone)?;
+    }
+    Ok(())
+}
+
 /// Puts every earlier generation on the list that the gateway is to be asked about.
 pub(in crate::journal::sqlite) fn ask(
     c: &WriteSession,
@@ -381,10 +449,16 @@ pub(in crate::journal::sqlite) fn ask(
     let (_, earlier) = split(row)?;
     for (member, word) in earlier.iter().zip(words(c, row, Some((moment, policy)))?) {
         if matches!(word.word, Word::Person { .. } | Word::TakenBack) {
-            c.prepare_cached(
-                "insert into inquiry (seq, batch_id, due_at, since) values (?1, ?2, 0, ?3) on conflict do update set alone = 0",
-            )?
-            .execute(params![member.seq, batch_id, moment.now.as_millis()])?;
+            inquire(
+                c,
+                &NewInquiry {
+                    seq: member.seq,
+                    batch_id,
+                    due_at: 0,
+                    since: moment.now,
+                    alone: false,
+                },
+            )?;
         } else {
             forget(c, std::slice::from_ref(member))?;
         }
@@ -408,16 +482,16 @@ pub(in crate::journal::sqlite) fn doubt(
     };
     for member in members {
         if is_taken_back(c, member)? {
-            c.prepare_cached(
-                "insert into inquiry (seq, batch_id, due_at, since, alone) values (?1, ?2, ?3, ?4, 1)
-                 on conflict do update set alone = 1",
-            )?
-            .execute(params![
-                member.seq,
-                batch_id,
-                due_at,
-                moment.now.as_millis()
-            ])?;
+            inquire(
+                c,
+                &NewInquiry {
+                    seq: member.seq,
+                    batch_id,
+                    due_at,
+                    since: moment.now,
+                    alone: true,
+                },
+            )?;
         } else {
             forget(c, std::slice::from_ref(member))?;
         }
@@ -425,16 +499,24 @@ pub(in crate::journal::sqlite) fn doubt(
     Ok(())
 }
 
-pub(in crate::journal::sqlite) fn forget(c: &Connection, members: &[Member]) -> Result<(), Error> {
-    let mut delete = c.prepare_cached("delete from inquiry where seq = ?1")?;
+pub(in crate::journal::sqlite) fn forget(c: &dyn Write, members: &[Member]) -> Result<(), Error> {
     for member in members {
-        delete.execute([member.seq])?;
+        c.remove(&Scan::of(&inquiry::TABLE).at(&member.seq))?;
     }
     Ok(())
 }
 
 /// So many answers that settle nothing are enough where nothing waits for another one.
 const ALONE_MAX: u32 = 3;
+
+shape! {
+    /// How often, and since when, an ended payment was asked about.
+    struct Asked of inquiry { queries: u32, since: Timestamp, alone: bool }
+}
+shape! {
+    /// When it is asked about next.
+    struct PutOff of inquiry { queries: u32, due_at: i64 }
+}
 
 /// Puts off the next question about a payment that was just asked about without an end. What was asked for long enough is left
 /// to a person; the next run asks again.
@@ -444,22 +526,17 @@ pub(in crate::journal::sqlite) fn put_off(
     moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let found: Option<(u32, i64, bool)> = c
-        .prepare_cached(
-            "update inquiry set queries = queries + 1 where seq = ?1 returning queries, since, alone",
-        )?
-        .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((queries, since, alone)) = found else {
+    let own = Scan::of(&inquiry::TABLE).at(&seq);
+    let Some(asked) = c.first::<Asked>(&own)? else {
         return Ok(());
     };
-    let asked_for = moment.now.since(Timestamp::from_millis(since));
-    let enough = alone && queries >= ALONE_MAX || is_patient(asked_for, policy.give_up_after);
+    let queries = asked.queries.saturating_add(1);
+    let asked_for = moment.now.since(asked.since);
+    let enough = asked.alone && queries >= ALONE_MAX || is_patient(asked_for, policy.give_up_after);
     let due_at = match enough {
         true => NEVER,
         false => policy.next_inquiry(queries, moment).as_millis(),
     };
-    c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?
-        .execute((seq, due_at))?;
+    c.change(&own, &PutOff { queries, due_at })?;
     Ok(())
 }

@@ -2,14 +2,14 @@
 //! the gateway may take that back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
-use crate::domain::{BatchName, PaymentId, Timestamp};
-use crate::journal::sqlite::codec::catalog::batch_of;
+use crate::domain::{BatchId, BatchName, LoadId, PayerTransactionId, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::catalog::{batch_of, of_batch};
 use crate::journal::sqlite::codec::events::WATCHED;
-use crate::journal::sqlite::codec::values::{corrupt, identifier_of, state_number};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::repeats::on_record::day;
 use crate::journal::sqlite::repeats::on_record::{Other, other};
@@ -19,6 +19,21 @@ use crate::journal::{DebtElsewhere, Error};
 use crate::ledger::intact::{Mismatch, watches};
 use crate::ledger::repeats::Standing;
 use crate::lifecycle::State;
+use crate::store::tables::{batch, evidence, instruction, life, load, watched};
+use crate::store::{self, Read, Reads, Scan, Writes, shape};
+
+shape! {
+    /// A payment that is held against another one.
+    struct Against of watched { seq: PaymentId, other: i64, by_word: bool }
+}
+shape! {
+    /// Where a row came from.
+    struct Place of instruction { identifier: PayerTransactionId, line: i64, load_id: LoadId, batch_id: BatchId }
+}
+shape! {
+    /// The file of a load, and when it was loaded.
+    struct LoadedFile of load { source: String, loaded_at: Timestamp }
+}
 
 /// A row that a payment is held against, and whether a person's word alone said that it had failed.
 type Pair = (i64, bool);
@@ -62,13 +77,14 @@ fn watch_pairs(
     pairs: &[Pair],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let mut insert = c.prepare_cached(
-        "insert or ignore into watched (seq, other, by_word) values (?1, ?2, ?3)",
-    )?;
     let mut new: Vec<Pair> = Vec::new();
-    for (other, by_word) in pairs {
-        if insert.execute(params![seq, other, by_word])? > 0 {
-            new.push((*other, *by_word));
+    for (other, by_word) in pairs.iter().copied() {
+        if c.insert_new(&Against {
+            seq,
+            other,
+            by_word,
+        })? {
+            new.push((other, by_word));
         }
     }
     if new.is_empty() {
@@ -98,22 +114,26 @@ fn altered(c: &WriteSession, seqs: &[PaymentId]) -> Result<Option<String>, Error
     };
     // What is recorded came with a load or an order, which was a transaction of its own: nothing of it waits to be written.
     let mut recorded: BTreeMap<PaymentId, BTreeSet<Pair>> = BTreeMap::new();
-    let mut statement = c.prepare_cached(
-        "select seq, detail from evidence indexed by watches where event = 87 and seq between ?1 and ?2",
+    let watches_of_them = Scan::by(&evidence::watches).from(first).up_to(last);
+    c.each_row(
+        &watches_of_them,
+        &[evidence::seq, evidence::detail],
+        |row| {
+            let pairs = match row.value(1)? {
+                store::Value::Text(detail) => recorded_pairs(&detail)?,
+                _ => recorded_pairs("")?,
+            };
+            recorded.entry(row.get(0)?).or_default().extend(pairs);
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        },
     )?;
-    let mut rows = statement.query([first, last])?;
-    while let Some(row) = rows.next()? {
-        let pairs = recorded_pairs(row.get_ref(1)?.as_str().unwrap_or_default())?;
-        recorded.entry(row.get(0)?).or_default().extend(pairs);
-    }
-    let mut statement =
-        c.prepare_cached("select other, by_word from watched where seq = ?1 order by other")?;
     for (seq, recorded) in recorded {
         if seqs.binary_search(&seq).is_err() {
             continue;
         }
-        let found = statement.query_map([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let found: BTreeSet<Pair> = found.collect::<Result<_, _>>()?;
+        let found: Vec<Against> = c.list(&Scan::of(&watched::TABLE).at(&seq))?;
+        let pairs = found.iter().map(|pair| (pair.other, pair.by_word));
+        let found: BTreeSet<Pair> = pairs.collect();
         if watches(&recorded, &found).is_err() {
             return crate::journal::sqlite::verify::intact::told(c, seq, Mismatch::Watched)
                 .map(Some);
@@ -155,73 +175,67 @@ pub(in crate::journal::sqlite) fn watched(
     if watched.altered.is_some() {
         return Ok(watched);
     }
-    let mut statement = c.prepare_cached(
-        "select seq, other, by_word from watched where seq between ?1 and ?2 order by seq, other",
-    )?;
-    let mut rows = statement.query(params![first, last])?;
+    let against_others = Scan::of(&watched::TABLE).from(first).up_to(last);
     let vouched = Vouched::default();
-    while let Some(row) = rows.next()? {
+    c.each_until(&against_others, |pair: Against| {
         // What was learned in this transaction is read as well.
         c.flush()?;
-        let (seq, seq_of_other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
-        if seqs.binary_search(&seq).is_err() {
-            continue;
+        if seqs.binary_search(&pair.seq).is_err() {
+            return Ok(ControlFlow::Continue(()));
         }
-        watched.seqs.push(seq);
-        let Some(other) = other(c, &vouched, seq_of_other)? else {
-            continue;
+        watched.seqs.push(pair.seq);
+        let Some(other) = other(c, &vouched, PaymentId::new(pair.other))? else {
+            return Ok(ControlFlow::Continue(()));
         };
         // That a payment is made although a person's word alone denies the other one was allowed; nothing was said of it since.
-        let is_as_allowed = row.get(2)? && other.by_word;
+        let is_as_allowed = pair.by_word && other.by_word;
         if !matches!(other.standing, Standing::Failed | Standing::Cancelled) && !is_as_allowed {
-            watched.paid = Some(told(c, seq, &other)?);
-            break;
+            watched.paid = Some(told(c, pair.seq, &other)?);
+            return Ok(ControlFlow::Break(()));
         }
-    }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     Ok(watched)
 }
 
 /// Returns whether a person is to decide about a row: no run brings it to its end.
-fn is_in_conflict(c: &Connection, other: &Other) -> Result<bool, Error> {
+fn is_in_conflict(c: &dyn Read, other: &Other) -> Result<bool, Error> {
     for seq in &other.generations {
-        let state: Option<i64> = c
-            .prepare_cached("select state from life where seq = ?1")?
-            .query_row([seq], |row| row.get(0))
-            .optional()?;
-        if state == Some(state_number(State::Conflict)) {
+        let own = Scan::of(&life::TABLE).at(seq);
+        if c.value(&own, life::state)? == Some(State::Conflict) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn told(c: &Connection, seq: PaymentId, other: &Other) -> Result<DebtElsewhere, Error> {
-    let place = |seq: PaymentId| -> Result<(String, i64, String, String, i64), Error> {
-        Ok(c.prepare_cached(
-            "select i.identifier, i.line, l.source, b.name, l.loaded_at from instruction i
-             join load l on l.load_id = i.load_id join batch b on b.batch_id = i.batch_id where i.seq = ?1",
-        )?
-        .query_row([seq], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-        })?)
-    };
-    let (id, line, source, ..) = place(seq)?;
-    let (of, other_line, other_source, batch, loaded_at) = place(other.seq)?;
-    let day = day(Timestamp::from_millis(loaded_at));
+/// Returns where a row came from, and the load that brought it.
+fn place(c: &dyn Read, seq: PaymentId) -> Result<(Place, LoadedFile), Error> {
+    let place: Option<Place> = c.first(&Scan::of(&instruction::TABLE).at(&seq))?;
+    let place = place.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+    let load: Option<LoadedFile> = c.first(&Scan::of(&load::TABLE).at(&place.load_id))?;
+    let load = load.ok_or_else(|| corrupt(format!("the load of payment {seq} is missing")))?;
+    Ok((place, load))
+}
+
+fn told(c: &dyn Read, seq: PaymentId, other: &Other) -> Result<DebtElsewhere, Error> {
+    let (own, own_load) = place(c, seq)?;
+    let (of, load) = place(c, other.seq)?;
+    let batch: BatchName = of_batch(c, of.batch_id, batch::name)?;
+    let day = day(load.loaded_at);
     let since = match other.seq > seq {
         true => "after this one, while a journal that may have missed something was made up for",
         false => "which had failed, or was cancelled, when this one was loaded",
     };
     let what = format!(
-        "payment {id}, line {line} of {source}, is of the same debt as {of}, line {other_line} of {other_source} of batch {batch}, \
-         loaded {day}, {since}, and now is {}",
-        other.state
+        "payment {}, line {} of {}, is of the same debt as {}, line {} of {} of batch {batch}, loaded {day}, {since}, and now is {}",
+        own.identifier, own.line, own_load.source, of.identifier, of.line, load.source, other.state
     );
     Ok(DebtElsewhere {
         what,
-        id: identifier_of(&id)?,
-        other: BatchName::parse(&batch).map_err(|_| corrupt("the name of a batch"))?,
-        other_id: identifier_of(&of)?,
+        id: own.identifier,
+        other: batch,
+        other_id: of.identifier,
         needs_decision: is_in_conflict(c, other)?,
     })
 }

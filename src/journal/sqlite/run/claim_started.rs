@@ -1,22 +1,20 @@
 //! Payments whose life has begun, claimed one by one: what was posted before, or waited for its document or its bill.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rusqlite::params;
-
+use super::posting_terms::PostingTerms;
 use crate::domain::{BatchId, LaneId, Payment, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::lives::with;
 use crate::journal::sqlite::codec::values::corrupt;
-use crate::journal::sqlite::codec::values::{
-    LIFE_COLUMNS, PAYMENT_COLUMNS, PAYMENT_WIDTH, life_of, payment_of,
-};
 use crate::journal::sqlite::limits::sift::sift;
 use crate::journal::sqlite::limits::waiting;
 use crate::journal::sqlite::payments::apply::claim_one;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
 use crate::journal::sqlite::payments::watched::{Watched, watched};
-use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::verify::checks::{check_generations, check_touched};
@@ -28,26 +26,8 @@ use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
 use crate::lifecycle::{PaymentState, Policy, State, StepContext};
-
-/// The bill that told the amount of instruction `i`.
-const PRICED_BY: &str = "(select b.bill_id from bill b where b.seq = i.seq and b.outcome = 0)";
-
-/// Holds for an instruction `i` that a confirmation up to instruction ?5 and bill ?6 covers.
-pub(in crate::journal::sqlite) fn covered() -> String {
-    format!("(i.seq <= ?5 and (i.as_due = 0 or coalesce({PRICED_BY}, 0) <= ?6))")
-}
-
-/// Payments of lane ?2 that may be posted by ?3, the oldest first, and what of their documents is to be named.
-pub(in crate::journal::sqlite) fn due_in_lane() -> String {
-    let covered = covered();
-    format!(
-        "select {PAYMENT_COLUMNS}, {LIFE_COLUMNS}, seq, (select u.reference from upload u where u.seq = l.seq),
-             iif(i.as_due = 1, {PRICED_BY}, null)
-         from life l indexed by post_queue cross join instruction i using (seq) join service s on s.service_id = i.service_id
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at <= ?3 and {DOCUMENT_IS_THERE} and {covered}
-         order by l.due_at, seq limit ?4"
-    )
-}
+use crate::store::tables::{life, upload};
+use crate::store::{Column, Reads, Scan, Shape, Writes};
 
 /// Records the intent to post up to `share` payments of a lane whose life has begun.
 pub(in crate::journal::sqlite) fn claim_lane(
@@ -90,35 +70,30 @@ fn read_due(
     share: usize,
     now: Timestamp,
 ) -> Result<Vec<DuePayment>, Error> {
-    let sql = due_in_lane();
-    #[cfg(test)]
-    let sql = if crate::seeded_bugs::SeededBug::DocumentForgotten.is_active() {
-        sql.replace(DOCUMENT_IS_THERE, "true")
-    } else {
-        sql
-    };
-    let mut statement = c.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![
-        batch_id,
-        lane,
-        now.as_millis(),
-        i64::try_from(share).unwrap_or(i64::MAX),
-        confirmed.instruction,
-        confirmed.bill,
-    ])?;
+    /// What is read of a life, and its number behind it.
+    const COLUMNS: [Column; PaymentState::COLUMNS.len() + 1] = with(life::seq);
+    let by_now = Scan::by(&life::post_queue)
+        .at(&batch_id)
+        .at(&lane)
+        .up_to(&now);
+    let instructions = Instructions::of(c);
     let mut found = Vec::with_capacity(share);
-    while let Some(row) = rows.next()? {
-        let due = DuePayment {
-            seq: row.get(PAYMENT_WIDTH + 10)?,
-            payment: payment_of(row, 0)?,
-            life: life_of(row, PAYMENT_WIDTH)?,
-            support_document: row.get(PAYMENT_WIDTH + 11)?,
-        };
-        if confirmed.covers(due.seq.get(), row.get(PAYMENT_WIDTH + 12)?) {
-            found.push(due);
+    c.each_row(&by_now, &COLUMNS, |row| {
+        if found.len() == share {
+            return Ok(ControlFlow::Break(()));
         }
-    }
-    drop(rows);
+        let seq = row.get(PaymentState::COLUMNS.len())?;
+        if may_be_posted(c, seq, confirmed)? {
+            let uploaded = Scan::of(&upload::TABLE).at(&seq);
+            found.push(DuePayment {
+                seq,
+                payment: instructions.payment(seq)?,
+                life: PaymentState::read(row)?,
+                support_document: c.value(&uploaded, upload::reference)?,
+            });
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
     let not_before = |due: &DuePayment| due.payment.instruction.not_before();
     let (found, waiting) = schedule::part(found, not_before, now);
     put_off(c, waiting)?;
@@ -136,6 +111,18 @@ fn read_due(
     Ok(sifted.leaving)
 }
 
+/// Returns whether a payment of the queue may be posted as far as its document and its confirmation go.
+fn may_be_posted(c: &WriteSession, seq: PaymentId, confirmed: Bound) -> Result<bool, Error> {
+    #[cfg(test)]
+    let forgets = crate::seeded_bugs::SeededBug::DocumentForgotten.is_active();
+    #[cfg(not(test))]
+    let forgets = false;
+    let Some(terms) = PostingTerms::of(c, seq)? else {
+        return Ok(false);
+    };
+    Ok(terms.are_covered(c, confirmed)? && (forgets || terms.document_is_there(c)?))
+}
+
 /// Puts payments off until the time that their rows name.
 fn put_off(c: &WriteSession, waiting: BTreeMap<Timestamp, Vec<DuePayment>>) -> Result<(), Error> {
     for (at, rows) in waiting {
@@ -147,8 +134,7 @@ fn put_off(c: &WriteSession, waiting: BTreeMap<Timestamp, Vec<DuePayment>>) -> R
 }
 
 fn put_off_until(c: &WriteSession, seq: PaymentId, at: Timestamp) -> Result<(), Error> {
-    c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
-        .execute(params![seq, at.as_millis()])?;
+    c.set(&Scan::of(&life::TABLE).at(&seq), life::due_at, &at)?;
     c.change_recent(seq, |subject| {
         subject.moved.life.due_at = Some(at);
     });
@@ -294,8 +280,8 @@ fn claim_due(
     });
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active() {
-        c.prepare_cached("update life set due_at = ?2 where seq = ?1")?
-            .execute(params![seq, now.as_millis() + 500])?;
+        let soon = now.as_millis() + 500;
+        c.set(&Scan::of(&life::TABLE).at(&seq), life::due_at, &soon)?;
         return Ok(Some(Claim {
             seq,
             lane,

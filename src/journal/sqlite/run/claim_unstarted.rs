@@ -2,9 +2,8 @@
 
 use crate::domain::{BatchId, LaneId, Money, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::events::CLAIMED_TOGETHER;
-use crate::journal::sqlite::codec::values::{
-    NEVER, PAYMENT_COLUMNS, PAYMENT_WIDTH, corrupt, payment_of,
-};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::{NEVER, corrupt};
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::limits::sift::sift;
 use crate::journal::sqlite::limits::waiting::{self, Limited};
@@ -12,7 +11,6 @@ use crate::journal::sqlite::payments::first_claims::ClaimRange;
 use crate::journal::sqlite::payments::unstarted::begin_lives;
 use crate::journal::sqlite::payments::unstarted::begun_between;
 use crate::journal::sqlite::payments::unstarted::fresh_from;
-use crate::journal::sqlite::payments::unstarted::fresh_in_lane;
 use crate::journal::sqlite::payments::watched::{Watched, watched};
 use crate::journal::sqlite::session::subject::Subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
@@ -25,8 +23,10 @@ use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
 use crate::lifecycle::{Event, PaymentState, Policy, State, Step, StepContext, step};
-use rusqlite::Connection;
-use std::sync::{Arc, LazyLock};
+use crate::store::tables::{instruction, lane, life};
+use crate::store::{Read, Reads, Scan, Test, Writes};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// So often more fresh payments are looked at in one transaction, where those before wait for their time.
 const ROUNDS: usize = 64;
@@ -87,15 +87,11 @@ fn claim_some(
         _ if sifted.full_from.is_some() => sifted.full_from.unwrap_or(from),
         Some(last) if looked_at == share => last + 1,
         // All of them were looked at, as far as they are confirmed.
-        _ => c
-            .prepare_cached("select min(coalesce(max(seq), 0), ?1) + 1 from instruction")?
-            .query_row([up_to.min(NEVER - 1)], |row| row.get(0))?,
+        _ => newest(c)?.min(up_to).min(NEVER - 1) + 1,
     };
     if next > from {
-        c.prepare_cached(
-            "update lane set fresh_from = ?3 where batch_id = ?1 and service_id = ?2",
-        )?
-        .execute((batch_id, lane, next))?;
+        let own = Scan::of(&lane::TABLE).at(&batch_id).at(&lane);
+        c.set(&own, lane::fresh_from, &next)?;
     }
     for (at, rows) in waiting {
         let later = PaymentState {
@@ -115,6 +111,12 @@ fn claim_some(
         begin(c, (batch_id, lane), found, &held, now, policy, claims)?;
     }
     Ok(Ok(waiting))
+}
+
+/// Returns the greatest number of an instruction; 0: there is none.
+fn newest(c: &dyn Read) -> Result<i64, Error> {
+    let all = Scan::of(&instruction::TABLE).descending();
+    Ok(c.value(&all, instruction::seq)?.unwrap_or(0))
 }
 
 /// Begins the lives of payments that a limit keeps from leaving.
@@ -350,19 +352,29 @@ fn take_compared(
 
 /// Reads on where no block helps.
 fn read_rest(
-    c: &Connection,
+    c: &dyn Read,
     (batch_id, lane): (BatchId, LaneId),
     (from, up_to): (i64, i64),
     share: usize,
     found: &mut Numbered,
 ) -> Result<(), Error> {
-    static SQL: LazyLock<String> =
-        LazyLock::new(|| fresh_in_lane(&format!("{PAYMENT_COLUMNS}, i.seq")));
-    let limit = i64::try_from(share - found.len()).unwrap_or(i64::MAX);
-    let mut statement = c.prepare_cached(&SQL)?;
-    let mut rows = statement.query((from, batch_id, lane, limit, up_to))?;
-    while let Some(row) = rows.next()? {
-        found.push((row.get(PAYMENT_WIDTH)?, Arc::new(payment_of(row, 0)?)));
-    }
-    Ok(())
+    let of_lane = Scan::of(&instruction::TABLE)
+        .from(&from)
+        .up_to(&up_to)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::service_id, Test::is(&lane))
+        .only(instruction::amount, Test::Present)
+        .only(instruction::document, Test::Absent);
+    let instructions = Instructions::of(c);
+    c.each_row(&of_lane, &[instruction::seq], |row| {
+        let seq: PaymentId = row.get(0)?;
+        // A row is read only once it is known to be fresh: most of a block may have been claimed.
+        if !c.any(&Scan::of(&life::TABLE).at(&seq))? {
+            found.push((seq, Arc::new(instructions.payment(seq)?)));
+        }
+        Ok::<_, Error>(match found.len() < share {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })
 }

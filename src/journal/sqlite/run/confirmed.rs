@@ -1,6 +1,5 @@
 //! What a person confirmed: how far it reaches, and its place on the chain.
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use crate::domain::{BatchId, BatchName, Timestamp};
@@ -13,6 +12,8 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, Shown};
 use crate::ledger::confirmation::{Bound, Confirmation};
+use crate::store::tables::{bill, instruction};
+use crate::store::{Read, Reads, Scan};
 
 impl Journal {
     /// Returns where a batch stands, and how far a confirmation of these figures reaches: both in one look.
@@ -32,11 +33,13 @@ impl Journal {
 }
 
 /// The numbers that were given last, to whichever batch: what comes later has greater ones.
-fn bound(c: &Connection) -> Result<Bound, Error> {
-    let last = |sql: &str| c.query_row(sql, [], |row| row.get(0));
+fn bound(c: &dyn Read) -> Result<Bound, Error> {
+    let (instructions, bills) = (Scan::of(&instruction::TABLE), Scan::of(&bill::TABLE));
+    let newest = c.value(&instructions.descending(), instruction::seq)?;
+    let newest_bill = c.value(&bills.descending(), bill::bill_id)?;
     Ok(Bound {
-        instruction: last("select coalesce(max(seq), 0) from instruction")?,
-        bill: last("select coalesce(max(bill_id), 0) from bill")?,
+        instruction: newest.unwrap_or(0),
+        bill: newest_bill.unwrap_or(0),
     })
 }
 

@@ -1,6 +1,5 @@
 //! The dates of a batch, as people gave them: the newest evidence of them counts.
 
-use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
 use crate::domain::{BatchId, EvidenceId, Timestamp};
@@ -10,10 +9,17 @@ use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, LoadPlan, LoadRefusal};
 use crate::ledger::calendar::BatchDates;
+use crate::store::tables::evidence;
+use crate::store::{Read, Reads, Scan};
+
+/// The dates that a batch was given, in the order in which it was given them.
+pub(super) fn given(batch_id: &BatchId) -> Scan<'_> {
+    Scan::by(&evidence::about_batch).at(&SCHEDULED).at(batch_id)
+}
 
 /// Returns the dates of a batch.
 pub(in crate::journal::sqlite) fn dates(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<BatchDates, Error> {
     dates_before(c, batch_id, EvidenceId::AFTER_ALL)
@@ -21,17 +27,12 @@ pub(in crate::journal::sqlite) fn dates(
 
 /// Returns the dates that a batch had before a row of evidence.
 pub(in crate::journal::sqlite) fn dates_before(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     before: EvidenceId,
 ) -> Result<BatchDates, Error> {
-    let detail: Option<String> = c
-        .prepare_cached(
-            "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1 and evidence_id < ?2
-             order by evidence_id desc limit 1",
-        )?
-        .query_row((batch_id, before), |row| row.get(0))
-        .optional()?;
+    let newest = given(&batch_id).before(&before).descending();
+    let detail: Option<String> = c.value(&newest, evidence::detail)?;
     match detail {
         None => Ok(BatchDates::default()),
         Some(detail) => read(&parsed(&detail)?),
@@ -40,14 +41,8 @@ pub(in crate::journal::sqlite) fn dates_before(
 
 /// Returns the dates that the first load of a batch came with; `None` where it came with none, or where an earlier release recorded them,
 /// which did not say whose they were.
-fn dates_of_load(c: &Connection, batch_id: BatchId) -> Result<Option<BatchDates>, Error> {
-    let detail: Option<String> = c
-        .prepare_cached(
-            "select detail from evidence indexed by about_batch where seq = 0 and event = 180 and batch_id = ?1
-             order by evidence_id limit 1",
-        )?
-        .query_row([batch_id], |row| row.get(0))
-        .optional()?;
+fn dates_of_load(c: &dyn Read, batch_id: BatchId) -> Result<Option<BatchDates>, Error> {
+    let detail: Option<String> = c.value(&given(&batch_id), evidence::detail)?;
     let detail = detail.map(|detail| parsed(&detail)).transpose()?;
     let of_load = detail.filter(|detail| detail[OF_LOAD] == true);
     of_load.map(|detail| read(&detail)).transpose()

@@ -1,6 +1,5 @@
 //! A batch whose gateway has another address now. The rule is in [`crate::ledger::pin`].
 
-use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::pin::{
@@ -9,8 +8,7 @@ use super::pin::{
 use super::pinned::may_be_there;
 use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::account;
-use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::sqlite::codec::events::GATEWAY_MOVED;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests::pin_digest;
@@ -19,6 +17,8 @@ use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{Error, GatewayMoved};
 use crate::ledger::Purpose;
 use crate::ledger::pin::{GatewayMove, judge_move};
+use crate::store::tables::batch;
+use crate::store::{Read, Scan, Writes};
 
 impl Journal {
     /// Returns the gateway on record of a batch, and what it takes to move the batch to the one that is configured.
@@ -56,11 +56,8 @@ impl Journal {
     }
 }
 
-fn gateway(c: &Connection, batch_id: BatchId) -> Result<Option<String>, Error> {
-    Ok(
-        c.prepare_cached("select gateway from batch where batch_id = ?1")?
-            .query_row([batch_id], |row| row.get(0))?,
-    )
+fn gateway(c: &dyn Read, batch_id: BatchId) -> Result<Option<String>, Error> {
+    of_batch(c, batch_id, batch::gateway)
 }
 
 fn judged(
@@ -119,10 +116,8 @@ fn move_gateway(
         &order.to,
         &account(c, batch_id)?.unwrap_or_default(),
     )?;
-    c.execute(
-        "update batch set gateway = ?2 where batch_id = ?1",
-        params![batch_id, order.to],
-    )?;
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    c.set(&own, batch::gateway, &order.to)?;
     let detail = json!({
         "gateway": order.to,
         "before": order.from,

@@ -1,47 +1,66 @@
 //! Lanes that are held: for want of float, or because too much of what was heard was not ours.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
 
 use crate::domain::{BatchId, LaneId, LoadId, Timestamp};
-use crate::journal::sqlite::codec::values::service_of;
 use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Lane, RunToken};
 use crate::ledger::HeldFor;
+use crate::store::tables::{held_lane, instruction, service, tally};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
+
+shape! {
+    /// A lane that is held, and why.
+    struct Held of held_lane { batch_id: BatchId, service_id: LaneId, held_at: Timestamp, reason: String }
+}
+shape! {
+    /// Why a lane is held.
+    struct WhyHeld of held_lane { service_id: LaneId, reason: HeldFor }
+}
+
+/// Returns whether there is such a service.
+fn is_known(c: &dyn Read, lane: LaneId) -> Result<bool, Error> {
+    Ok(c.any(&Scan::of(&service::TABLE).at(&lane))?)
+}
 
 /// Returns the lanes of a batch that are held.
 pub(in crate::journal::sqlite) fn held_lanes(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<Vec<Lane>, Error> {
-    let mut statement = c.prepare_cached(
-        "select service_id, code, reason from held_lane join service using (service_id) where batch_id = ?1 order by code",
-    )?;
-    let mut rows = statement.query([batch_id])?;
     let mut lanes = Vec::new();
-    while let Some(row) = rows.next()? {
-        lanes.push(Lane {
-            id: row.get(0)?,
-            service: service_of(&row.get::<_, String>(1)?)?,
-            held_for: HeldFor::of_reason(&row.get::<_, String>(2)?),
-        });
-    }
+    c.each(&Scan::of(&held_lane::TABLE).at(&batch_id), |held| {
+        let WhyHeld { service_id, reason } = held;
+        let named = Scan::of(&service::TABLE).at(&service_id);
+        if let Some(service) = c.value(&named, service::code)? {
+            lanes.push(Lane {
+                id: service_id,
+                service,
+                held_for: reason,
+            });
+        }
+        Ok::<_, Error>(())
+    })?;
+    lanes.sort_by(|a: &Lane, b| a.service.as_str().cmp(b.service.as_str()));
     Ok(lanes)
 }
 
 /// Holds a lane for want of float.
 pub(in crate::journal::sqlite) fn hold_lane(
-    c: &Connection,
+    c: &WriteSession,
     token: RunToken,
     lane: LaneId,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
     assert_current(c, token)?;
-    c.execute(
-        "insert into held_lane (batch_id, service_id, held_at, reason) values (?1, ?2, ?3, ?4) on conflict do nothing",
-        params![token.batch_id, lane, now.as_millis(), reason],
-    )?;
+    c.insert_new(&Held {
+        batch_id: token.batch_id,
+        service_id: lane,
+        held_at: now,
+        reason: reason.to_owned(),
+    })?;
     Ok(())
 }
 
@@ -54,64 +73,104 @@ pub(in crate::journal::sqlite) fn hold_all(
 ) -> Result<(), Error> {
     assert_current(c, token)?;
     c.write_tallies()?;
-    c.execute(
-        "insert into held_lane (batch_id, service_id, held_at, reason)
-         select distinct batch_id, service_id, ?2, ?3 from tally where batch_id = ?1 and service_id in (select service_id from service)
-         on conflict do update set held_at = excluded.held_at, reason = excluded.reason",
-        params![token.batch_id, now.as_millis(), why.reason()],
-    )?;
+    let counted = Scan::of(&tally::TABLE).at(&token.batch_id);
+    let mut lanes: Vec<LaneId> = c.values(&counted, tally::service_id)?;
+    // One is counted in each of its currencies and states.
+    lanes.dedup();
+    for lane in lanes {
+        if is_known(c, lane)? {
+            c.put(&Held {
+                batch_id: token.batch_id,
+                service_id: lane,
+                held_at: now,
+                reason: why.reason().to_owned(),
+            })?;
+        }
+    }
     Ok(())
 }
 
 /// Holds the lanes that a load has brought to a batch whose posts are stopped: what stopped them is none of one service's.
 pub(in crate::journal::sqlite) fn hold_added(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     load_id: LoadId,
 ) -> Result<(), Error> {
+    let mut added = None;
     for why in [HeldFor::Taken, HeldFor::Misread] {
-        let held_at: Option<i64> = c
-            .prepare_cached(
-                "select max(held_at) from held_lane where batch_id = ?1 and reason = ?2",
-            )?
-            .query_row(params![batch_id, why.reason()], |row| row.get(0))?;
-        if held_at.is_none() {
+        let held: Vec<Timestamp> = c.values(&held_for(&batch_id, &why), held_lane::held_at)?;
+        let Some(held_at) = held.into_iter().max() else {
             continue;
+        };
+        let lanes = match added.take() {
+            Some(known) => known,
+            None => lanes_added(c, batch_id, load_id)?,
+        };
+        for lane in &lanes {
+            c.insert_new(&Held {
+                batch_id,
+                service_id: *lane,
+                held_at,
+                reason: why.reason().to_owned(),
+            })?;
         }
-        c.execute(
-            "insert into held_lane (batch_id, service_id, held_at, reason)
-             select ?1, service_id, ?3, ?4 from service s
-             where exists (select 1 from instruction i where i.load_id = ?2 and i.service_id = s.service_id)
-                 and not exists (select 1 from instruction i
-                     where i.batch_id = ?1 and i.load_id <> ?2 and i.service_id = s.service_id)
-             on conflict do nothing",
-            params![batch_id, load_id, held_at, why.reason()],
-        )?;
+        added = Some(lanes);
     }
     Ok(())
 }
 
+/// The lanes of a batch that are held for a reason.
+fn held_for<'a>(batch_id: &'a BatchId, why: &'a HeldFor) -> Scan<'a> {
+    Scan::of(&held_lane::TABLE)
+        .at(batch_id)
+        .only(held_lane::reason, Test::is(why))
+}
+
+/// Returns the lanes of a batch that no load but this one has rows of.
+fn lanes_added(
+    c: &dyn Read,
+    batch_id: BatchId,
+    load_id: LoadId,
+) -> Result<BTreeSet<LaneId>, Error> {
+    shape! {
+        struct Row of instruction { load_id: LoadId, service_id: LaneId }
+    }
+    let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+    let (mut added, mut others) = (BTreeSet::new(), BTreeSet::new());
+    c.each(&rows, |row: Row| {
+        match row.load_id == load_id {
+            true => added.insert(row.service_id),
+            false => others.insert(row.service_id),
+        };
+        Ok::<_, Error>(())
+    })?;
+    let mut lanes = BTreeSet::new();
+    for lane in added.difference(&others) {
+        if is_known(c, *lane)? {
+            lanes.insert(*lane);
+        }
+    }
+    Ok(lanes)
+}
+
 /// Opens the lanes of a batch that are held for this reason.
 pub(in crate::journal::sqlite) fn open_all(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     why: HeldFor,
 ) -> Result<(), Error> {
-    c.prepare_cached("delete from held_lane where batch_id = ?1 and reason = ?2")?
-        .execute(params![batch_id, why.reason()])?;
+    c.remove(&held_for(&batch_id, &why))?;
     Ok(())
 }
 
 /// Opens a held lane.
 pub(in crate::journal::sqlite) fn reopen_lane(
-    c: &Connection,
+    c: &WriteSession,
     token: RunToken,
     lane: LaneId,
 ) -> Result<(), Error> {
     assert_current(c, token)?;
-    c.execute(
-        "delete from held_lane where batch_id = ?1 and service_id = ?2",
-        params![token.batch_id, lane],
-    )?;
+    let own = Scan::of(&held_lane::TABLE).at(&token.batch_id).at(&lane);
+    c.remove(&own)?;
     Ok(())
 }

@@ -1,21 +1,22 @@
 //! Where a batch belongs: its gateway, the settings that shape its posts, its account.
 
-use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
+use super::question::question_about;
 use super::reread;
 use crate::domain::{
     BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
 };
 use crate::journal::sqlite::Journal;
-use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::catalog::{account, purpose, reading};
+use crate::journal::sqlite::codec::catalog::{
+    account, find, known_batch, of_batch, purpose, reading,
+};
 use crate::journal::sqlite::codec::events::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, READING_ACCEPTED, READING_TAKEN,
 };
-use crate::journal::sqlite::codec::values::{corrupt, country_of, identifier_of};
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::evidence::digests;
 use crate::journal::sqlite::payments::agreed::judged;
@@ -28,6 +29,19 @@ use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
 use crate::ledger::pin::{self, Pin};
+use crate::store::tables::{batch, instruction};
+use crate::store::{Read, Reads, Scan, Writes, shape};
+
+shape! {
+    /// Where a batch is tied to, and when it was claimed from last.
+    struct Pinned of batch {
+        batch_id: BatchId, gateway: Option<String>, wire: Option<String>, last_claim_at: Option<i64>,
+    }
+}
+shape! {
+    /// What a batch is tied to.
+    struct Tie of batch { gateway: String, wire: String }
+}
 
 impl Journal {
     /// Pins a batch to its gateway and its account before anything of it is sent there.
@@ -103,7 +117,7 @@ impl Journal {
 
 /// Refuses a batch that was loaded for something else than what it is to be used for.
 pub(in crate::journal::sqlite) fn assert_purpose(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     comes_as: Purpose,
 ) -> Result<(), Error> {
@@ -127,17 +141,14 @@ pub(in crate::journal::sqlite) fn pin(
 ) -> Result<(BatchId, Option<i64>), Error> {
     assert_as_recorded(c, known_batch(c, batch)?, batch)?;
     assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
-    let found = c
-        .query_row(
-            "select batch_id, gateway, wire, last_claim_at from batch where name = ?1",
-            [batch.as_str()],
-            |row| {
-                let pinned: (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-                Ok((row.get(0)?, pinned, row.get(3)?))
-            },
-        )
-        .optional()?;
-    let Some((batch_id, (gateway, wire), last_claim_at)) = found else {
+    let found = c.first(&Scan::by(&batch::by_name).at(batch))?;
+    let Some(Pinned {
+        batch_id,
+        gateway,
+        wire,
+        last_claim_at,
+    }) = found
+    else {
         return Err(Error::UnknownBatch {
             name: batch.to_string(),
         });
@@ -169,9 +180,12 @@ pub(in crate::journal::sqlite) fn pin(
     let read = judge_reading(c, (batch_id, batch), home)?;
     payers::assert_known(c, batch_id, batch, home)?;
     mark_payer(c, batch, &home.gateway, &home.account)?;
-    c.execute(
-        "update batch set gateway = ?2, wire = ?3 where batch_id = ?1",
-        params![batch_id, home.gateway, home.wire],
+    c.change(
+        &Scan::of(&batch::TABLE).at(&batch_id),
+        &Tie {
+            gateway: home.gateway.clone(),
+            wire: home.wire.clone(),
+        },
     )?;
     if !is_pinned {
         c.with(|c, chain| digests::pin(c, chain, batch_id, now))?;
@@ -248,10 +262,8 @@ fn take_reading(
     reading: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    c.execute(
-        "update batch set reading = ?2 where batch_id = ?1",
-        params![batch_id, reading],
-    )?;
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    c.set(&own, batch::reading, &reading)?;
     c.append(&Evidence {
         batch_id,
         at: now,
@@ -300,10 +312,8 @@ fn take(
     detail: &serde_json::Value,
     now: Timestamp,
 ) -> Result<(), Error> {
-    c.execute(
-        "update batch set account = ?2 where batch_id = ?1",
-        params![batch_id, account],
-    )?;
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    c.set(&own, batch::account, &account)?;
     c.append(&Evidence {
         batch_id,
         at: now,
@@ -314,24 +324,14 @@ fn take(
 }
 
 pub(in crate::journal::sqlite) fn witnesses(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     limit: usize,
 ) -> Result<Vec<Question>, Error> {
-    let mut statement = c.prepare_cached(
-        "select i.identifier, l.gateway_transaction_id, i.country from instruction i join life l using (seq) where seq = ?1",
-    )?;
     lives(c, batch_id, limit, pin::can_witness)?
         .into_iter()
         .map(|seq| {
-            let (identifier, gateway_transaction_id, country): (String, Option<String>, String) =
-                statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            Ok(Question {
-                seq,
-                id: identifier_of(&identifier)?,
-                gateway_transaction_id,
-                country: country_of(&country)?,
-            })
+            question_about(c, seq)?.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
         })
         .collect()
 }
@@ -361,24 +361,24 @@ fn move_account(
         order.to.as_str().into(),
         Some(&order.reason),
     )?;
-    let gateway: Option<String> = c
-        .prepare_cached("select gateway from batch where batch_id = ?1")?
-        .query_row([batch_id], |row| row.get(0))?;
+    let gateway: Option<String> = of_batch(c, batch_id, batch::gateway)?;
     mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to)?;
     take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
 }
 
 pub(in crate::journal::sqlite) fn assert_belongs(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     id: PayerTransactionId,
 ) -> Result<(), Error> {
-    let belongs: bool = c.query_row(
-        "select exists (select 1 from identifier d cross join instruction i using (seq) where d.identifier = ?1 and i.batch_id = ?2)",
-        params![id.as_str(), batch_id],
-        |row| row.get(0),
-    )?;
-    if belongs {
+    let of = match find(c, id)? {
+        Some(seq) => {
+            let own = Scan::of(&instruction::TABLE).at(&seq);
+            c.value(&own, instruction::batch_id)?
+        }
+        None => None,
+    };
+    if of == Some(batch_id) {
         Ok(())
     } else {
         Err(corrupt(format!("a witness {id} of another batch")))

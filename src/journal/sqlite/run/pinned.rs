@@ -3,60 +3,65 @@
 use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::{account, rehearsal};
-use crate::journal::sqlite::codec::values::{LIFE_COLUMNS, life_of};
+use crate::journal::sqlite::codec::lives::with;
 use crate::ledger::Purpose;
 use crate::ledger::pin::{self};
 use crate::lifecycle::PaymentState;
-use rusqlite::{Connection, params};
+use crate::store::tables::{batch, life};
+use crate::store::{Column, Read, Reads, Scan, Shape, Test, Write, Writes};
+use std::ops::ControlFlow;
 
 /// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
 pub(in crate::journal::sqlite) fn bind(
-    c: &Connection,
+    c: &dyn Write,
     batch_id: BatchId,
     purpose: Purpose,
 ) -> Result<(), Error> {
-    c.execute(
-        "update batch set rehearsal = ?2 where batch_id = ?1",
-        params![batch_id, rehearsal(purpose)],
-    )?;
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    c.set(&own, batch::rehearsal, &rehearsal(purpose))?;
     Ok(())
 }
 
 /// Returns whether something of a batch is known to be at the account on record.
-pub(in crate::journal::sqlite) fn is_bound(
-    c: &Connection,
-    batch_id: BatchId,
-) -> Result<bool, Error> {
+pub(in crate::journal::sqlite) fn is_bound(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
     Ok(account(c, batch_id)?.is_some() && may_be_there(c, batch_id)?)
 }
 
 /// Returns whether something of a batch may be at its gateway.
 pub(in crate::journal::sqlite) fn may_be_there(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<bool, Error> {
     Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
 }
 
+/// Where these stand among the columns of a life.
+const ATTEMPTS: usize = 2;
+const EXPOSURES: usize = 4;
+
 /// Returns the numbers of payments whose lives are such, the newest first.
 pub(in crate::journal::sqlite) fn lives(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     limit: usize,
     is_such: fn(&PaymentState) -> bool,
 ) -> Result<Vec<PaymentId>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {LIFE_COLUMNS}, l.seq from life l not indexed where l.batch_id = ?1 and (l.attempts > 0 or l.exposures > 0)
-         order by l.seq desc"
-    ))?;
-    let mut rows = statement.query([batch_id])?;
+    /// What is read of a life, and its number behind it.
+    const COLUMNS: [Column; PaymentState::COLUMNS.len() + 1] = with(life::seq);
+    let newest_first = Scan::of(&life::TABLE)
+        .only(life::batch_id, Test::is(&batch_id))
+        .descending();
     let mut found = Vec::new();
-    while found.len() < limit
-        && let Some(row) = rows.next()?
-    {
-        if is_such(&life_of(row, 0)?) {
-            found.push(row.get(10)?);
+    c.each_row(&newest_first, &COLUMNS, |row| {
+        // Nothing has left of most payments of a batch that has just begun.
+        let left = row.get::<i64>(ATTEMPTS)? > 0 || row.get::<i64>(EXPOSURES)? > 0;
+        if left && is_such(&PaymentState::read(row)?) {
+            found.push(row.get(PaymentState::COLUMNS.len())?);
         }
-    }
+        Ok::<_, Error>(match found.len() < limit {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
     Ok(found)
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::pin::{assert_nothing_was_edited, pin};
-use crate::domain::{BatchId, BatchName, Payment, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, EvidenceId, Payment, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::codec::events::{PROBE_ANSWERED, PROBE_POSTED};
-use crate::journal::sqlite::codec::values::{PAYMENT_COLUMNS, PAYMENT_WIDTH, stored_of};
+use crate::journal::sqlite::codec::instructions::Instructions;
+use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::recovery::noticed::open_recovery;
@@ -20,6 +20,8 @@ use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{DuplicateProbe, Error, Home, SecondPost};
 use crate::ledger::duplicate_check::{DuplicateCheck, NotProbed, judge};
+use crate::store::tables::{batch, evidence, instruction, upload};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 impl Journal {
     /// Returns the one payment of a batch; `None` where it has others, or the amount of its row is not known.
@@ -118,24 +120,66 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn second_post(&self) -> Result<Option<(Timestamp, Option<DuplicateCheck>)>, Error> {
-        let mut statement = self.c.prepare_cached(
-            "select event, at, detail ->> 'check' from evidence indexed by about_batch
-             where seq = 0 and event in (?1, ?2) and batch_id = ?3 order by evidence_id",
-        )?;
-        let mut rows = statement.query(params![PROBE_POSTED, PROBE_ANSWERED, self.batch_id])?;
+        let mut told: Vec<Told> = Vec::new();
+        for kind in [PROBE_POSTED, PROBE_ANSWERED] {
+            let of_kind = Scan::by(&evidence::about_batch)
+                .at(&kind)
+                .at(&self.batch_id);
+            told.extend(self.c.list(&of_kind)?);
+        }
+        told.sort_unstable_by_key(|told| told.evidence_id);
         let mut found = None;
-        while let Some(row) = rows.next()? {
-            let at = Timestamp::from_millis(row.get(1)?);
-            let check: Option<String> = row.get(2)?;
+        for one in told {
+            let check = one.check()?;
             let check = check.as_deref().and_then(DuplicateCheck::from_name);
-            found = match (row.get::<_, i64>(0)?, found) {
-                (PROBE_POSTED, _) => Some((at, None)),
+            found = match (one.event, found) {
+                (PROBE_POSTED, _) => Some((one.at, None)),
                 (_, Some((posted, _))) => Some((posted, check)),
-                (_, None) => Some((at, check)),
+                (_, None) => Some((one.at, check)),
             };
         }
         Ok(found)
     }
+}
+
+shape! {
+    /// What is on record of a probe.
+    struct Told of evidence {
+        evidence_id: EvidenceId, event: i64, at: Timestamp, batch_id: Option<BatchId>, detail: Option<String>,
+    }
+}
+
+impl Told {
+    fn detail(&self) -> Result<Value, Error> {
+        match &self.detail {
+            None => Ok(Value::Null),
+            Some(detail) => serde_json::from_str(detail).map_err(|_| odd()),
+        }
+    }
+
+    /// Returns what the probe showed, by its name.
+    fn check(&self) -> Result<Option<String>, Error> {
+        match &self.detail()?["check"] {
+            Value::Null => Ok(None),
+            Value::String(name) => Ok(Some(name.clone())),
+            _ => Err(odd()),
+        }
+    }
+
+    /// Returns the code of the answer.
+    fn code(&self) -> Result<Option<i32>, Error> {
+        match &self.detail()?["code"] {
+            Value::Null => Ok(None),
+            code => {
+                let code = code.as_i64().and_then(|code| code.try_into().ok());
+                code.map(Some).ok_or_else(odd)
+            }
+        }
+    }
+}
+
+fn odd() -> Error {
+    corrupt("what is on record of a probe")
 }
 
 /// Returns what a probe is of: the gateway, the account, and what shapes the requests.
@@ -164,65 +208,70 @@ fn record(
     })
 }
 
-fn was_posted(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from evidence indexed by about_batch where seq = 0 and event = ?1 and batch_id = ?2)",
-    )?
-    .query_row((PROBE_POSTED, batch_id), |row| row.get(0))?)
+fn was_posted(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let posted = Scan::by(&evidence::about_batch)
+        .at(&PROBE_POSTED)
+        .at(&batch_id);
+    Ok(c.any(&posted)?)
 }
 
 /// Returns how many rows a batch has, its retries among them, and the first of them.
-fn only_row(c: &Connection, batch_id: BatchId) -> Result<(i64, PaymentId), Error> {
-    Ok(c.prepare_cached(
-        "select count(*), coalesce(min(seq), 0) from instruction where batch_id = ?1",
-    )?
-    .query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?)
+fn only_row(c: &dyn Read, batch_id: BatchId) -> Result<(i64, PaymentId), Error> {
+    let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+    let first: Option<PaymentId> = c.value(&rows, instruction::seq)?;
+    let count = i64::try_from(c.count(&rows)?).unwrap_or(i64::MAX);
+    Ok((count, first.unwrap_or(PaymentId::NONE)))
 }
 
 /// Returns a payment, and the document that its posts name; `None` where its amount is not known.
-fn stored(c: &Connection, seq: PaymentId) -> Result<Option<(Payment, Option<String>)>, Error> {
-    let mut statement = c.prepare_cached(&format!(
-        "select {PAYMENT_COLUMNS}, (select u.reference from upload u where u.seq = i.seq)
-         from instruction i join service s using (service_id) where i.seq = ?1"
-    ))?;
-    let mut rows = statement.query([seq])?;
-    let Some(row) = rows.next()? else {
+fn stored(c: &dyn Read, seq: PaymentId) -> Result<Option<(Payment, Option<String>)>, Error> {
+    let Some(found) = Instructions::of(c).find(seq)? else {
         return Ok(None);
     };
-    let document = row.get(PAYMENT_WIDTH)?;
-    let payment = stored_of(row, 0)?.payment();
+    let uploaded = Scan::of(&upload::TABLE).at(&seq);
+    let document = c.value(&uploaded, upload::reference)?;
+    let payment = found.row.payment();
     Ok(payment.map(|payment| (payment, document)))
 }
 
-fn last_probe(c: &Connection, home: &Home) -> Result<Option<DuplicateProbe>, Error> {
-    let found = c
-        .prepare_cached(
-            "select b.name, e.at, e.detail ->> 'check', e.detail ->> 'code'
-             from evidence e indexed by about_batch cross join batch b using (batch_id)
-             where e.seq = 0 and e.event in (?1, ?2) and e.detail ->> 'home' = ?3
-             order by coalesce(e.detail ->> 'check', '') = ?4 desc, e.evidence_id desc limit 1",
-        )?
-        // A gateway that has taken an identifier twice is no net, whatever it answers another time.
-        // A second post whose answer nobody heard is the last that is known of this gateway: it shows nothing.
-        .query_row(
-            params![
-                PROBE_POSTED,
-                PROBE_ANSWERED,
-                digest(home),
-                DuplicateCheck::Accepts.name()
-            ],
-            |row| {
-                let check: Option<String> = row.get(2)?;
-                Ok(DuplicateProbe {
-                    batch: row.get(0)?,
-                    at: Timestamp::from_millis(row.get(1)?),
+fn last_probe(c: &dyn Read, home: &Home) -> Result<Option<DuplicateProbe>, Error> {
+    let digest = digest(home);
+    let mut last: Option<((bool, EvidenceId), DuplicateProbe)> = None;
+    for kind in [PROBE_POSTED, PROBE_ANSWERED] {
+        c.each(&Scan::by(&evidence::about_batch).at(&kind), |told: Told| {
+            if told.detail()?["home"] != digest.as_str() {
+                return Ok(());
+            }
+            let check = told.check()?;
+            // A gateway that has taken an identifier twice is no net, whatever it answers another time.
+            // A second post whose answer nobody heard is the last that is known of this gateway: it shows nothing.
+            let is_net_gone = check.as_deref() == Some(DuplicateCheck::Accepts.name());
+            let weight = (is_net_gone, told.evidence_id);
+            if last.as_ref().is_some_and(|(known, _)| *known > weight) {
+                return Ok(());
+            }
+            if let Some(batch) = named(c, told.batch_id)? {
+                let probe = DuplicateProbe {
+                    batch,
+                    at: told.at,
                     check: check
                         .and_then(|name| DuplicateCheck::from_name(&name))
                         .unwrap_or(DuplicateCheck::Unclear),
-                    code: row.get(3)?,
-                })
-            },
-        )
-        .optional()?;
-    Ok(found)
+                    code: told.code()?,
+                };
+                last = Some((weight, probe));
+            }
+            Ok::<_, Error>(())
+        })?;
+    }
+    Ok(last.map(|(_, probe)| probe))
+}
+
+/// Returns the name of the batch that evidence is about.
+fn named(c: &dyn Read, batch_id: Option<BatchId>) -> Result<Option<String>, Error> {
+    let Some(batch_id) = batch_id else {
+        return Ok(None);
+    };
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    Ok(c.value(&own, batch::name)?)
 }

@@ -2,15 +2,16 @@
 
 use serde_json::Value;
 
-use super::dates::{dates, record};
+use super::dates::{dates, given, record};
 use crate::domain::{BatchName, Timestamp};
 use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::events::SCHEDULED;
 use crate::journal::sqlite::recovery::lost_orders::Touched;
 use crate::journal::sqlite::writer::handle::Journal;
 use crate::journal::sqlite::writer::queue::CommitMode;
 use crate::journal::{DatesOrder, Error};
 use crate::ledger::calendar::BatchDates;
+use crate::store::Reads;
+use crate::store::tables::evidence;
 
 impl Journal {
     /// Gives a batch other dates; returns those that it had. Dates that it has already are not recorded again.
@@ -34,13 +35,10 @@ impl Journal {
             c.mark(batch_id);
             let mut touched = Touched::said(told(order.after));
             // Dates that were given, taken away and given again are another order each time.
-            let given: i64 = c
-                .prepare_cached(
-                    "select coalesce(max(evidence_id), 0) from evidence indexed by about_batch where seq = 0 and event = ?2 and batch_id = ?1",
-                )?
-                .query_row((batch_id, SCHEDULED), |row| row.get(0))?;
+            let given: Option<i64> =
+                c.value(&given(&batch_id).descending(), evidence::evidence_id)?;
             let signed = touched.signed();
-            signed.bind(&given.to_string());
+            signed.bind(&given.unwrap_or(0).to_string());
             signed.tell(format!("instead of {}", told(order.before)));
             c.act_upon(
                 (batch_id, now),

@@ -1,26 +1,28 @@
 //! The verbs of a run: take the batch, claim, ask, hold lanes.
 
-use rusqlite::{Connection, params};
+use std::ops::ControlFlow;
+
+use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 
-use super::claim_started::{claim_lane, covered};
+use super::claim_started::claim_lane;
 use super::claim_unstarted::claim_fresh;
 use super::confirmed;
 use super::dates::dates;
 use super::lanes::held_lanes;
 use super::pin::pin;
+use super::posting_terms::{PostingTerms, waiting_in_lane, waits_for_document, waits_for_word};
+use super::question::{question, question_about};
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
 use crate::domain::{
-    BatchId, BatchName, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
+    BatchId, BatchName, Epoch, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
 };
 use crate::journal::sqlite::approval::standing::approvals;
-use crate::journal::sqlite::codec::catalog::known_batch;
-use crate::journal::sqlite::codec::values::NEVER;
-use crate::journal::sqlite::codec::values::{
-    corrupt, country_of, identifier_of, service_of, stamp,
-};
+use crate::journal::sqlite::codec::catalog::{epoch, known_batch};
+use crate::journal::sqlite::codec::facts::{fact, note, note_new};
+use crate::journal::sqlite::codec::values::{NEVER, corrupt, stamp};
 use crate::journal::sqlite::limits::failures::stops;
 use crate::journal::sqlite::limits::in_force;
 use crate::journal::sqlite::limits::sift::begin_claim;
@@ -29,11 +31,10 @@ use crate::journal::sqlite::payments::apply::apply;
 use crate::journal::sqlite::payments::ask_stale;
 use crate::journal::sqlite::payments::generations;
 use crate::journal::sqlite::payments::unstarted::has_fresh;
-use crate::journal::sqlite::preflight::documents::DOCUMENT_IS_THERE;
 use crate::journal::sqlite::recovery::given_orders::lost_orders;
 use crate::journal::sqlite::recovery::on_chain;
 use crate::journal::sqlite::session::deferred_queries::DeferredQueries;
-use crate::journal::sqlite::session::fence::{assert_current, epoch};
+use crate::journal::sqlite::session::fence::assert_current;
 use crate::journal::sqlite::session::payments::subject;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Acquired, Claim, Clearance, Due, Error, Halt, Question, RunTerms, RunToken};
@@ -43,6 +44,8 @@ use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::recovery::{OrdersLost, held_back};
 use crate::ledger::schedule::may_leave;
 use crate::lifecycle::{Event, Policy, State, StepContext};
+use crate::store::tables::{batch, held_lane, inquiry, life, limited, service, tally};
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Takes a batch for a run.
 pub(in crate::journal::sqlite) fn acquire(
@@ -64,13 +67,9 @@ pub(in crate::journal::sqlite) fn acquire(
         ..terms.confirmation.clone()
     };
     let approved = approved(c, batch_id, terms)?;
-    c.execute(
-        "insert into meta (key, value) values ('epoch', 1) on conflict do update set value = value + 1",
-        [],
-    )?;
     let token = RunToken {
         batch_id,
-        epoch: epoch(c)?,
+        epoch: next_epoch(c)?,
         confirmed: confirmation.bound.least(approved),
         approved,
         dates: dates(c, batch_id)?,
@@ -113,6 +112,13 @@ pub(in crate::journal::sqlite) fn acquire(
     })
 }
 
+/// Counts one more run.
+fn next_epoch(c: &dyn Write) -> Result<Epoch, Error> {
+    let next = Epoch::new(epoch(c)?.get() + 1);
+    note(c, "epoch", &next)?;
+    Ok(next)
+}
+
 /// Returns how far the signatures of a batch reach; over everything where no rule asks for any.
 fn approved(c: &WriteSession, batch_id: BatchId, terms: &RunTerms) -> Result<Bound, Error> {
     #[cfg(test)]
@@ -129,13 +135,26 @@ fn approved(c: &WriteSession, batch_id: BatchId, terms: &RunTerms) -> Result<Bou
     Ok(found.bound.unwrap_or(Bound::EVERYTHING))
 }
 
+/// The states in which payments have ended.
+const ENDED: [i64; 4] = [5, 6, 7, 8];
+
 /// Returns whether a run has anything to do: one that finds all ended leaves no trace, so that its report is the same again.
-fn is_open(c: &Connection, batch_id: BatchId) -> Result<bool, Error> {
-    Ok(c.prepare_cached(
-        "select exists (select 1 from tally where batch_id = ?1 and count > 0 and state not in (5, 6, 7, 8))
-             or exists (select 1 from inquiry where batch_id = ?1)",
-    )?
-    .query_row([batch_id], |row| row.get(0))?)
+fn is_open(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let counted = Scan::of(&tally::TABLE)
+        .at(&batch_id)
+        .only(tally::count, Test::at_least(&1_i64));
+    // By their numbers: rows without an amount are counted under one that is no state of a life.
+    let states: Vec<i64> = c.values(&counted, tally::state)?;
+    Ok(states.iter().any(|state| !ENDED.contains(state))
+        || c.any(&Scan::by(&inquiry::inquiry_queue).at(&batch_id))?)
+}
+
+/// What a batch has in a state.
+fn counted<'a>(batch_id: &'a BatchId, state: &'a State) -> Scan<'a> {
+    Scan::of(&tally::TABLE)
+        .at(batch_id)
+        .only(tally::state, Test::is(state))
+        .only(tally::count, Test::at_least(&1_i64))
 }
 
 /// Turns intents without an outcome into doubts: their bytes may have left.
@@ -147,18 +166,13 @@ pub(in crate::journal::sqlite) fn abandon(
     policy: &Policy,
 ) -> Result<u64, Error> {
     c.write_tallies()?;
-    let some: bool = c
-        .prepare_cached(
-            "select exists (select 1 from tally where batch_id = ?1 and state = 1 and count > 0)",
-        )?
-        .query_row([batch_id], |row| row.get(0))?;
-    if !some {
+    if !c.any(&counted(&batch_id, &State::Posting))? {
         return Ok(0);
     }
-    let seqs: Vec<PaymentId> = c
-        .prepare("select seq from life not indexed where batch_id = ?1 and state = 1 order by seq")?
-        .query_map([batch_id], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let under_way = Scan::of(&life::TABLE)
+        .only(life::batch_id, Test::is(&batch_id))
+        .only(life::state, Test::is(&State::Posting));
+    let seqs: Vec<PaymentId> = c.values(&under_way, life::seq)?;
     for seq in &seqs {
         let mut subject = subject(c, *seq)?;
         let moment = StepContext { now, jitter: 0 };
@@ -203,17 +217,20 @@ impl OpenLane {
 fn open_lanes(c: &WriteSession, batch_id: BatchId, now: Timestamp) -> Result<Vec<OpenLane>, Error> {
     c.write_tallies()?;
     let dates = dates(c, batch_id)?;
-    let mut statement = c.prepare_cached(
-        "select distinct service_id, code from tally t join service s using (service_id)
-         where batch_id = ?1 and state = 0 and count > 0
-         and not exists (select 1 from held_lane h where h.batch_id = ?1 and h.service_id = t.service_id)",
-    )?;
-    let mut rows = statement.query([batch_id])?;
+    // One that has several currencies is counted in each.
+    let mut ids: Vec<LaneId> = c.values(&counted(&batch_id, &State::Ready), tally::service_id)?;
+    ids.dedup();
     let mut lanes = Vec::new();
-    while let Some(row) = rows.next()? {
-        let service = service_of(&row.get::<_, String>(1)?)?;
+    for id in ids {
+        if c.any(&Scan::of(&held_lane::TABLE).at(&batch_id).at(&id))? {
+            continue;
+        }
+        let named = Scan::of(&service::TABLE).at(&id);
+        let Some(service) = c.value::<ServiceCode>(&named, service::code)? else {
+            continue;
+        };
         lanes.push(OpenLane {
-            id: row.get(0)?,
+            id,
             gate: c.gate((batch_id, dates), &service, now),
             service,
             dates,
@@ -269,31 +286,10 @@ pub(in crate::journal::sqlite) fn claim(
     }
     if !claims.is_empty() {
         disturb(c, token.batch_id, What::Posts)?;
-        c.prepare_cached("update batch set last_claim_at = ?2 where batch_id = ?1")?
-            .execute(params![token.batch_id, now.as_millis()])?;
+        let own = Scan::of(&batch::TABLE).at(&token.batch_id);
+        c.set(&own, batch::last_claim_at, &now)?;
     }
     Ok((claims, halt))
-}
-
-/// When the next payments of lane ?2 may be posted, before ?3, and the times that their rows name.
-pub(in crate::journal::sqlite) fn next_in_lane() -> String {
-    let covered = covered();
-    format!(
-        "select l.due_at, i.not_before, (select w.until from limited w where w.batch_id = ?1 and w.seq = l.seq) from life l indexed by post_queue cross join instruction i using (seq)
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3 and {DOCUMENT_IS_THERE} and {covered}
-         order by l.due_at, seq limit ?4"
-    )
-}
-
-/// Whether payments of lane ?2 wait that are due before ?3: for their documents, and for a confirmation.
-// Asked only where nothing may be posted, so that the first rows it meets decide.
-pub(in crate::journal::sqlite) fn waiting_in_lane() -> String {
-    let covered = covered();
-    let waiting = "select 1 from life l indexed by post_queue cross join instruction i using (seq)
-         where l.batch_id = ?1 and l.service_id = ?2 and l.state = 0 and l.due_at < ?3";
-    format!(
-        "select exists ({waiting} and {covered} and not {DOCUMENT_IS_THERE} limit ?4), exists ({waiting} and not {covered} limit ?4)"
-    )
 }
 
 /// Says of claims, just before they leave, whether they still may: evidence from elsewhere may have settled them, or paid an
@@ -311,31 +307,57 @@ pub(in crate::journal::sqlite) fn clearances(
         .collect()
 }
 
-/// Payments that are to be asked about by ?2, the oldest first; no more than ?3.
-// The index has them by state, so that the doubts are found among them: the first of each are merged. It is taken only
-// where its own condition is repeated.
-pub(in crate::journal::sqlite) fn due_questions() -> String {
-    let of_state = |state| {
-        format!(
-            "select * from (select seq, due_at, gateway_transaction_id from life indexed by ask_queue
-                 where batch_id = ?1 and state = {state} and state >= 2 and state <= 4 and queued = 1 and due_at <= ?2 order by due_at, seq limit ?3)"
-        )
-    };
-    format!(
-        "select seq, i.identifier, d.gateway_transaction_id, i.country from ({}) d cross join instruction i using (seq)
-         order by d.due_at, seq limit ?3",
-        ASKED_ABOUT.map(of_state).join(" union all ")
-    )
+shape! {
+    /// A payment that is to be asked about.
+    struct DueQuestion of life { due_at: i64, seq: PaymentId, gateway_transaction_id: Option<String> }
+}
+/// Returns payments that are to be asked about by now, the oldest first.
+// The index has them by state, so that the doubts are found among them: the first of each are merged.
+fn due_questions(
+    c: &dyn Read,
+    batch_id: BatchId,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<Question>, Error> {
+    let mut due: Vec<DueQuestion> = Vec::new();
+    for state in ASKED_ABOUT {
+        let by_now = Scan::by(&life::ask_queue)
+            .at(&batch_id)
+            .at(&state)
+            .up_to(&now);
+        due.extend(c.list(&by_now.limit(limit))?);
+    }
+    due.sort_unstable_by_key(|due| (due.due_at, due.seq));
+    let mut questions = Vec::with_capacity(due.len().min(limit));
+    for due in due {
+        if questions.len() == limit {
+            break;
+        }
+        questions.extend(question(c, due.seq, due.gateway_transaction_id)?);
+    }
+    Ok(questions)
 }
 
-/// When the next payment of state ?2 is to be asked about, before ?3.
-pub(in crate::journal::sqlite) const NEXT_QUESTION: &str = "select min(due_at) from life indexed by ask_queue
-     where batch_id = ?1 and state = ?2 and state >= 2 and state <= 4 and queued = 1 and due_at < ?3";
-
-/// Payments that have ended, and are asked about all the same: those due by ?2, no more than ?3.
-const DUE_INQUIRIES: &str = "select q.seq, i.identifier, l.gateway_transaction_id, i.country
-     from inquiry q indexed by inquiry_queue cross join instruction i using (seq) cross join life l on l.seq = q.seq
-     where q.batch_id = ?1 and q.due_at <= ?2 order by q.due_at, q.seq limit ?3";
+/// Adds payments that have ended, and are asked about all the same, up to `limit` questions.
+fn add_inquiries(
+    c: &dyn Read,
+    batch_id: BatchId,
+    limit: usize,
+    now: Timestamp,
+    questions: &mut Vec<Question>,
+) -> Result<(), Error> {
+    if questions.len() >= limit {
+        return Ok(());
+    }
+    let by_now = Scan::by(&inquiry::inquiry_queue).at(&batch_id).up_to(&now);
+    c.each_row(&by_now, &[inquiry::seq], |row| {
+        questions.extend(question_about(c, row.get(0)?)?);
+        Ok::<_, Error>(match questions.len() < limit {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })
+}
 
 /// Returns payments that are due to be asked about, and puts them off while they are.
 pub(in crate::journal::sqlite) fn questions(
@@ -350,45 +372,19 @@ pub(in crate::journal::sqlite) fn questions(
     if joined.transpose()? == Some(true) {
         c.forget_recent();
     }
-    let mut statement = c.prepare_cached(&due_questions())?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query(params![token.batch_id, now.as_millis(), limit])?;
-    let mut questions = Vec::new();
-    while let Some(row) = rows.next()? {
-        let identifier = row
-            .get_ref(1)?
-            .as_str()
-            .map_err(|_| corrupt("an identifier"))?;
-        questions.push(Question {
-            seq: row.get(0)?,
-            id: identifier_of(identifier)?,
-            gateway_transaction_id: row.get(2)?,
-            country: country_of(row.get_ref(3)?.as_str().map_err(|_| corrupt("a country"))?)?,
-        });
-    }
+    let mut questions = due_questions(c, token.batch_id, limit, now)?;
     let asked = questions.len();
-    let room = limit - i64::try_from(asked).unwrap_or(limit);
-    let mut inquiries = c.prepare_cached(DUE_INQUIRIES)?;
-    let mut rows = inquiries.query(params![token.batch_id, now.as_millis(), room])?;
-    while let Some(row) = rows.next()? {
-        questions.push(Question {
-            seq: row.get(0)?,
-            id: identifier_of(&row.get::<_, String>(1)?)?,
-            gateway_transaction_id: row.get(2)?,
-            country: country_of(row.get_ref(3)?.as_str().map_err(|_| corrupt("a country"))?)?,
-        });
-    }
-    drop(rows);
+    add_inquiries(c, token.batch_id, limit, now, &mut questions)?;
     if !questions.is_empty() {
         disturb(c, token.batch_id, What::Questions)?;
     }
-    let mut put_off = c.prepare_cached("update inquiry set due_at = ?2 where seq = ?1")?;
     for question in &questions[asked..] {
-        put_off.execute(params![question.seq, lease.as_millis()])?;
+        let own = Scan::of(&inquiry::TABLE).at(&question.seq);
+        c.set(&own, inquiry::due_at, &lease)?;
     }
-    let mut put_off = c.prepare_cached("update life set due_at = ?2 where seq = ?1")?;
     for question in &questions[..asked] {
-        put_off.execute(params![question.seq, lease.as_millis()])?;
+        let own = Scan::of(&life::TABLE).at(&question.seq);
+        c.set(&own, life::due_at, &lease)?;
         c.change_recent(question.seq, |subject| {
             subject.moved.life.due_at = Some(lease);
         });
@@ -398,7 +394,7 @@ pub(in crate::journal::sqlite) fn questions(
 
 /// So many payments of a lane that are due first are looked at for one that does not wait for the time that its row names.
 // Beyond them such a one is due later than all of these.
-const NEXT_MAX: i64 = 1_000;
+const NEXT_MAX: usize = 1_000;
 
 /// When the next payments of a lane may be posted.
 #[derive(Default)]
@@ -417,26 +413,52 @@ fn next_post(
     confirmed: Bound,
     now: Timestamp,
 ) -> Result<NextPost, Error> {
-    let Bound { instruction, bill } = confirmed;
-    let mut statement = c.prepare_cached(&next_in_lane())?;
-    let mut rows = statement.query((batch_id, lane, NEVER, NEXT_MAX, instruction, bill))?;
     let mut next = NextPost::default();
-    while let Some(row) = rows.next()? {
-        let (due_at, not_before): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
-        let limited: Option<i64> = row.get(2)?;
+    let mut looked_at = 0;
+    let waiting = waiting_in_lane(&batch_id, &lane);
+    c.each_row(&waiting, &[life::seq, life::due_at], |row| {
+        let (seq, due_at): (PaymentId, i64) = (row.get(0)?, row.get(1)?);
+        if !confirmed.covers(seq.get(), None) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let Some(terms) = PostingTerms::of(c, seq)? else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        if !terms.are_covered(c, confirmed)? || !terms.document_is_there(c)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        looked_at += 1;
         // What is due and names a later time, or is over a limit, is put off by the claim that meets it.
         let is_later = due_at > now.as_millis();
-        let waits = is_later && !may_leave(stamp(not_before), now);
-        match (limited.filter(|_| is_later), not_before.filter(|_| waits)) {
-            (Some(at), _) => next.limited = earlier(next.limited, stamp(Some(at))),
-            (None, Some(at)) => next.scheduled = earlier(next.scheduled, stamp(Some(at))),
+        let waits = is_later && !may_leave(stamp(terms.not_before), now);
+        let limited = match is_later {
+            true => limited_until(c, batch_id, seq)?,
+            false => None,
+        };
+        match (limited, stamp(terms.not_before.filter(|_| waits))) {
+            (Some(at), _) => next.limited = earlier(next.limited, Some(at)),
+            (None, Some(at)) => next.scheduled = earlier(next.scheduled, Some(at)),
             (None, None) => {
                 next.at = stamp(Some(due_at));
-                break;
+                return Ok(ControlFlow::Break(()));
             }
         }
-    }
+        Ok::<_, Error>(match looked_at < NEXT_MAX {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
     Ok(next)
+}
+
+/// Returns until when a limit keeps a payment from leaving.
+fn limited_until(
+    c: &dyn Read,
+    batch_id: BatchId,
+    seq: PaymentId,
+) -> Result<Option<Timestamp>, Error> {
+    let own = Scan::of(&limited::TABLE).at(&batch_id).at(&seq);
+    Ok(c.value(&own, limited::until)?)
 }
 
 fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
@@ -472,8 +494,8 @@ fn due_in_lane(
     now: Timestamp,
     due: &mut Due,
 ) -> Result<(), Error> {
-    let (lane, Bound { instruction, bill }) = (open.id, token.confirmed);
-    if has_fresh(c, token.batch_id, lane, instruction)? {
+    let lane = open.id;
+    if has_fresh(c, token.batch_id, lane, token.confirmed.instruction)? {
         due.post = Some(Timestamp::from_millis(0));
         return Ok(());
     }
@@ -488,11 +510,9 @@ fn due_in_lane(
     if next.at.is_some() {
         return Ok(());
     }
-    let wanted = (token.batch_id, lane, NEVER, 1, instruction, bill);
-    let (for_document, for_word): (bool, bool) = c
-        .prepare_cached(&waiting_in_lane())?
-        .query_row(wanted, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    due.document |= for_document;
+    let of_lane = (token.batch_id, lane);
+    due.document |= waits_for_document(c, of_lane, token.confirmed)?;
+    let for_word = waits_for_word(c, of_lane, token.confirmed)?;
     let beyond = has_fresh(c, token.batch_id, lane, i64::MAX)?;
     due.unconfirmed |= for_word || beyond;
     due.unapproved |= (for_word || beyond) && waits_for_signatures(c, token, lane)?;
@@ -502,17 +522,18 @@ fn due_in_lane(
 /// Returns when the next question of a batch is due.
 fn next_question(c: &WriteSession, batch_id: BatchId) -> Result<Option<i64>, Error> {
     let mut ask = c.waits(batch_id, |waits| waits.next()).flatten();
-    let mut next_question = c.prepare_cached(NEXT_QUESTION)?;
     for state in ASKED_ABOUT {
-        let found: Option<i64> =
-            next_question.query_row(params![batch_id, state, NEVER], |row| row.get(0))?;
+        let of_state = Scan::by(&life::ask_queue)
+            .at(&batch_id)
+            .at(&state)
+            .before(&NEVER);
+        let found: Option<i64> = c.value(&of_state, life::due_at)?;
         ask = [ask, found].into_iter().flatten().min();
     }
-    let inquiry: Option<i64> = c
-        .prepare_cached(
-            "select min(due_at) from inquiry indexed by inquiry_queue where batch_id = ?1 and due_at < ?2",
-        )?
-        .query_row((batch_id, NEVER), |row| row.get(0))?;
+    let inquiries = Scan::by(&inquiry::inquiry_queue)
+        .at(&batch_id)
+        .before(&NEVER);
+    let inquiry: Option<i64> = c.value(&inquiries, inquiry::due_at)?;
     ask = [ask, inquiry].into_iter().flatten().min();
     Ok(ask)
 }
@@ -525,31 +546,25 @@ fn is_signed(token: RunToken, dates: BatchDates) -> bool {
 
 /// Returns whether a payment of a lane, of which nothing may be posted, is beyond what was signed for.
 fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: LaneId) -> Result<bool, Error> {
-    let Bound { instruction, bill } = token.approved;
+    let instruction = token.approved.instruction;
     if token.approved == Bound::EVERYTHING {
         return Ok(false);
     }
-    let wanted = (token.batch_id, lane, NEVER, 1, instruction, bill);
-    let begun: bool = c
-        .prepare_cached(&waiting_in_lane())?
-        .query_row(wanted, |row| row.get(1))?;
-    Ok(begun
+    Ok(waits_for_word(c, (token.batch_id, lane), token.approved)?
         || !has_fresh(c, token.batch_id, lane, instruction)?
             && has_fresh(c, token.batch_id, lane, i64::MAX)?)
 }
 
 /// Returns the key of the callback addresses.
-pub(in crate::journal::sqlite) fn callback_key(c: &Connection) -> Result<Vec<u8>, Error> {
-    // SQLite's generator is seeded by the operating system.
-    c.execute(
-        "insert into meta (key, value) values ('callback_key', randomblob(32)) on conflict do nothing",
-        [],
-    )?;
-    Ok(c.query_row(
-        "select value from meta where key = 'callback_key'",
-        [],
-        |row| row.get(0),
-    )?)
+pub(in crate::journal::sqlite) fn callback_key(c: &dyn Write) -> Result<Vec<u8>, Error> {
+    let mut chance = [0; 32];
+    SystemRandom::new()
+        .fill(&mut chance)
+        .map_err(|_| Error::Scratch {
+            cause: "the system gives no random numbers".to_owned(),
+        })?;
+    note_new(c, "callback_key", &chance)?;
+    fact(c, "callback_key")?.ok_or_else(|| corrupt("a journal without a key of its addresses"))
 }
 
 /// Begins to remember what the run of a batch is to ask.
