@@ -230,12 +230,10 @@ fn no_statement_of_the_dispatch_scans_the_payments() {
     load_rows(&mut c, 10).unwrap();
     // As a load leaves it: of payments there are some, of evidence there is next to none.
     c.execute_batch("analyze").unwrap();
-    for (sql, index) in [
-        (
-            "select seq from identifier where identifier = 'x'",
-            "PRIMARY KEY",
-        ),
-    ] {
+    for (sql, index) in [(
+        "select seq from identifier where identifier = 'x'",
+        "PRIMARY KEY",
+    )] {
         let mut statement = c.prepare(&format!("explain query plan {sql}")).unwrap();
         // The plan does not hang on what the parameters are.
         let mut rows = statement.raw_query();

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::chain::Evidence;
 use crate::domain::{Actor, BatchId, EvidenceId, PaymentId, Timestamp};
+use crate::journal::sqlite::codec::catalog::{batch_of, id_of, of_batch};
 use crate::journal::sqlite::codec::events::ACTED;
+use crate::journal::sqlite::codec::facts::{fact, note};
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::recovery::lost_orders::{Touched, keep_order};
@@ -16,7 +18,7 @@ use crate::journal::{ActRecord, Error};
 use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::payer::key;
 use crate::ledger::recovery::{Order, must_not_be_forgotten};
-use crate::store::tables::evidence;
+use crate::store::tables::{batch, evidence};
 use crate::store::{Reads, Scan, shape};
 
 impl Journal {
@@ -38,11 +40,9 @@ impl Journal {
         now: Timestamp,
     ) -> Result<(), Error> {
         self.ask(CommitMode::Alone, move |c| {
-            let (batch_id, id): (BatchId, String) = c
-                .prepare_cached("select batch_id, identifier from instruction where seq = ?1")?
-                .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let (batch_id, id) = (batch_of(c, seq)?, id_of(c, seq)?);
             c.mark(batch_id);
-            c.acted(batch_id, now, act, id.into())
+            c.acted(batch_id, now, act, id.as_str().into())
         })
         .await
     }
@@ -82,14 +82,9 @@ impl WriteSession {
         touched: &Touched,
     ) -> Result<(), Error> {
         // The mark says how many there were: a copy that knows of fewer posts nothing.
-        let orders: i64 = self
-            .prepare_cached(
-                "insert into meta (key, value) values ('orders', 1) on conflict do update set value = value + 1 returning value",
-            )?
-            .query_row([], |row| row.get(0))?;
-        let batch: String = self
-            .prepare_cached("select name from batch where batch_id = ?1")?
-            .query_row([batch_id], |row| row.get(0))?;
+        let orders = fact::<i64>(self, "orders")?.unwrap_or(0) + 1;
+        note(self, "orders", &orders)?;
+        let batch: String = of_batch(self, batch_id, batch::name)?;
         let actor = self.actor();
         let order = Order {
             number: orders.unsigned_abs(),

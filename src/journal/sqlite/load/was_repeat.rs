@@ -80,7 +80,7 @@ impl Load<'_> {
         seq: PaymentId,
         (load_id, of_other): (LoadId, PaymentId),
     ) -> Result<(), Error> {
-        let found = Found { c: self.c };
+        let found = Found::kept(self.c.scratch()?);
         // What a person changed of it, and time, make no other debt of it.
         let terms = Terms::default().for_row(true);
         let Some(other) = other(record, vouched, of_other)? else {

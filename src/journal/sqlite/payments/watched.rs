@@ -11,6 +11,7 @@ use crate::journal::sqlite::codec::catalog::{batch_of, of_batch};
 use crate::journal::sqlite::codec::events::WATCHED;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::evidence::chain::Evidence;
+use crate::journal::sqlite::repeats::found::Found;
 use crate::journal::sqlite::repeats::on_record::day;
 use crate::journal::sqlite::repeats::on_record::{Other, other};
 use crate::journal::sqlite::repeats::vouched::Vouched;
@@ -54,21 +55,30 @@ pub(in crate::journal::sqlite) fn watch_found(
     c: &WriteSession,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let mut statement = c.prepare(
-        "select seq, other, 0 from temp.watched_found where seq in (select seq from instruction)
-         union all select seq, other, 1 from temp.by_word where seq in (select seq from instruction) order by 1, 2, 3",
-    )?;
-    let mut rows = statement.query([])?;
     let (mut current, mut pairs) = (PaymentId::NONE, Vec::new());
-    while let Some(row) = rows.next()? {
-        let seq: PaymentId = row.get(0)?;
+    Found::kept(c.scratch()?).each_watched(|seq, other, by_word| {
         if seq != current {
-            watch_pairs(c, current, &pairs, now)?;
-            (current, pairs) = (seq, Vec::new());
+            watch_loaded(c, current, &pairs, now)?;
+            current = seq;
+            pairs.clear();
         }
-        pairs.push((row.get(1)?, row.get(2)?));
+        pairs.push((other.get(), by_word));
+        Ok(())
+    })?;
+    watch_loaded(c, current, &pairs, now)
+}
+
+/// The same of a row of the load, unless it was set aside since.
+fn watch_loaded(
+    c: &WriteSession,
+    seq: PaymentId,
+    pairs: &[Pair],
+    now: Timestamp,
+) -> Result<(), Error> {
+    match c.any(&Scan::of(&instruction::TABLE).at(&seq))? {
+        true => watch_pairs(c, seq, pairs, now),
+        false => Ok(()),
     }
-    watch_pairs(c, current, &pairs, now)
 }
 
 fn watch_pairs(

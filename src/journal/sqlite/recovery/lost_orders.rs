@@ -1,6 +1,5 @@
 //! Orders of people that a journal has lost with the time that it missed: while they are, it posts nothing.
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -8,13 +7,14 @@ pub(in crate::journal::sqlite) use super::given_orders::keep_order;
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
 use super::place::look;
-use crate::domain::{BatchId, BatchName, ContentDigest, PayerTransactionId, Timestamp};
+use crate::domain::{BatchId, BatchName, ContentDigest, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::Journal;
 use crate::journal::sqlite::Reader;
 use crate::journal::sqlite::codec::catalog::batches;
 use crate::journal::sqlite::codec::events::ORDERS_GIVEN_AGAIN;
 use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::repeats::found::{Found, Table};
 use crate::journal::sqlite::session::ordered::SignedContent;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::sqlite::writer::queue::CommitMode;
@@ -22,7 +22,7 @@ use crate::ledger::payer::key;
 use crate::ledger::recovery::{
     Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
-use crate::store::tables::{lost_order, recovery};
+use crate::store::tables::{instruction, lost_order, recovery};
 use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 /// What an order is about, beyond its batch.
@@ -57,21 +57,6 @@ impl Touched {
         };
         touched.add(identifier);
         touched
-    }
-
-    /// Payments that a query selects.
-    pub(in crate::journal::sqlite) fn all(
-        c: &Connection,
-        sql: &'static str,
-        bound: i64,
-    ) -> Result<Self, Error> {
-        let mut touched = Self::default();
-        let mut statement = c.prepare(sql)?;
-        let mut rows = statement.query([bound])?;
-        while let Some(row) = rows.next()? {
-            touched.add(row.get_ref(0)?.as_str().unwrap_or_default());
-        }
-        Ok(touched)
     }
 
     /// Takes in a payment.
@@ -133,8 +118,18 @@ pub(in crate::journal::sqlite) fn allow_repeats(
     digest: &str,
     base: i64,
 ) -> Result<(), Error> {
-    let sql = "select i.identifier from temp.repeat r join instruction i using (seq) where r.seq > ?1 group by i.seq";
-    let rows = Touched::all(c, sql, base)?;
+    let mut rows = Touched::default();
+    let mut last = PaymentId::new(base);
+    Found::kept(c.scratch()?).each_pair(Table::Repeat, |seq, _| {
+        if seq > last {
+            last = seq;
+            let one = Scan::of(&instruction::TABLE).at(&seq);
+            if let Some(id) = c.value::<String>(&one, instruction::identifier)? {
+                rows.add(&id);
+            }
+        }
+        Ok(())
+    })?;
     c.act_upon(place, "load --allow-repeats", digest.into(), &rows, None)
 }
 

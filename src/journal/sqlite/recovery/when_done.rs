@@ -7,6 +7,7 @@ use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::values::NEVER;
 use crate::journal::sqlite::operator::pages::PAGE;
 use crate::journal::sqlite::payments::watched::watch;
+use crate::journal::sqlite::repeats::found::{Found, Table};
 use crate::journal::sqlite::session::members::{of_row, split};
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, RepeatPlan};
@@ -35,21 +36,18 @@ pub(in crate::journal::sqlite) fn watch_repeats(
     if plan.record.is_some() || open_recovery(c)?.is_none() {
         return Ok(());
     }
-    let mut found = c.prepare("select seq, other from temp.repeat order by seq, other")?;
-    let mut rows = found.query([])?;
-    while let Some(row) = rows.next()? {
-        let (seq, other): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
+    Found::kept(c.scratch()?).each_pair(Table::Repeat, |seq, other| {
         c.insert_new(&Repeat { seq })?;
         if !c.any(&Scan::of(&life::TABLE).at(&other))? {
-            continue;
+            return Ok(());
         }
         let members = of_row(c, other)?;
         let (newest, _) = split(&members)?;
         if !newest.life.state.is_finished() && waits(c, newest.seq)? {
             watch(c, newest.seq, &[seq], now)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Judges anew whether batches are missing that were posted in the place of the journal; what waited for them alone is let go once

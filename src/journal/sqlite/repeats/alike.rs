@@ -68,7 +68,7 @@ impl Load<'_> {
     /// Counts the rows whose like is paid by now, in whichever generation.
     fn paid_among(&self, table: Table, load_id: LoadId) -> Result<u64, Error> {
         let (mut paid, mut last) = (0, None);
-        Found { c: self.c }.each_of_load(table, load_id, |seq, other| {
+        Found::kept(self.c.scratch()?).each_of_load(table, load_id, |seq, other| {
             if last != Some(seq) && is_paid_by_now(self.c, other)? {
                 last = Some(seq);
                 paid += 1;
@@ -86,7 +86,7 @@ impl Load<'_> {
             Ok(line.map(i64::unsigned_abs))
         };
         let (mut lines, mut others) = (Vec::new(), Vec::new());
-        Found { c: self.c }.each_of_load(table, load_id, |seq, other| {
+        Found::kept(self.c.scratch()?).each_of_load(table, load_id, |seq, other| {
             // A row may have been set aside since.
             if let Some(line) = line_of(seq)? {
                 lines.push(line);

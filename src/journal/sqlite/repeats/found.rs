@@ -17,7 +17,7 @@ const PAGE: usize = 4096;
 
 /// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
 pub(in crate::journal::sqlite) struct Found<'c> {
-    pub(in crate::journal::sqlite) c: &'c Connection,
+    c: &'c Connection,
 }
 
 /// The tables of what is found.
@@ -69,7 +69,18 @@ impl Table {
 }
 
 impl<'c> Found<'c> {
+    /// What the load under way has found so far.
+    pub(in crate::journal::sqlite) fn kept(c: &'c Connection) -> Self {
+        Self { c }
+    }
+
+    /// Begins anew for a load.
+    // In a transaction that never ends: nothing of it outlives the load.
     pub(in crate::journal::sqlite) fn begin(c: &'c Connection) -> Result<Self, Error> {
+        if !c.is_autocommit() {
+            c.execute_batch("rollback")?;
+        }
+        c.execute_batch("begin")?;
         for table in Table::ALL {
             let (name, by) = (table.name(), table.counted_by());
             c.execute_batch(&format!(
@@ -153,6 +164,40 @@ impl<'c> Found<'c> {
         let mut statement = self.c.prepare(
             "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
              from temp.repeat r order by seq, load_id",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            visit(row.get(0)?, row.get(1)?, row.get(2)?)?;
+        }
+        Ok(())
+    }
+
+    /// Shows each row of the file that a table has, with the row on record, in the order of both.
+    pub(in crate::journal::sqlite) fn each_pair(
+        &self,
+        table: Table,
+        mut visit: impl FnMut(PaymentId, PaymentId) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let sql = format!(
+            "select seq, other from {} order by seq, other",
+            table.name()
+        );
+        let mut statement = self.c.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            visit(row.get(0)?, row.get(1)?)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the rows of the file that are looked at again before they leave, each with one of those that had failed, and whether that
+    /// was the word of a person, in the order of all three.
+    pub(in crate::journal::sqlite) fn each_watched(
+        &self,
+        mut visit: impl FnMut(PaymentId, PaymentId, bool) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.c.prepare(
+            "select seq, other, 0 from temp.watched_found union all select seq, other, 1 from temp.by_word order by 1, 2, 3",
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {

@@ -170,7 +170,7 @@ impl Load<'_> {
             own: Instructions::of(self.c),
             record: Record::of(record, Vouched::read_as(plan.reading.as_deref())),
             plan,
-            found: Found::begin(self.c)?,
+            found: Found::begin(self.c.scratch()?)?,
             alike: Counted::default(),
             through: Counted::default(),
             has_set_aside,
@@ -229,7 +229,7 @@ impl Load<'_> {
     /// The accounts of the rows that repeat nothing, as if their amounts were open: so they meet every row of the same account.
     fn collect_rest(&self) -> Result<Collector, Error> {
         let mut collector = Collector::new(self.key);
-        let mut repeats = Found { c: self.c }.walk(Table::Repeat);
+        let mut repeats = Found::kept(self.c.scratch()?).walk(Table::Repeat);
         Instructions::of(self.c).each(&self.rows_of_file(), |found| {
             if repeats.has(found.seq)? {
                 return Ok(());
@@ -275,7 +275,7 @@ impl Load<'_> {
         plan: &RepeatPlan,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
-        let found = Found { c: self.c };
+        let found = Found::kept(self.c.scratch()?);
         if plan.record.is_none() {
             self.find_set_aside_repeats(record)?;
         }
@@ -346,7 +346,7 @@ impl Load<'_> {
 
     /// Returns the lines of the first rows that repeat nothing.
     fn first_of_rest(&self) -> Result<Vec<u64>, Error> {
-        let mut repeats = Found { c: self.c }.walk(Table::Repeat);
+        let mut repeats = Found::kept(self.c.scratch()?).walk(Table::Repeat);
         let mut lines = Vec::new();
         let columns = [instruction::seq, instruction::line];
         self.c.each_row(&self.rows_of_file(), &columns, |row| {
@@ -368,7 +368,7 @@ impl Load<'_> {
         let rows_on_record = Instructions::of(record);
         let mut current: Option<(PaymentId, Instruction<Stored>)> = None;
         let mut changed = Changed::default();
-        Found { c: self.c }.each_repeat(|seq, other, is_by_word| {
+        Found::kept(self.c.scratch()?).each_repeat(|seq, other, is_by_word| {
             let own = match current.take() {
                 Some((known, own)) if known == seq => own,
                 _ => self.instruction(seq)?,
@@ -416,7 +416,7 @@ impl Load<'_> {
         };
         let (mut all, mut rest) = (Identifiers::default(), Identifiers::default());
         if told.is_some() {
-            let mut repeats = Found { c: self.c }.walk(Table::Repeat);
+            let mut repeats = Found::kept(self.c.scratch()?).walk(Table::Repeat);
             let first = Test::is(&0_i64);
             let rows = self.rows_of_file().only(instruction::generation, first);
             let columns = [instruction::seq, instruction::identifier];
@@ -438,7 +438,7 @@ impl Load<'_> {
         record: &dyn Read,
         table: Table,
     ) -> Result<Vec<(LoadId, RepeatedLoad)>, Error> {
-        let counted = Found { c: self.c }.by_load(table)?;
+        let counted = Found::kept(self.c.scratch()?).by_load(table)?;
         let mut loads = Vec::with_capacity(counted.len());
         for (load_id, rows) in counted {
             loads.push((load_id, self.load_of(record, load_id, rows)?));
@@ -477,7 +477,7 @@ impl Load<'_> {
         let on_record = Record::of(record, vouched);
         loop {
             // The newest load that has the debt; read in pages, as rows are removed meanwhile.
-            let page = Found { c: self.c }.newest_repeated(after)?;
+            let page = Found::kept(self.c.scratch()?).newest_repeated(after)?;
             let Some((last, ..)) = page.last() else {
                 return Ok(());
             };

@@ -1,6 +1,6 @@
 //! One transaction that writes: its connection, and what is known while it lasts.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub(in crate::journal::sqlite) struct WriteSession {
     new_payers: RefCell<Payers>,
     /// What is on record of recoveries was compared with the chains, and nobody else has written since.
     knows_recoveries: Cell<bool>,
+    /// Where a load keeps what it finds until it has looked at all of its file: nothing of it is part of the journal.
+    scratch: OnceCell<Connection>,
 }
 
 /// The mark of a journal, and what never changes of it.
@@ -90,6 +92,7 @@ impl WriteSession {
             new_given: RefCell::default(),
             new_payers: RefCell::default(),
             knows_recoveries: Cell::default(),
+            scratch: OnceCell::new(),
         }
     }
 
@@ -204,6 +207,15 @@ impl WriteSession {
         self.intact.take();
         self.new_payers.take();
         self.knows_recoveries.take();
+    }
+
+    /// Returns a database of the transaction's own, on disk where it grows, and gone with the session.
+    pub(in crate::journal::sqlite) fn scratch(&self) -> Result<&Connection, Error> {
+        if let Some(scratch) = self.scratch.get() {
+            return Ok(scratch);
+        }
+        let scratch = Connection::open("")?;
+        Ok(self.scratch.get_or_init(|| scratch))
     }
 
     pub(in crate::journal::sqlite) fn knows_recoveries(&self) -> &Cell<bool> {
