@@ -67,3 +67,35 @@ impl<'c, S: OfPayment> Ascending<'c, S> {
         Ok(place.ok().map(|place| &self.page[place]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::Memory;
+    use crate::store::{Transact, Writes};
+
+    #[test]
+    fn every_row_is_found_and_no_other_whatever_the_order() {
+        let store = Memory::default();
+        store.begin().unwrap();
+        let is_there = |number: i64| number % 7 != 0 && !(900..1500).contains(&number);
+        for number in (1..3000).filter(|number| is_there(*number)) {
+            store
+                .insert(&Stands {
+                    seq: PaymentId::new(number),
+                    state: State::Paid,
+                    replaced_by: Some(PaymentId::new(number + 1)),
+                })
+                .unwrap();
+        }
+        store.commit().unwrap();
+        let mut lives = Ascending::<Stands>::of(&store);
+        let upwards = 0..3100;
+        for number in upwards.clone().chain(upwards.rev().step_by(53)) {
+            let found = lives.find(PaymentId::new(number)).unwrap();
+            let later = found.and_then(|life| life.replaced_by).map(PaymentId::get);
+            let is_one = (1..3000).contains(&number) && is_there(number);
+            assert_eq!(later, is_one.then_some(number + 1));
+        }
+    }
+}
