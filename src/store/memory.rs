@@ -320,6 +320,15 @@ impl Read for Memory {
         self.each(scan, &mut |_, row| Ok(visit(&Shown { row, columns })))
     }
 
+    // It has what it was given, and no file.
+    fn misfits(&self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn damage(&self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         let mut count = 0;
         self.each(scan, &mut |_, _| {

@@ -16,6 +16,7 @@ pub(crate) mod memory;
 mod port;
 mod row;
 mod scan;
+pub(crate) mod schema;
 mod shape;
 pub(crate) mod sqlite;
 mod table;

@@ -20,6 +20,18 @@ pub trait Read {
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
+    /// Returns what of tables, indexes and guards is not as the schema has it, in the words of the store.
+    ///
+    /// # Errors
+    /// Where the store cannot read.
+    fn misfits(&self) -> Result<Vec<String>, Error>;
+
+    /// Has the store look for damage in itself; returns what it finds, in its own words.
+    ///
+    /// # Errors
+    /// Where the store cannot read.
+    fn damage(&self) -> Result<Vec<String>, Error>;
+
     /// Counts the rows.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode};
 
 use super::scan::Bound;
+use super::schema;
 use super::{
     Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value,
     Write,
@@ -312,6 +313,23 @@ impl Read for Connection {
             }
         }
         Ok(())
+    }
+
+    fn misfits(&self) -> Result<Vec<String>, Error> {
+        schema::misfits(self)
+    }
+
+    fn damage(&self) -> Result<Vec<String>, Error> {
+        let mut statement = self.prepare("pragma integrity_check(20)")?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let said: String = row.get(0)?;
+            if said != "ok" {
+                found.push(format!("SQLite: {said}"));
+            }
+        }
+        Ok(found)
     }
 
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {

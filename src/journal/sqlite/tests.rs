@@ -259,7 +259,7 @@ fn a_new_journal_is_what_the_migrations_make_of_the_first_version() {
     first
         .execute_batch(include_str!("schema/migrations/1.sql"))
         .unwrap();
-    let schema_of = crate::journal::sqlite::verify::prove::prover::schema_of;
+    let schema_of = crate::store::schema::schema_of;
     let schema = schema_of(&new).unwrap();
     assert_ne!(schema_of(&first).unwrap(), schema);
     for step in crate::journal::sqlite::schema::open::MIGRATIONS {

@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::figures::{Block, Retried, blocks_of, newest_digest};
 use crate::domain::{BatchId, BatchName, PaymentId};
 use crate::journal::Error;
@@ -32,7 +30,7 @@ pub(in crate::journal::sqlite) fn assert_as_loaded(
 }
 
 /// Returns the first rows that are not as they were loaded, in words.
-fn edited(c: &Connection, batch_id: BatchId) -> Result<Option<String>, Error> {
+fn edited(c: &dyn Read, batch_id: BatchId) -> Result<Option<String>, Error> {
     let mut found = None;
     c.each_until(&blocks_of(&batch_id), |block: Block| {
         found = of_block(c, batch_id, &block)?;
@@ -60,7 +58,7 @@ fn go_on_without(found: &Option<String>) -> ControlFlow<()> {
 }
 
 /// Returns what was edited among rows that were loaded together.
-fn of_block(c: &Connection, batch_id: BatchId, block: &Block) -> Result<Option<String>, Error> {
+fn of_block(c: &dyn Read, batch_id: BatchId, block: &Block) -> Result<Option<String>, Error> {
     let recorded = block.digest()?;
     let (first, last) = (block.number("first")?, block.number("last")?);
     let mut found = None;
@@ -74,7 +72,7 @@ fn of_block(c: &Connection, batch_id: BatchId, block: &Block) -> Result<Option<S
 }
 
 /// Returns what was edited of a row that takes the place of another one.
-fn of_retry(c: &Connection, retry: Retried) -> Result<Option<String>, Error> {
+fn of_retry(c: &dyn Read, retry: Retried) -> Result<Option<String>, Error> {
     let recorded: Option<Digest> = newest_digest(c, retry.seq, REPLACED)?;
     let seq = retry.replaced_by;
     // An earlier version kept none.

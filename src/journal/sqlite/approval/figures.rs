@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 
-use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::domain::{BatchId, Currency, PaymentId, Totals};
@@ -34,13 +33,13 @@ pub(in crate::journal::sqlite) fn reach_of(
 
 /// What a batch comes to up to some bounds, each gone through once: most signatures are over the same.
 pub(in crate::journal::sqlite) struct Figured<'a> {
-    pub(in crate::journal::sqlite) c: &'a Connection,
+    pub(in crate::journal::sqlite) c: &'a dyn Read,
     pub(in crate::journal::sqlite) batch_id: BatchId,
     known: RefCell<Vec<Figures>>,
 }
 
 impl<'a> Figured<'a> {
-    pub(in crate::journal::sqlite) fn of(c: &'a Connection, batch_id: BatchId) -> Self {
+    pub(in crate::journal::sqlite) fn of(c: &'a dyn Read, batch_id: BatchId) -> Self {
         Self {
             c,
             batch_id,
@@ -61,7 +60,7 @@ impl<'a> Figured<'a> {
 }
 
 /// Returns what a batch comes to up to a bound. What came later does not change it.
-fn figures(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<Figures, Error> {
+fn figures(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Figures, Error> {
     let (mut count, mut unpriced, mut totals) = (0, 0, Totals::default());
     let rows = Scan::of(&instruction::TABLE)
         .up_to(&bound.instruction)
@@ -146,7 +145,7 @@ pub(super) fn blocks_of(batch_id: &BatchId) -> Scan<'_> {
 }
 
 /// Over the digests of the blocks of instructions, and of those that replace another one.
-fn instructions(c: &Connection, batch_id: BatchId, bound: Bound) -> Result<[u8; 32], Error> {
+fn instructions(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<[u8; 32], Error> {
     let mut canon = CanonicalHasher::of("approval instructions");
     c.each(&blocks_of(&batch_id), |block: Block| {
         let last = block.number("last")?;
@@ -187,7 +186,7 @@ pub(super) fn newest_digest<F: Field>(
 
 /// Returns the digest of an instruction that takes the place of another one: as it stands on the chain.
 // What was edited in the table is found by the claim, which says so: it would not do to say that somebody has not signed.
-fn replacing(c: &Connection, seq: PaymentId, new: PaymentId) -> Result<Digest, Error> {
+fn replacing(c: &dyn Read, seq: PaymentId, new: PaymentId) -> Result<Digest, Error> {
     match newest_digest(c, seq, REPLACED)? {
         Some(digest) => Ok(digest),
         // An earlier version kept none.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::figures::{Figured, reach_of};
@@ -143,7 +142,7 @@ fn last_time(c: &dyn Read) -> Result<Timestamp, Error> {
 /// Returns the rules of the batches that were ordered about, but for those that come to no more than needs nobody's approval.
 ///
 /// A recovery is about all batches at once: whoever signs for it signs by the rules of those that something is left of.
-fn rules(c: &Connection, ordered: &Ordered) -> Result<BTreeMap<BatchId, Rules>, Error> {
+fn rules(c: &dyn Read, ordered: &Ordered) -> Result<BTreeMap<BatchId, Rules>, Error> {
     let mut rules = BTreeMap::new();
     let mut free = BTreeSet::new();
     for GivenOrder { batch_id, kind, .. } in &ordered.given {
@@ -197,7 +196,7 @@ fn is_over(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
 
 /// Returns whether a batch needs approval: it comes to more than may be paid without, or was allowed to repeat others.
 pub(in crate::journal::sqlite) fn needs_approval(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     in_force: &InForce,
 ) -> Result<bool, Error> {

@@ -1,17 +1,16 @@
 //! The signatures of a batch, verified again from the journal alone.
 
-use rusqlite::Connection;
-
 use super::figures::Figured;
 use super::on_record::{OnRecord, Pinned, signatures, statement_of};
 use crate::domain::BatchId;
 use crate::journal::Error;
 use crate::ledger::approval::ssh::Signature;
 use crate::ledger::approval::text::difference;
+use crate::store::Read;
 
 /// Verifies every signature that is on record; returns how many there are, and what does not fit.
 pub(in crate::journal::sqlite) fn verify_signatures(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<(u64, Vec<String>), Error> {
     let pinned = Pinned::read(c, batch_id)?;

@@ -4,14 +4,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use crate::domain::{Amount, Currency, LaneId, Money, PaymentId};
+use rusqlite::Connection;
+
+use crate::domain::{Amount, BatchId, Currency, LaneId, Money, PaymentId};
+use crate::journal::sqlite::codec::catalog::purpose;
 use crate::journal::sqlite::codec::instructions::Instructions;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, LargePayment, Review};
+use crate::ledger::Purpose;
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life};
-use crate::store::{Beside, Reads, Scan, Shape, Test, shape};
+use crate::store::{Beside, Column, Reads, Scan, Shape, Test, shape};
+
+/// Whom a payment goes to.
+const RECIPIENT: Column = instruction::account_number.or(instruction::msisdn);
 
 /// So many of the largest payments are shown, of each currency.
 const LARGEST: usize = 10;
@@ -55,22 +62,60 @@ impl Snapshot<'_> {
                 });
             }
         }
-        // Only what was paid for real makes a recipient known. Recipients may be as many as payments: SQLite has room for such a set
-        // beside its memory.
-        let (recipients, new): (i64, i64) = self
-            .c
-            .prepare(
-                "with paid (recipient) as materialized (
-                     select distinct coalesce(i.account_number, i.msisdn) from life l cross join instruction i using (seq) cross join batch b on b.batch_id = i.batch_id
-                     where l.state = 5 and coalesce(b.rehearsal, b.gateway like 'sandbox %', 0) = 0)
-                 select count(*), sum(recipient not in (select recipient from paid))
-                 from (select distinct coalesce(i.account_number, i.msisdn) as recipient from instruction i not indexed left join life l using (seq)
-                     where i.batch_id = ?1 and i.amount is not null and coalesce(l.state, 0) = 0)",
-            )?
-            .query_row([self.batch_id], |row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.unwrap_or(0))))?;
-        review.recipients = recipients.unsigned_abs();
-        review.never_paid = new.unsigned_abs();
+        (review.recipients, review.never_paid) = self.recipients()?;
         Ok(review)
+    }
+
+    /// Returns how many recipients the payments have that are still to be posted, and how many of these nobody has paid before.
+    // Only what was paid for real makes a recipient known. They may be as many as payments: the set is in a database of its own, which
+    // has room beside the memory.
+    fn recipients(&self) -> Result<(u64, u64), Error> {
+        let known = Connection::open("")?;
+        known.execute_batch(
+            "begin; create table known (recipient text primary key, was_paid integer not null default 0) without rowid;",
+        )?;
+        let own = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::amount, Test::Present);
+        let mut lives = Beside::along(self.c, Scan::of(&life::TABLE), life::seq, Stands::COLUMNS);
+        let columns = [instruction::seq, RECIPIENT];
+        self.c.each_row(&own, &columns, |row| {
+            let life = lives.find_as::<Stands>(row.get(0)?)?;
+            if life.is_none_or(|life| life.state == State::Ready) {
+                let recipient: String = row.get(1)?;
+                known
+                    .prepare_cached("insert or ignore into known (recipient) values (?1)")?
+                    .execute([recipient])?;
+            }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        let paid = Scan::of(&life::TABLE).only(life::state, Test::is(&State::Paid));
+        let columns = [RECIPIENT, instruction::batch_id];
+        let mut rows = Beside::of(self.c, &instruction::TABLE, &columns);
+        let mut rehearsals = BTreeMap::new();
+        self.c.each_row(&paid, &[life::seq], |row| {
+            if let Some(row) = rows.find(row.get(0)?)? {
+                let batch_id: BatchId = row.get(1)?;
+                let is_rehearsal = match rehearsals.get(&batch_id) {
+                    Some(known) => *known,
+                    None => {
+                        let is_one = purpose(self.c, batch_id)? == Purpose::Rehearsal;
+                        rehearsals.insert(batch_id, is_one);
+                        is_one
+                    }
+                };
+                if !is_rehearsal {
+                    known
+                        .prepare_cached("update known set was_paid = 1 where recipient = ?1")?
+                        .execute([row.get::<String>(0)?])?;
+                }
+            }
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        let counted = "select count(*), count(*) - coalesce(sum(was_paid), 0) from known";
+        let (all, new): (i64, i64) =
+            known.query_row(counted, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((all.unsigned_abs(), new.unsigned_abs()))
     }
 
     /// Returns the largest payments that are still to be posted.

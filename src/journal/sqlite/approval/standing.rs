@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use super::orders::has_allowed_repeats;
@@ -43,7 +41,7 @@ impl Snapshot<'_> {
 
 /// Judges a batch by the rules of its loads and the one of now.
 pub(in crate::journal::sqlite) fn approvals(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     configured: Option<Rule>,
     target: Option<&Target>,

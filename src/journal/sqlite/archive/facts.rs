@@ -7,6 +7,8 @@ use crate::journal::sqlite::codec::catalog::name;
 use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::{Reader, Snapshot};
 use crate::journal::{ArchivedFigures, Error};
+use crate::store::tables::inquiry;
+use crate::store::{Reads, Scan};
 
 impl Reader {
     /// Returns when the newest evidence of each batch was recorded.
@@ -89,11 +91,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// Faults of the journal.
     pub fn inquiries(&self) -> Result<u64, Error> {
-        let count: i64 = self.c.query_row(
-            "select count(*) from inquiry where batch_id = ?1",
-            [self.batch_id],
-            |row| row.get(0),
-        )?;
-        Ok(count.unsigned_abs())
+        let of_batch = Scan::by(&inquiry::inquiry_queue).at(&self.batch_id);
+        Ok(self.c.count(&of_batch)?)
     }
 }

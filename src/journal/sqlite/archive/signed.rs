@@ -8,10 +8,12 @@ use crate::journal::sqlite::codec::values::corrupt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::{Error, SignedFor, SignedText};
 use crate::ledger::approval::text::value_of;
+use crate::store::tables::evidence;
+use crate::store::{Reads, Scan, shape};
 
-const OF_KIND: &str =
-    "select evidence_id, at, coalesce(detail, '') from evidence indexed by about_batch
-     where seq = 0 and event = ?2 and batch_id = ?1 order by evidence_id";
+shape! {
+    struct Kept of evidence { evidence_id: EvidenceId, at: Timestamp, detail: Option<String> }
+}
 
 impl Snapshot<'_> {
     /// Returns every text that somebody signed for the batch, and hands each to `put`.
@@ -69,14 +71,11 @@ impl Snapshot<'_> {
     }
 
     fn of_kind(&self, kind: i64) -> Result<Vec<(EvidenceId, Timestamp, String)>, Error> {
-        let mut statement = self.c.prepare_cached(OF_KIND)?;
-        let rows = statement.query_map((self.batch_id, kind), |row| {
-            Ok((
-                row.get(0)?,
-                Timestamp::from_millis(row.get(1)?),
-                row.get(2)?,
-            ))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let rows = Scan::by(&evidence::about_batch)
+            .at(&kind)
+            .at(&self.batch_id);
+        let found: Vec<Kept> = self.c.list(&rows)?;
+        let parts = |row: Kept| (row.evidence_id, row.at, row.detail.unwrap_or_default());
+        Ok(found.into_iter().map(parts).collect())
     }
 }

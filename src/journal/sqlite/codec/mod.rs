@@ -8,5 +8,4 @@ mod ids;
 pub(super) mod insert;
 pub(super) mod instructions;
 pub(super) mod lives;
-pub(super) mod recipient;
 pub(super) mod values;

@@ -351,7 +351,7 @@ shape! {
 
 /// Puts a load, the rows that it set aside, and how many fingerprints it has on the chain.
 pub(in crate::journal::sqlite) fn file(
-    c: &Connection,
+    c: &dyn Write,
     chain: &mut Chain,
     batch_id: BatchId,
     load_id: LoadId,

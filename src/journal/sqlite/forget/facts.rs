@@ -3,8 +3,6 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use rusqlite::Connection;
-
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::of_batch;
@@ -36,7 +34,7 @@ pub(in crate::journal::sqlite) fn has_forgotten(
 
 /// Reads the facts of a batch; `window`: for so long rows are compared with those of the batch.
 pub(in crate::journal::sqlite) fn facts(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     window: Duration,
     now: Timestamp,

@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use crate::domain::{BatchId, Currency, Day, EvidenceId, LoadId, Msisdn, PaymentId, Reference};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::insert::Texts;
@@ -31,7 +29,7 @@ shape! {
 
 /// Forgets the person of a payment; returns whether there was one: a row that was forgotten before stays as it is.
 pub(in crate::journal::sqlite) fn forget_payment(
-    c: &Connection,
+    c: &dyn Write,
     key: Key,
     batch_id: BatchId,
     seq: PaymentId,
@@ -169,7 +167,7 @@ fn others_count(c: &dyn Read, seq: PaymentId, counts: &Counted) -> Result<bool, 
     Ok(c.any(&like)?)
 }
 
-fn forget_evidence(c: &Connection, seq: PaymentId) -> Result<(), Error> {
+fn forget_evidence(c: &dyn Write, seq: PaymentId) -> Result<(), Error> {
     shape! {
         struct Kept of evidence {
             anomaly: Option<String>, detail: Option<String>, receiver_narration: Option<String>, salt: Digest,
@@ -192,7 +190,7 @@ fn forget_evidence(c: &Connection, seq: PaymentId) -> Result<(), Error> {
     Ok(())
 }
 
-fn forget_bills(c: &Connection, seq: PaymentId) -> Result<(), Error> {
+fn forget_bills(c: &dyn Write, seq: PaymentId) -> Result<(), Error> {
     shape! {
         struct Kept of bill { customer_name: Option<String>, description: String, salt: Digest }
     }
@@ -217,7 +215,7 @@ pub(in crate::journal::sqlite) type RejectedPlace = (LoadId, i64, i64);
 
 /// Forgets what was written in a rejected row.
 pub(in crate::journal::sqlite) fn forget_rejected(
-    c: &Connection,
+    c: &dyn Write,
     place: RejectedPlace,
 ) -> Result<(), Error> {
     shape! {

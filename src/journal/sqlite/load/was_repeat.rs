@@ -4,8 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::job::Load;
 use crate::domain::{LoadId, PaymentId};
 use crate::journal::Error;
@@ -16,7 +14,7 @@ use crate::journal::sqlite::repeats::vouched::Vouched;
 use crate::ledger::repeats::{Standing, Terms, counts};
 use crate::ledger::was_repeat::was_repeat;
 use crate::store::tables::{instruction, load, rejected};
-use crate::store::{Reads, Scan, Test};
+use crate::store::{Read, Reads, Scan, Test};
 
 /// Rows of the file by the places of the rows on record that their rejected ones repeated: the load, and the line.
 type Repeats = BTreeMap<(LoadId, i64), BTreeSet<PaymentId>>;
@@ -25,7 +23,7 @@ impl Load<'_> {
     /// Finds the rows of the file that take the place of repeats, beside those that are found by what stands in them.
     pub(in crate::journal::sqlite) fn find_set_aside_repeats(
         &self,
-        record: &Connection,
+        record: &dyn Read,
     ) -> Result<(), Error> {
         let mut repeats = Repeats::new();
         for ((load_id, line, nth), seq) in self.corrections.mended_rows() {
@@ -59,7 +57,7 @@ impl Load<'_> {
         }
     }
 
-    fn judge_set_aside_repeats(&self, record: &Connection, repeats: &Repeats) -> Result<(), Error> {
+    fn judge_set_aside_repeats(&self, record: &dyn Read, repeats: &Repeats) -> Result<(), Error> {
         // All of them are found in one pass: rows are not to be had by their lines.
         let earlier = Scan::of(&instruction::TABLE).up_to(&self.base);
         let columns = [instruction::load_id, instruction::line, instruction::seq];
@@ -75,7 +73,7 @@ impl Load<'_> {
 
     fn judge_set_aside_repeat(
         &self,
-        record: &Connection,
+        record: &dyn Read,
         vouched: &Vouched,
         seq: PaymentId,
         (load_id, of_other): (LoadId, PaymentId),

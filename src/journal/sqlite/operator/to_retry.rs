@@ -8,12 +8,12 @@ use crate::journal::sqlite::codec::catalog::known_batch;
 use crate::journal::sqlite::recovery::payers::assert_none_lost;
 use crate::journal::sqlite::repeats::anew::Anew;
 use crate::journal::{Error, FAILURES_SHOWN, Failures, RepeatPlan, ToRetry};
-use rusqlite::Connection;
+use crate::store::Read;
 use std::collections::BTreeMap;
 
 /// Returns what an order to pay failures anew comes to.
 pub(in crate::journal::sqlite) fn to_retry(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     which: &Failures,
     repeats: Option<&(RepeatPlan, Timestamp)>,

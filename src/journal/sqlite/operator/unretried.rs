@@ -1,7 +1,5 @@
 //! Failures that have no retry, and why.
 
-use rusqlite::Connection;
-
 use super::chosen::{chosen, failure};
 use crate::domain::{BatchName, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::sqlite::Journal;
@@ -36,7 +34,7 @@ impl Journal {
 }
 
 fn unretried(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     which: &Failures,
     repeats: Option<&(RepeatPlan, Timestamp)>,
@@ -98,7 +96,7 @@ pub(in crate::journal::sqlite) struct Judged {
 
 /// Judges a failure that is ordered to be paid anew.
 pub(in crate::journal::sqlite) fn judged(
-    c: &Connection,
+    c: &dyn Read,
     anew: Option<&Anew<'_>>,
     which: &Failures,
     seq: PaymentId,

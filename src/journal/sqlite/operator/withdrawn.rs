@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
-
 use super::decided::refuse_more;
 use crate::domain::{BatchId, BatchName, EvidenceId, LoadId, PaymentId, Tally, Timestamp};
 use crate::journal::sqlite::Journal;
@@ -112,7 +110,7 @@ const AT_ONCE: usize = 1000;
 
 impl Which {
     fn of(
-        c: &Connection,
+        c: &dyn Read,
         batch: &BatchName,
         batch_id: BatchId,
         names: &[String],
@@ -222,7 +220,7 @@ const FIRST: Place = (LoadId::NONE, -1, -1);
 
 /// Finds the rejected rows that a text names.
 fn named(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     batch_id: BatchId,
     text: &str,
@@ -279,7 +277,7 @@ fn named(
 const LISTED: usize = 5;
 
 /// Returns `row-…-of-b (line 5 of a.csv), …`.
-fn all_named(c: &Connection, batch: &BatchName, places: &[Place]) -> Result<String, Error> {
+fn all_named(c: &dyn Read, batch: &BatchName, places: &[Place]) -> Result<String, Error> {
     let mut texts = Vec::new();
     for place in places.iter().take(LISTED) {
         let row = one(c, batch, *place)?;
@@ -293,7 +291,7 @@ fn all_named(c: &Connection, batch: &BatchName, places: &[Place]) -> Result<Stri
 }
 
 fn became(
-    c: &Connection,
+    c: &dyn Read,
     replaced_by: Option<PaymentId>,
     withdrawn: Option<EvidenceId>,
 ) -> Result<Became, Error> {
@@ -306,7 +304,7 @@ fn became(
     Ok(Became::Mended(id_of(c, seq)?))
 }
 
-fn to_withdraw(c: &Connection, batch: &BatchName, which: &Which) -> Result<ToWithdraw, Error> {
+fn to_withdraw(c: &dyn Read, batch: &BatchName, which: &Which) -> Result<ToWithdraw, Error> {
     let mut found = ToWithdraw::default();
     let mut after = FIRST;
     loop {
@@ -334,10 +332,6 @@ fn add(c: &dyn Read, place: Place, tally: &mut Tally) -> Result<(), Error> {
     Ok(())
 }
 
-fn one(
-    c: &Connection,
-    batch: &BatchName,
-    (load, line, nth): Place,
-) -> Result<RejectedFound, Error> {
+fn one(c: &dyn Read, batch: &BatchName, (load, line, nth): Place) -> Result<RejectedFound, Error> {
     rejected_at(c, batch, (load, line, nth))?.ok_or_else(gone)
 }

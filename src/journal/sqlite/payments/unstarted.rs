@@ -3,9 +3,7 @@
 //! A load writes no lives, and a block of first claims is one row of evidence. The fresh payments of a lane are claimed in
 //! the order of loading; `lane` says from where on there are any.
 
-use std::sync::LazyLock;
-
-use rusqlite::Connection;
+use std::ops::ControlFlow;
 
 use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
 use crate::journal::Error;
@@ -14,18 +12,6 @@ use crate::lifecycle::PaymentState;
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, lane, life};
 use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
-
-/// Holds for an instruction `i` of which nothing is known yet, and which waits for nothing before it is posted.
-pub(in crate::journal::sqlite) const FRESH: &str = "(i.amount is not null and i.document is null \
-     and not exists (select 1 from life f where f.seq = i.seq))";
-
-/// Fresh payments of lane ?3 from number ?1 to ?5.
-pub(in crate::journal::sqlite) fn fresh_in_lane(columns: &str) -> String {
-    format!(
-        "select {columns} from instruction i not indexed cross join service s on s.service_id = i.service_id
-         where i.seq between ?1 and ?5 and i.batch_id = ?2 and i.service_id = ?3 and {FRESH} order by i.seq limit ?4"
-    )
-}
 
 /// Returns which payments from one number to another have a life, in their order.
 pub(in crate::journal::sqlite) fn begun_between(
@@ -63,17 +49,31 @@ pub(in crate::journal::sqlite) fn fresh_from(
 
 /// Returns whether a lane has a fresh payment with this number or a lesser one.
 pub(in crate::journal::sqlite) fn has_fresh(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     lane: LaneId,
     up_to: i64,
 ) -> Result<bool, Error> {
-    static SQL: LazyLock<String> = LazyLock::new(|| fresh_in_lane("1"));
     let Some(from) = fresh_from(c, batch_id, lane)? else {
         return Ok(false);
     };
-    Ok(c.prepare_cached(&SQL)?
-        .exists((from, batch_id, lane, 1, up_to))?)
+    let rows = Scan::of(&instruction::TABLE)
+        .from(&from)
+        .up_to(&up_to)
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .only(instruction::service_id, Test::is(&lane))
+        .only(instruction::amount, Test::Present)
+        .only(instruction::document, Test::Absent);
+    let mut found = false;
+    c.each_row(&rows, &[instruction::seq], |row| {
+        let seq: PaymentId = row.get(0)?;
+        found = !c.any(&Scan::of(&life::TABLE).at(&seq))?;
+        Ok::<_, Error>(match found {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(found)
 }
 
 /// Begins the life of a fresh payment that something is learned of before it was claimed.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::rivals::name_rivals;
@@ -177,7 +176,7 @@ fn is_decided(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
 }
 
 fn to_ask(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     checked: &[ServiceCode],
     mut from: BillCursor,
@@ -216,11 +215,7 @@ fn services_of(c: &dyn Read, checked: &[ServiceCode]) -> Result<Vec<LaneId>, Err
     Ok(services)
 }
 
-fn first_ready(
-    c: &Connection,
-    batch_id: BatchId,
-    services: &[LaneId],
-) -> Result<Option<i64>, Error> {
+fn first_ready(c: &dyn Read, batch_id: BatchId, services: &[LaneId]) -> Result<Option<i64>, Error> {
     let mut first: Option<i64> = None;
     for service in services {
         let mut found: Option<i64> = None;

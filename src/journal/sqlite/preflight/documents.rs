@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use crate::domain::{BatchName, DocumentPath, PayerTransactionId, PaymentId, Reference, Timestamp};
@@ -18,13 +17,7 @@ use crate::journal::{DocumentDue, Error, HistoryEntry, Upload};
 use crate::ledger::document::EarlierUploads;
 use crate::lifecycle::{RecordedEvent, State};
 use crate::store::tables::{instruction, life, upload, upload_begun};
-use crate::store::{Read, Reads, Scan, Test, Writes, shape};
-
-/// Holds for an instruction `i` that may be posted as far as its document goes: it has none, or names a reference of its
-/// own, or the file service has it.
-// The columns are tried in the order of their price: most rows have no document.
-pub(in crate::journal::sqlite) const DOCUMENT_IS_THERE: &str = "(i.document is null or exists (select 1 from upload u where u.seq = i.seq) \
-     or exists (select 1 from json_each(i.extra) where value ->> 0 = 'supportDocument'))";
+use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 impl Journal {
     /// Returns ready payments whose document is to be uploaded, in the order of the file, beyond the payment `after`.
@@ -150,7 +143,7 @@ shape! {
 
 // What is there under an identifier may have come from here although the reply was lost: then it is known by its digest.
 fn begin_upload(
-    c: &Connection,
+    c: &dyn Write,
     seq: PaymentId,
     digest: &[u8; 32],
 ) -> Result<Option<(EarlierUploads, bool)>, Error> {

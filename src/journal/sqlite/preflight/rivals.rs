@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
-
 use crate::domain::{BatchId, LoadId, PaymentId};
 use crate::journal::sqlite::codec::catalog::of_batch;
 use crate::journal::sqlite::codec::values::corrupt;
@@ -18,7 +16,7 @@ use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// Names for each row without an amount a row that holds its bill, if there is one.
 pub(in crate::journal::sqlite) fn name_rivals(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     rows: &mut [BillRow],
 ) -> Result<(), Error> {

@@ -1,7 +1,5 @@
 //! What a batch comes to.
 
-use rusqlite::Connection;
-
 use super::reader::service_codes;
 use crate::domain::{BatchId, BatchName, Currency, LaneId, Tally};
 use crate::journal::sqlite::codec::catalog::known_batch;
@@ -28,7 +26,7 @@ shape! {
 
 /// Returns counts and amounts of a batch per state.
 pub(in crate::journal::sqlite) fn standing(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
 ) -> Result<Standing, Error> {
     let batch_id = known_batch(c, batch)?;

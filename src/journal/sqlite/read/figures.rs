@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::batch_status::Tallied;
 use super::reader::{Reader, service_codes};
 use crate::domain::{BatchId, BatchName, Currency, LaneId, ServiceCode, Tally, Timestamp};
@@ -73,7 +71,7 @@ impl Meant {
     }
 }
 
-fn read(c: &Connection, batch: Option<&BatchName>) -> Result<Figures, Error> {
+fn read(c: &dyn Read, batch: Option<&BatchName>) -> Result<Figures, Error> {
     let only = batch.map(|name| known_batch(c, name)).transpose()?;
     let meant = Meant::of(c, only)?;
     let codes = service_codes(c)?;

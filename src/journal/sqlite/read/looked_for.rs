@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::reader::{Reader, Snapshot};
 use crate::domain::{
     BatchId, BatchName, EvidenceId, LoadId, PayerTransactionId, PaymentId, Timestamp,
@@ -396,7 +394,7 @@ shape! {
 
 /// Returns the first rejected rows, in the order of their files, that are meant.
 fn first_rejected(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     rows: &Scan<'_>,
     is_meant: impl Fn(&Rejected) -> bool,
@@ -425,7 +423,7 @@ fn first_rejected(
 
 /// Returns the rejected row of a load that stands on a line, behind so many others.
 pub(in crate::journal::sqlite) fn rejected_at(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     (load_id, line, nth): (LoadId, i64, i64),
 ) -> Result<Option<RejectedFound>, Error> {
@@ -437,7 +435,7 @@ pub(in crate::journal::sqlite) fn rejected_at(
 }
 
 fn rejected_found(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     file: SourceFile,
     row: Rejected,

@@ -38,17 +38,28 @@ impl Reader {
 }
 
 /// One batch at one moment.
-#[derive(Debug)]
 pub struct Snapshot<'a> {
-    pub(in crate::journal::sqlite) c: &'a Connection,
+    pub(in crate::journal::sqlite) c: &'a dyn Read,
+    /// What was begun to read it, and ends with it.
+    pub(in crate::journal::sqlite) begun: Option<&'a Connection>,
     pub(in crate::journal::sqlite) batch: BatchName,
     pub(in crate::journal::sqlite) batch_id: BatchId,
+}
+
+impl std::fmt::Debug for Snapshot<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("batch", &self.batch)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
         // Nothing was written; ending the transaction lets the WAL be checkpointed.
-        let _ = self.c.execute_batch("rollback");
+        if let Some(connection) = self.begun {
+            let _ = connection.execute_batch("rollback");
+        }
     }
 }
 

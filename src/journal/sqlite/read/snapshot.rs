@@ -127,6 +127,7 @@ impl Reader {
         self.connection.execute_batch("begin")?;
         match known_batch(&self.connection, batch) {
             Ok(batch_id) => Ok(Snapshot {
+                begun: Some(&self.connection),
                 c: &self.connection,
                 batch: batch.clone(),
                 batch_id,

@@ -3,8 +3,6 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
-
 use super::fingerprints::{Entry, Key, entry_of};
 use super::joins::{has_open, join, join_open};
 use super::namesakes::Namesakes;
@@ -26,7 +24,7 @@ use crate::store::{Read, Reads, Scan};
 
 /// What the rows of failures are compared with.
 pub(in crate::journal::sqlite) struct Anew<'a> {
-    c: &'a Connection,
+    c: &'a dyn Read,
     plan: &'a RepeatPlan,
     key: Key,
     loads: Vec<OnRecord>,
@@ -59,7 +57,7 @@ impl Elsewhere {
 impl<'a> Anew<'a> {
     /// Begins with the failures of a batch; `None` where nothing is to be compared: a rehearsal repeats nothing.
     pub(in crate::journal::sqlite) fn begin(
-        c: &'a Connection,
+        c: &'a dyn Read,
         batch_id: BatchId,
         judged: Option<(&'a RepeatPlan, Timestamp)>,
     ) -> Result<Option<Self>, Error> {

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
 use super::fingerprints::{Collector, Entry, Store};
@@ -156,7 +155,10 @@ impl Load<'_> {
             Some(path) => Some(open::for_reading(path)?),
             None => None,
         };
-        let record: &Connection = reader.as_ref().unwrap_or(self.c);
+        let record: &dyn Read = match &reader {
+            Some(reader) => reader,
+            None => self.c,
+        };
         let which = match reader {
             None => Which::Not(self.load_id),
             Some(_) => Which::All,
@@ -271,7 +273,7 @@ impl Load<'_> {
 
     fn conclude(
         &mut self,
-        record: &Connection,
+        record: &dyn Read,
         plan: &RepeatPlan,
         sorted: &mut Sorted,
     ) -> Result<(), Error> {
@@ -310,7 +312,7 @@ impl Load<'_> {
     }
 
     /// Says which loads are repeated, and what tells this list from every other one.
-    fn repeats(&self, record: &Connection, rows: u64) -> Result<Repeats, Error> {
+    fn repeats(&self, record: &dyn Read, rows: u64) -> Result<Repeats, Error> {
         let (digest, mut changed) = self.list_of_repeats(record)?;
         let mut loads = self.loads_of(record, Table::Repeat)?;
         let in_file = self.c.count(&self.rows_of_file())?;
@@ -470,7 +472,7 @@ impl Load<'_> {
     }
 
     /// Makes an error of every row that repeats another one.
-    fn refuse_repeats(&mut self, record: &Connection, sorted: &mut Sorted) -> Result<(), Error> {
+    fn refuse_repeats(&mut self, record: &dyn Read, sorted: &mut Sorted) -> Result<(), Error> {
         let mut after = PaymentId::new(self.base);
         let plan = self.plan.repeats.as_ref();
         let vouched = Vouched::read_as(plan.and_then(|plan| plan.reading.as_deref()));

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::fingerprints::Entry;
 use super::fingerprints::Key;
 use super::fingerprints::hash_of;
@@ -105,13 +103,13 @@ impl Other {
 
 /// The journal that rows are compared with, and what was read of it already.
 pub(in crate::journal::sqlite) struct Record<'c> {
-    pub(in crate::journal::sqlite) c: &'c Connection,
+    pub(in crate::journal::sqlite) c: &'c dyn Read,
     pub(in crate::journal::sqlite) rows: Instructions<'c>,
     vouched: Vouched,
 }
 
 impl<'c> Record<'c> {
-    pub(in crate::journal::sqlite) fn of(c: &'c Connection, vouched: Vouched) -> Self {
+    pub(in crate::journal::sqlite) fn of(c: &'c dyn Read, vouched: Vouched) -> Self {
         Self {
             c,
             rows: Instructions::of(c),
@@ -128,7 +126,7 @@ impl<'c> Record<'c> {
 /// Reads a row on record; `None` when there is none: it was set aside in its load. Where it stands counts against its debt only
 /// as far as its evidence says the same.
 pub(in crate::journal::sqlite) fn other(
-    c: &Connection,
+    c: &dyn Read,
     vouched: &Vouched,
     seq: PaymentId,
 ) -> Result<Option<Other>, Error> {
@@ -136,7 +134,7 @@ pub(in crate::journal::sqlite) fn other(
 }
 
 fn read_other(
-    (c, rows): (&Connection, &Instructions<'_>),
+    (c, rows): (&dyn Read, &Instructions<'_>),
     vouched: &Vouched,
     seq: PaymentId,
 ) -> Result<Option<Other>, Error> {
@@ -181,7 +179,7 @@ const READ_OTHERWISE: &str = "not certain to be unpaid: replies about its batch 
 
 /// Returns where a row stands by all its generations, and the words for it.
 fn standing_of_row(
-    c: &Connection,
+    c: &dyn Read,
     vouched: &Vouched,
     seq: PaymentId,
     members: &[Member],
@@ -319,7 +317,7 @@ pub(in crate::journal::sqlite) fn is_rehearsal(
 /// Loads that a new row is compared with: what may be unfinished, and what came, was posted or was retried within the longest window. A
 /// rehearsal is none.
 pub(in crate::journal::sqlite) fn loads_on_record(
-    c: &Connection,
+    c: &dyn Read,
     plan: &RepeatPlan,
     (key, which): (Key, Which),
     now: Timestamp,

@@ -6,8 +6,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::fingerprints::{Key, entry_of};
 use super::fingerprints::{chunks_of, first_of};
 use super::joins::join;
@@ -37,7 +35,7 @@ shape! {
 ///
 /// # Errors
 /// [`Error::AlteredLoad`].
-pub(in crate::journal::sqlite) fn check_loads(c: &Connection) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn check_loads(c: &dyn Read) -> Result<(), Error> {
     let mut on_chain = BTreeSet::new();
     let told = Scan::by(&evidence::about_batch).at(&FILE_LOADED);
     c.each(&told, |told: Told| {
@@ -91,7 +89,7 @@ shape! {
 
 /// Returns whether a load is in its batch, from when it was, and of as many rows. What it set aside is compared with no row.
 fn is_as_loaded(
-    c: &Connection,
+    c: &dyn Read,
     (batch_id, load_id): (BatchId, LoadId),
     digest: Option<Digest>,
     detail: &serde_json::Value,
@@ -204,7 +202,7 @@ impl Vouched {
     /// Returns whether every payment of a row stands where its evidence says.
     pub(in crate::journal::sqlite) fn stands(
         &self,
-        c: &Connection,
+        c: &dyn Read,
         seq: PaymentId,
     ) -> Result<bool, Error> {
         shape! {

@@ -415,7 +415,7 @@ impl WriteSession {
     /// Does what needs the connection and the chains at once.
     pub(in crate::journal::sqlite) fn with<T>(
         &self,
-        work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Error>,
+        work: impl FnOnce(&dyn Write, &mut Chain) -> Result<T, Error>,
     ) -> Result<T, Error> {
         work(&self.connection, &mut self.chain.borrow_mut())
     }
@@ -430,6 +430,14 @@ impl Read for WriteSession {
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), store::Error> {
         self.connection.scan_rows(scan, columns, visit)
+    }
+
+    fn misfits(&self) -> Result<Vec<String>, store::Error> {
+        self.connection.misfits()
+    }
+
+    fn damage(&self) -> Result<Vec<String>, store::Error> {
+        self.connection.damage()
     }
 
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {

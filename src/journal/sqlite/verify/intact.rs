@@ -6,8 +6,6 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use crate::domain::{BatchId, EvidenceId, LaneId, LoadId, Payment, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::sqlite::codec::catalog::of_payment;
@@ -161,7 +159,7 @@ impl Intact {
     /// Compares the block that an instruction is in with the chain, unless that was done before.
     pub(in crate::journal::sqlite) fn check_block(
         &mut self,
-        c: &Connection,
+        c: &dyn Read,
         batch_id: BatchId,
         seq: PaymentId,
     ) -> Result<Result<Span, (Span, Mismatch)>, Error> {
@@ -191,7 +189,7 @@ impl Intact {
     // A row is read once for both, as a run spends a tenth of its time on each.
     pub(in crate::journal::sqlite) fn compare(
         &mut self,
-        c: &Connection,
+        c: &dyn Read,
         batch_id: BatchId,
         seq: PaymentId,
     ) -> Result<Result<Option<&Compared>, (Span, Mismatch)>, Error> {
@@ -380,7 +378,7 @@ fn about(seq: &PaymentId) -> Scan<'_> {
 /// A row of the file is in its block; a retry is on the chain by itself, unless it is older than the chain.
 pub(in crate::journal::sqlite) fn check_instruction(
     intact: &mut Intact,
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     seq: PaymentId,
     payment: &Payment,
@@ -484,7 +482,7 @@ pub(in crate::journal::sqlite) fn replay(
 
 /// An amount that the file left open is that of the bill that decided it, which is as it was recorded.
 pub(in crate::journal::sqlite) fn check_bill(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
     payment: &Payment,
     seen: &Evidence,

@@ -2,7 +2,6 @@
 //! a crash can cut in before or after any commit.
 
 use std::cell::{Cell, RefCell};
-use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
@@ -153,10 +152,6 @@ impl Disk {
 
     /// Looks at the rows past the verbs.
     pub(crate) fn look<T>(&self, work: impl FnOnce(&dyn Read) -> T) -> T {
-        self.with(|c| work(c))
-    }
-
-    fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(disk.as_ref().expect("the disk is there until it is read"))
     }
@@ -168,13 +163,13 @@ impl Disk {
         desk: &mut StatementDesk,
         findings: &mut Vec<StatementFinding>,
     ) -> Result<Reconciled, Error> {
-        self.with(|c| {
-            // Nothing was begun for it that would have to end with it.
-            let snapshot = ManuallyDrop::new(Snapshot {
+        self.look(|c| {
+            let snapshot = Snapshot {
                 c,
+                begun: None,
                 batch: batch.clone(),
                 batch_id: known_batch(c, batch)?,
-            });
+            };
             snapshot.reconcile(desk, None, &WireZone::utc(), &mut |finding| {
                 findings.push(finding);
                 Ok(())

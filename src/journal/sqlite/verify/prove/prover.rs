@@ -6,14 +6,11 @@ use crate::journal::sqlite::approval::orders_proven::verify_orders;
 use crate::journal::sqlite::approval::proven::verify_signatures;
 use crate::journal::sqlite::codec::catalog::scheme_of;
 use crate::journal::sqlite::evidence::encoding::{CanonicalHasher, Terms};
-use crate::journal::sqlite::schema::open;
 use crate::journal::{Error, Proof};
 use crate::lifecycle::Policy;
 use crate::store::tables::{policy, tally};
-use crate::store::{Reads, Scan, shape};
-use rusqlite::Connection;
+use crate::store::{Read, Reads, Scan, shape};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 /// Derivations that are spent on equal rows far apart. Beyond them, their identifiers rest on the digest of their block.
 const DERIVATIONS_MAX: u32 = 1_000_000;
@@ -37,7 +34,7 @@ shape! {
 
 /// A verification under way.
 pub(super) struct Verifier<'a> {
-    pub(super) c: &'a Connection,
+    pub(super) c: &'a dyn Read,
     pub(super) batch: BatchName,
     pub(super) batch_id: BatchId,
     pub(super) policies: BTreeMap<i64, (Terms, Policy)>,
@@ -81,25 +78,8 @@ impl Verifier<'_> {
 
     /// Compares tables, indexes and the triggers that guard them with those of a new journal.
     pub(super) fn schema(&mut self) -> Result<(), Error> {
-        static SOUND: OnceLock<Schema> = OnceLock::new();
-        let sound = match SOUND.get() {
-            Some(sound) => sound,
-            None => {
-                let made = schema_of(&open::in_memory()?)?;
-                SOUND.get_or_init(|| made)
-            }
-        };
-        let found = schema_of(self.c)?;
-        for (name, sql) in sound {
-            match found.get(name) {
-                None => self.find(format!("schema: {name} is missing")),
-                Some(other) if other != sql => self.find(format!("schema: {name} was changed")),
-                Some(_) => {}
-            }
-        }
-        for name in found.keys().filter(|name| !sound.contains_key(*name)) {
-            self.find(format!("schema: {name} was added"));
-        }
+        let misfits = self.c.misfits()?;
+        misfits.into_iter().for_each(|what| self.find(what));
         Ok(())
     }
 
@@ -161,16 +141,10 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Lets SQLite compare every index with its table.
+    /// Lets the store look for damage in itself: SQLite compares every index with its table.
     pub(super) fn file(&mut self) -> Result<(), Error> {
-        let mut statement = self.c.prepare("pragma integrity_check(20)")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let said: String = row.get(0)?;
-            if said != "ok" {
-                self.find(format!("SQLite: {said}"));
-            }
-        }
+        let damage = self.c.damage()?;
+        damage.into_iter().for_each(|what| self.find(what));
         Ok(())
     }
 }
@@ -186,26 +160,6 @@ pub(super) fn tally_text(
         "tally of service {service}, {currency}, {state}: {} of {} minor units on record, the payments are {} of {}",
         told.0, told.1, sum.0, sum.1
     )
-}
-
-/// Tables, indexes and triggers by name, with their statements: without comments and white space, which differ between a new
-/// journal and one that was brought up.
-pub(in crate::journal::sqlite) type Schema = BTreeMap<String, String>;
-
-pub(in crate::journal::sqlite) fn schema_of(c: &Connection) -> Result<Schema, Error> {
-    let mut statement = c.prepare(
-        "select type || ' ' || name, tbl_name || ': ' || coalesce(sql, '') from sqlite_schema where name not like 'sqlite!_%' escape '!'",
-    )?;
-    let objects = statement
-        .query_map([], |row| {
-            let (name, said): (String, String) = (row.get(0)?, row.get(1)?);
-            let code = said
-                .lines()
-                .map(|line| line.split("--").next().unwrap_or_default());
-            Ok((name, code.flat_map(str::split_whitespace).collect()))
-        })?
-        .collect::<Result<_, _>>()?;
-    Ok(objects)
 }
 
 /// How many equal rows were seen.
