@@ -4,8 +4,6 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::apply::apply;
 use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
@@ -30,7 +28,7 @@ use crate::store::{Read, Reads, Scan, Test, Writes};
 
 /// Returns the rows of a batch that were paid more than once, in it or beside another load, those that are named first and how many they are.
 pub(in crate::journal::sqlite) fn paid_twice(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<(Vec<PaidTwice>, u64), Error> {
     // One that was replaced, and is paid or in conflict; the row may have another one.

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, Timestamp};
 use crate::journal::sqlite::codec::catalog::id_of;
 use crate::journal::sqlite::codec::events::{
@@ -215,7 +213,7 @@ fn noticed(c: &dyn Read, seq: PaymentId) -> Result<BTreeSet<EvidenceId>, Error> 
 
 /// Returns what the newest generation of a row waits for, as far as the journal shows.
 pub(in crate::journal::sqlite) fn waits_for(
-    c: &Connection,
+    c: &dyn Read,
     row: &[Member],
 ) -> Result<Option<WaitsFor>, Error> {
     let (newest, earlier) = split(row)?;
@@ -328,7 +326,7 @@ fn doubtful(c: &dyn Read, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Erro
 
 /// Tells what of a batch is held back, or asked about again.
 pub(in crate::journal::sqlite) fn tell_waiting(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     standing: &mut Standing,
 ) -> Result<(), Error> {
@@ -359,7 +357,7 @@ fn held_in<'a>(batch_id: &'a BatchId, lane: &'a LaneId) -> Scan<'a> {
 }
 
 /// Returns the payments of a batch that are held back.
-fn waiting(c: &Connection, batch_id: BatchId) -> Result<HeldBack, Error> {
+fn waiting(c: &dyn Read, batch_id: BatchId) -> Result<HeldBack, Error> {
     let lanes: Vec<LaneId> = c.values(&Scan::of(&service::TABLE), service::service_id)?;
     let mut held = HeldBack::default();
     for lane in &lanes {

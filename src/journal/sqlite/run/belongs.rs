@@ -15,14 +15,13 @@ use crate::journal::sqlite::evidence::encoding::Digest;
 use crate::ledger::pin::{Belongs, altered};
 use crate::store::tables::{batch, evidence};
 use crate::store::{Read, Reads, Scan, shape};
-use rusqlite::Connection;
 
 /// Refuses a batch whose purpose, gateway, account or way of reading is not what its evidence says.
 ///
 /// # Errors
 /// [`Error::Altered`].
 pub(in crate::journal::sqlite) fn assert_as_recorded(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     batch: &BatchName,
 ) -> Result<(), Error> {
@@ -39,7 +38,7 @@ pub(in crate::journal::sqlite) fn assert_as_recorded(
 ///
 /// # Errors
 /// [`Error::AlteredRow`].
-pub(in crate::journal::sqlite) fn assert_rehearsals(c: &Connection) -> Result<(), Error> {
+pub(in crate::journal::sqlite) fn assert_rehearsals(c: &dyn Read) -> Result<(), Error> {
     c.each(&Scan::of(&batch::TABLE), |row: LoadedFor| {
         if !row.is_rehearsal() {
             return Ok(());
@@ -73,7 +72,7 @@ impl LoadedFor {
     }
 }
 
-fn stands(c: &Connection, batch_id: BatchId) -> Result<Belongs, Error> {
+fn stands(c: &dyn Read, batch_id: BatchId) -> Result<Belongs, Error> {
     let gateway: Option<String> = of_batch(c, batch_id, batch::gateway)?;
     Ok(Belongs {
         rehearsal: rehearsal(loaded_for(c, batch_id)?),
