@@ -11,12 +11,11 @@ use crate::journal::{Error, Failure, Failures};
 use crate::lifecycle::State;
 use crate::store::tables::life;
 use crate::store::{Read, Reads, Scan, Test, shape};
-use rusqlite::Connection;
 use std::collections::BTreeSet;
 
 /// Returns the failures that are meant, in the order of their rows; some of them may have no retry all the same.
 pub(in crate::journal::sqlite) fn chosen(
-    c: &Connection,
+    c: &dyn Read,
     batch: &BatchName,
     which: &Failures,
 ) -> Result<Vec<PaymentId>, Error> {
@@ -71,7 +70,7 @@ shape! {
 }
 
 /// Says why a payment that is named is none of the failures.
-pub(in crate::journal::sqlite) fn refusal(c: &Connection, seq: PaymentId) -> Result<Error, Error> {
+pub(in crate::journal::sqlite) fn refusal(c: &dyn Read, seq: PaymentId) -> Result<Error, Error> {
     if let Some(state) = without_amount(c, seq)? {
         return not_allowed(c, seq, state, "it has no amount, and was never posted");
     }

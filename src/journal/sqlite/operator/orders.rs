@@ -1,6 +1,5 @@
 //! What an operator may order.
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::names::rows_named;
@@ -133,7 +132,7 @@ pub(in crate::journal::sqlite) fn decide(
 
 /// Refuses a decision about a row without an amount.
 pub(in crate::journal::sqlite) fn refuse_without_amount(
-    c: &Connection,
+    c: &dyn Read,
     seq: PaymentId,
 ) -> Result<(), Error> {
     let why = "it has no amount, so it was never posted: cancel it instead";

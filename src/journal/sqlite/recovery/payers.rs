@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::lost_batches::{batches_lost, loads, told_batches};
@@ -205,7 +204,7 @@ pub(in crate::journal::sqlite) fn on_record(c: &dyn Read) -> Result<Vec<Payer>, 
 
 /// Refuses to ask about a batch that an earlier journal may have posted, where nobody knows that it did so from there.
 pub(in crate::journal::sqlite) fn assert_known(
-    c: &Connection,
+    c: &dyn Read,
     batch_id: BatchId,
     batch: &BatchName,
     home: &Home,
