@@ -16,7 +16,7 @@ mod tests;
 
 use std::cell::{Cell, RefCell};
 
-use crate::journal::simulated::{Disk, Shelf};
+use crate::journal::simulated::{Disk, Medium, Shelf};
 use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
@@ -45,6 +45,17 @@ pub(crate) struct Outcome {
     pub healing_ms: u64,
 }
 
+/// Returns what a seed keeps its journal in: most keep it in maps, which is faster, and a share in SQLite.
+fn medium(seed: u64) -> Medium {
+    match seed % SQLITE_SHARE {
+        0 => Medium::Sqlite,
+        _ => Medium::Memory,
+    }
+}
+
+/// One seed of so many keeps its journal in SQLite.
+const SQLITE_SHARE: u64 = 8;
+
 /// Simulates one seed.
 pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
     fastrand::seed(seed);
@@ -56,7 +67,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
     let shelf = Shelf::default();
     let mut scene = Scene {
         world,
-        disk: Disk::blank(&shelf),
+        disk: Disk::blank(&shelf, medium(seed)),
         shelf,
         copies: seed.is_multiple_of(4),
         places: Places::of(seed),

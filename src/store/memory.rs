@@ -10,6 +10,7 @@ use super::{
     Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value,
     Write,
 };
+use crate::domain::Timestamp;
 
 /// Rows that are looked at before they are shown, as whoever is shown one may read and write others: few at first, as most want one
 /// alone.
@@ -470,6 +471,15 @@ impl Append for Appender<'_> {
 }
 
 impl Transact for Memory {
+    // Nobody writes while it is read.
+    fn begin_reading(&self) -> Result<(), Error> {
+        self.begin()
+    }
+
+    fn now(&self) -> Result<Timestamp, Error> {
+        Ok(Timestamp::now())
+    }
+
     fn begin(&self) -> Result<(), Error> {
         match self.undo.replace(Some(Vec::new())) {
             None => Ok(()),

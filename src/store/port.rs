@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{Column, Error, Field, Row, Scan, Shape, Table, Value};
+use crate::domain::Timestamp;
 
 /// A view of the rows that holds still, or the rows as a transaction that writes sees them.
 pub trait Read {
@@ -116,6 +117,18 @@ pub trait Write: Read {
 
 /// A store whose transactions are begun and ended.
 pub trait Transact: Write {
+    /// Begins a transaction that only reads: what is written meanwhile stays out.
+    ///
+    /// # Errors
+    /// Where the store cannot read.
+    fn begin_reading(&self) -> Result<(), Error>;
+
+    /// Returns the time by the clock of the store.
+    ///
+    /// # Errors
+    /// Where the store cannot tell.
+    fn now(&self) -> Result<Timestamp, Error>;
+
     /// Begins a transaction that writes.
     ///
     /// # Errors

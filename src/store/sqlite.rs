@@ -16,6 +16,7 @@ use super::{
     Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value,
     Write,
 };
+use crate::domain::Timestamp;
 
 /// Rows that one statement inserts, the most that are there: its cursors are opened once for all of them.
 const TOGETHER: [usize; 3] = [64, 16, 1];
@@ -545,6 +546,17 @@ fn insert_into(
 }
 
 impl Transact for Connection {
+    fn begin_reading(&self) -> Result<(), Error> {
+        self.prepare_cached("begin")?.execute([])?;
+        Ok(())
+    }
+
+    fn now(&self) -> Result<Timestamp, Error> {
+        let mut statement = self.prepare("select cast(unixepoch('subsec') * 1000 as integer)")?;
+        let now: i64 = statement.query_row([], |row| row.get(0))?;
+        Ok(Timestamp::from_millis(now))
+    }
+
     fn begin(&self) -> Result<(), Error> {
         // IMMEDIATE waits for another writer here, where nothing has been done yet.
         self.prepare_cached("begin immediate")?.execute([])?;

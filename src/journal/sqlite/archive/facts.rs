@@ -3,12 +3,21 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{BatchId, BatchName, Timestamp};
-use crate::journal::sqlite::codec::catalog::name;
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::catalog::{known_batch, name, of_batch};
 use crate::journal::sqlite::read::reader::{Reader, Snapshot};
 use crate::journal::{ArchivedFigures, Error};
-use crate::store::tables::inquiry;
-use crate::store::{Reads, Scan};
+use crate::store::tables::{batch, chain, evidence, inquiry, instruction, tally};
+use crate::store::{Reads, Scan, Test, shape};
+
+shape! {
+    struct Dated of evidence { batch_id: BatchId, at: Timestamp }
+}
+shape! {
+    struct Length of chain { batch_id: BatchId, length: i64 }
+}
+shape! {
+    struct Counted of tally { batch_id: BatchId, count: i64 }
+}
 
 impl Reader {
     /// Returns when the newest evidence of each batch was recorded.
@@ -18,26 +27,19 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn newest_evidence(&self) -> Result<BTreeMap<BatchName, Timestamp>, Error> {
-        let mut newest: BTreeMap<BatchId, i64> = BTreeMap::new();
-        let mut statement = self
-            .connection
-            .prepare("select batch_id, at from evidence not indexed where batch_id is not null")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let at: i64 = row.get(1)?;
-            let found = newest.entry(row.get(0)?).or_insert(at);
-            *found = at.max(*found);
-        }
-        let mut named = self
-            .connection
-            .prepare("select name, created_at from batch where batch_id = ?1")?;
+        let mut newest: BTreeMap<BatchId, Timestamp> = BTreeMap::new();
+        let all = Scan::of(&evidence::TABLE).only(evidence::batch_id, Test::Present);
+        self.store().each(&all, |row: Dated| {
+            let found = newest.entry(row.batch_id).or_insert(row.at);
+            *found = row.at.max(*found);
+            Ok::<_, Error>(())
+        })?;
         newest
             .into_iter()
             .map(|(batch_id, at)| {
-                let (name, created): (String, i64) =
-                    named.query_row([batch_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                let name = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
-                Ok((name, Timestamp::from_millis(at.max(created))))
+                let name = of_batch(self.store(), batch_id, batch::name)?;
+                let created: Timestamp = of_batch(self.store(), batch_id, batch::created_at)?;
+                Ok((name, at.max(created)))
             })
             .collect()
     }
@@ -49,15 +51,13 @@ impl Reader {
     pub fn archived_figures(&self, batch: &BatchName) -> Result<ArchivedFigures, Error> {
         let record = self.snapshot(batch)?.record()?;
         let newest = self.newest_evidence()?.get(batch).copied();
-        let instructions: i64 = self.connection.query_row(
-            "select count(*) from instruction where batch_id = (select batch_id from batch where name = ?1)",
-            [batch.as_str()],
-            |row| row.get(0),
-        )?;
+        let batch_id = known_batch(self.store(), batch)?;
+        let own = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
+        let instructions = self.store().count(&own)?;
         Ok(ArchivedFigures {
             newest: newest.unwrap_or(record.created_at),
-            instructions: instructions.unsigned_abs(),
-            journal: name(&self.connection)?,
+            instructions,
+            journal: name(self.store())?,
         })
     }
 
@@ -66,16 +66,27 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn bytes_of(&self, batch: &BatchName) -> Result<u64, Error> {
+        let Some(file) = self.sqlite() else {
+            return Ok(0);
+        };
+        let batch_id = known_batch(self.store(), batch)?;
         // Payments are counted where they are told, and evidence at the head of its chain: neither is gone through.
-        let (own, all): (i64, i64) = self.connection.query_row(
-            "with rows_of (batch_id, rows) as (
-                 select batch_id, length from chain union all select batch_id, count from tally)
-             select coalesce(sum(rows) filter (where batch_id = (select batch_id from batch where name = ?1)), 0), coalesce(sum(rows), 0)
-             from rows_of",
-            [batch.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        let bytes: i64 = self.connection.query_row(
+        let (mut own, mut all) = (0_i64, 0_i64);
+        let mut add = |of: BatchId, rows: i64| {
+            all = all.saturating_add(rows);
+            if of == batch_id {
+                own = own.saturating_add(rows);
+            }
+            Ok::<_, Error>(())
+        };
+        self.store().each(&Scan::of(&chain::TABLE), |row: Length| {
+            add(row.batch_id, row.length)
+        })?;
+        self.store()
+            .each(&Scan::of(&tally::TABLE), |row: Counted| {
+                add(row.batch_id, row.count)
+            })?;
+        let bytes: i64 = file.query_row(
             "select page_count * page_size from pragma_page_count(), pragma_page_size()",
             [],
             |row| row.get(0),

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use rusqlite::OptionalExtension;
-
-use crate::domain::BatchName;
+use crate::domain::{BatchId, BatchName};
 use crate::journal::Error;
-use crate::journal::sqlite::codec::values::corrupt;
+use crate::journal::sqlite::codec::facts::fact;
 use crate::journal::sqlite::read::reader::Reader;
 use crate::journal::sqlite::schema::open;
+use crate::store::tables::batch;
+use crate::store::{Reads, Scan};
 
 impl Reader {
     /// Opens the journal of an archive, which may come from anybody, and returns the batch that it is of.
@@ -18,19 +18,15 @@ impl Reader {
     pub fn of_archive(path: &Path) -> Result<(Self, BatchName), Error> {
         let reader = Self::open(path)?;
         // Nothing that stands in its schema is called, and damaged pages are found before they are read.
-        reader
-            .connection
-            .execute_batch("pragma trusted_schema = off; pragma cell_size_check = on")?;
-        let name: Option<String> = reader
-            .connection
-            .query_row(
-                "select name from batch join meta on value = batch_id where key = ?1",
-                [open::ARCHIVE],
-                |row| row.get(0),
-            )
-            .optional()?;
-        let name = name.ok_or_else(|| Error::NoArchive { path: path.into() })?;
-        let batch = BatchName::parse(&name).map_err(|_| corrupt("a batch name"))?;
+        if let Some(file) = reader.sqlite() {
+            file.execute_batch("pragma trusted_schema = off; pragma cell_size_check = on")?;
+        }
+        let of: Option<BatchId> = fact(reader.store(), open::ARCHIVE)?;
+        let of = of.ok_or_else(|| Error::NoArchive { path: path.into() })?;
+        let name = reader
+            .store()
+            .value(&Scan::of(&batch::TABLE).at(&of), batch::name)?;
+        let batch = name.ok_or_else(|| Error::NoArchive { path: path.into() })?;
         Ok((reader, batch))
     }
 }

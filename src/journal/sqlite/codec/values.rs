@@ -151,15 +151,6 @@ pub(in crate::journal::sqlite) fn add_to_tally(
     Ok(c.put(&tally)?)
 }
 
-/// The columns [`payment_of`] reads, in its order, of `instruction i` joined with `service s`.
-pub(in crate::journal::sqlite) const PAYMENT_COLUMNS: &str = "s.code, i.line, i.identifier, i.reference, i.generation, i.received_at, i.msisdn, \
-     i.account_number, i.amount, i.currency, i.country, i.narration, i.customer_names, i.invoice_number, i.payment_mode, \
-     i.hub_id, i.extra, i.document, i.document_folder, i.as_due";
-/// Which of them is the amount.
-pub(in crate::journal::sqlite) const AMOUNT: usize = 8;
-/// How many columns [`PAYMENT_COLUMNS`] names.
-pub(in crate::journal::sqlite) const PAYMENT_WIDTH: usize = 20;
-
 /// What an instruction of the journal says of its amount.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::journal::sqlite) struct Stored {
@@ -212,15 +203,6 @@ pub(in crate::journal::sqlite) struct StoredRow {
     pub(in crate::journal::sqlite) instruction: Instruction<Stored>,
 }
 
-/// Reads the columns of [`PAYMENT_COLUMNS`], the first of them at `at`.
-///
-/// A payment without an amount is none.
-pub(in crate::journal::sqlite) fn payment_of(row: &Row<'_>, at: usize) -> Result<Payment, Error> {
-    stored_of(row, at)?
-        .payment()
-        .ok_or_else(|| corrupt("a payment without an amount"))
-}
-
 impl StoredRow {
     /// Returns the payment; `None` while it has no amount.
     pub(in crate::journal::sqlite) fn payment(self) -> Option<Payment> {
@@ -234,14 +216,7 @@ impl StoredRow {
     }
 }
 
-/// Reads the same columns of a row that may have no amount.
-pub(in crate::journal::sqlite) fn stored_of(row: &Row<'_>, at: usize) -> Result<StoredRow, Error> {
-    let code = row.get_ref(at)?.as_str();
-    let service = service_of(code.map_err(|_| corrupt("a text that is not one"))?)?;
-    row_of(row, at, service)
-}
-
-/// The same of the columns behind the first one, which is read already.
+/// Reads an instruction whose columns begin with its service, which is read already.
 pub(in crate::journal::sqlite) fn row_of(
     row: &dyn store::Row,
     at: usize,
@@ -269,7 +244,7 @@ pub(in crate::journal::sqlite) fn row_of(
                 text => text.to_owned(),
             },
             money: Stored {
-                amount: row.get(at + AMOUNT)?,
+                amount: row.get(at + 8)?,
                 currency,
                 as_due: row.get(at + 19)?,
             },

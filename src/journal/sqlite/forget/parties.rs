@@ -346,7 +346,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn parties(&self, recipient: &Recipient) -> Result<Vec<Party>, Error> {
-        let c = &self.connection;
+        let c = self.store();
         let mut groups: BTreeMap<(String, BatchId), Group> = BTreeMap::new();
         Wanted::of(c, Some(recipient))?.each(|mut row| {
             let word = row.word.take();
@@ -373,7 +373,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn paid_in(&self, recipient: &Recipient) -> Result<Vec<PaidIn>, Error> {
-        let c = &self.connection;
+        let c = self.store();
         let wanted = Wanted::of(c, Some(recipient))?;
         let mut batches: BTreeMap<BatchId, Forgotten> = BTreeMap::new();
         wanted.each(|row| {

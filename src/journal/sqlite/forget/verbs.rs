@@ -61,7 +61,9 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     let wanted = Wanted::of(c, order.recipient.as_ref())?;
     let key = Key::of(c)?.ok_or_else(|| corrupt("rows without fingerprints"))?;
     // What gives way is written over with zeros, and not only given free.
-    c.execute_batch("pragma secure_delete = on")?;
+    if let Some(file) = c.sqlite() {
+        file.execute_batch("pragma secure_delete = on")?;
+    }
     c.mark(batch_id);
     let mut found = Forgotten::default();
     let mut after = PaymentId::NONE;
@@ -209,7 +211,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn is_to_be_rewritten(&self) -> Result<bool, Error> {
-        has(&self.connection, TO_REWRITE)
+        has(self.store(), TO_REWRITE)
     }
 
     /// Returns the countries of all rows.
@@ -219,7 +221,7 @@ impl Reader {
     pub fn countries(&self) -> Result<Vec<Country>, Error> {
         let all = Scan::of(&instruction::TABLE);
         let mut codes: BTreeSet<String> = BTreeSet::new();
-        self.connection
+        self.store()
             .each_row(&all, &[instruction::country], |row| {
                 if let Value::Text(code) = row.value(0)?
                     && !codes.contains(&*code)

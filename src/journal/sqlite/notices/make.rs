@@ -22,8 +22,8 @@ impl Reader {
     /// # Errors
     /// [`Error::UnknownBatch`], and faults of the journal.
     pub fn notices_of(&self, batch: &BatchName) -> Result<NoticeBatch, Error> {
-        let batch_id = known_batch(&self.connection, batch)?;
-        Ok(on_record(&self.connection, batch_id)?.0)
+        let batch_id = known_batch(self.store(), batch)?;
+        Ok(on_record(self.store(), batch_id)?.0)
     }
 
     /// Returns when anything was learned last, of whichever batch.
@@ -32,7 +32,7 @@ impl Reader {
     /// Faults of the journal.
     pub fn last_evidence_at(&self) -> Result<Option<Timestamp>, Error> {
         let newest = Scan::of(&evidence::TABLE).descending();
-        Ok(self.connection.value(&newest, evidence::at)?)
+        Ok(self.store().value(&newest, evidence::at)?)
     }
 
     /// Returns the batches of which something may be to be told, oldest first: those that are unfinished or in conflict, and those of
@@ -41,7 +41,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn batches_to_watch(&self) -> Result<Vec<BatchName>, Error> {
-        let c = &self.connection;
+        let c = self.store();
         let mut watched = Vec::new();
         for batch_id in batches(c)? {
             if is_unfinished(c, batch_id)? || was_open(c, batch_id)? || stands(c, batch_id)? {

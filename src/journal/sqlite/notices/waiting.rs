@@ -19,7 +19,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn notices_waiting(&self, most: u32) -> Result<NoticesWaiting, Error> {
-        let c = &self.connection;
+        let c = self.store();
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let oldest = Scan::by(&notice::notice_waiting).limit(most);
         let mut first = Vec::new();

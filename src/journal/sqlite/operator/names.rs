@@ -76,7 +76,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn batch_of(&self, id: PayerTransactionId) -> Result<Option<BatchName>, Error> {
-        let c = &self.connection;
+        let c = self.store();
         let Some((_, batch_id)) = owner(c, id.as_str())? else {
             return Ok(None);
         };

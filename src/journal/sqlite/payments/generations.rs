@@ -331,7 +331,7 @@ mod tests {
 
     /// A row whose first generation stands at `first`; its retry is claimed.
     fn claimed_over(first: State) -> WriteSession {
-        let c = WriteSession::new(open::in_memory().unwrap());
+        let c = open::in_memory().unwrap();
         c.execute_batch(&format!(
             "insert into service (service_id, code) values (1, 'B2C');
              insert into instruction (seq, batch_id, load_id, line, identifier, generation, received_at, service_id, msisdn,
@@ -343,7 +343,7 @@ mod tests {
             crate::journal::sqlite::codec::values::state_number(first)
         ))
         .unwrap();
-        c
+        WriteSession::new(c)
     }
 
     fn clear(c: &WriteSession) -> Clearance {
@@ -367,8 +367,10 @@ mod tests {
             assert_eq!(clear(&claimed_over(first)), expected, "{first:?}");
         }
         let c = claimed_over(State::Failed);
-        c.execute("update life set state = 3, due_at = 9 where seq = 2", [])
-            .unwrap();
+        let (retry, state, due_at) = (PaymentId::new(2), State::Acknowledged, 9_i64);
+        let own = Scan::of(&life::TABLE).at(&retry);
+        c.set(&own, life::due_at, &due_at).unwrap();
+        c.set(&own, life::state, &state).unwrap();
         assert_eq!(clear(&c), Clearance::Settled);
         let _awake = SeededBug::RetryJudgedOnce.wake();
         assert_eq!(clear(&claimed_over(State::Paid)), Clearance::Leaves);

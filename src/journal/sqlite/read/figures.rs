@@ -20,11 +20,11 @@ impl Reader {
     /// # Errors
     /// [`Error::UnknownBatch`], and faults of the journal.
     pub fn figures(&self, batch: Option<&BatchName>) -> Result<Figures, Error> {
-        let c = &self.connection;
+        let c = self.store();
         // Of one moment.
-        c.execute_batch("begin")?;
+        c.begin_reading()?;
         let found = read(c, batch);
-        c.execute_batch("rollback")?;
+        c.rollback()?;
         found
     }
 }

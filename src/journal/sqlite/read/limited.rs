@@ -177,7 +177,7 @@ const COUNTS: [State; 7] = [
 impl Reader {
     /// Tells what was paid before, or may have been, by where each payment stands: the same that a run folds from the evidence.
     fn paid_before(&self, ahead: &mut Ahead, is_rehearsal: bool) -> Result<(), Error> {
-        let c: &dyn Read = &self.connection;
+        let c: &dyn Read = self.store();
         let instructions = Instructions::of(c);
         let mut rows = Beside::of(c, &instruction::TABLE, &COLUMNS);
         let mut batches: BTreeMap<BatchId, bool> = BTreeMap::new();

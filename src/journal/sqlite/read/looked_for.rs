@@ -91,7 +91,7 @@ impl Reader {
             By::Reference => (true, false),
             By::Identifier => (false, true),
         };
-        let c = &self.connection;
+        let c = self.store();
         let mut batches: BTreeSet<BatchId> = BTreeSet::new();
         if by_reference {
             let named =
@@ -128,7 +128,7 @@ impl Reader {
         wanted: Wanted<'_>,
         batch: Option<&BatchName>,
     ) -> Result<Vec<FoundRow>, Error> {
-        let c = &self.connection;
+        let c = self.store();
         let only = match batch {
             Some(name) => match batch_id(c, name.as_str())? {
                 Some(batch_id) => Some(batch_id),

@@ -6,34 +6,48 @@ use rusqlite::Connection;
 
 use crate::domain::{BatchId, BatchName, LaneId, ServiceCode};
 use crate::journal::Error;
+use crate::journal::sqlite::session::keeper::Keeper;
 use crate::ledger::recovery::Traces;
 use crate::store::tables::service;
-use crate::store::{self, Read, Reads, Scan, shape};
+use crate::store::{self, Read, Reads, Scan, Transact, shape};
 
 /// A connection that only reads.
 #[derive(Debug)]
 pub struct Reader {
-    pub(in crate::journal::sqlite) connection: Connection,
+    keeper: Keeper,
     /// What lay beside the journal before it was opened, and when its file was born.
     pub(in crate::journal::sqlite) traces: Traces,
     pub(in crate::journal::sqlite) born: Option<u64>,
 }
 
 impl Reader {
-    /// Reads through a connection that is there.
-    #[cfg(test)]
-    pub(in crate::journal::sqlite) fn of(connection: Connection) -> Self {
+    /// Reads what is kept there.
+    pub(in crate::journal::sqlite) fn of(
+        keeper: impl Into<Keeper>,
+        traces: Traces,
+        born: Option<u64>,
+    ) -> Self {
         Self {
-            connection,
-            traces: Traces::NONE,
-            born: None,
+            keeper: keeper.into(),
+            traces,
+            born,
         }
     }
 
-    /// Gives the connection back.
+    /// Returns the store.
+    pub(in crate::journal::sqlite) fn store(&self) -> &(dyn Transact + 'static) {
+        self.keeper.store()
+    }
+
+    /// Returns the connection, for what SQLite alone can do.
+    pub(in crate::journal::sqlite) fn sqlite(&self) -> Option<&Connection> {
+        self.keeper.sqlite()
+    }
+
+    /// Gives the store back.
     #[cfg(test)]
-    pub(in crate::journal::sqlite) fn into_connection(self) -> Connection {
-        self.connection
+    pub(in crate::journal::sqlite) fn into_keeper(self) -> Keeper {
+        self.keeper
     }
 }
 
@@ -41,7 +55,7 @@ impl Reader {
 pub struct Snapshot<'a> {
     pub(in crate::journal::sqlite) c: &'a dyn Read,
     /// What was begun to read it, and ends with it.
-    pub(in crate::journal::sqlite) begun: Option<&'a Connection>,
+    pub(in crate::journal::sqlite) begun: Option<&'a dyn Transact>,
     pub(in crate::journal::sqlite) batch: BatchName,
     pub(in crate::journal::sqlite) batch_id: BatchId,
 }
@@ -57,8 +71,8 @@ impl std::fmt::Debug for Snapshot<'_> {
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
         // Nothing was written; ending the transaction lets the WAL be checkpointed.
-        if let Some(connection) = self.begun {
-            let _ = connection.execute_batch("rollback");
+        if let Some(store) = self.begun {
+            let _ = store.rollback();
         }
     }
 }

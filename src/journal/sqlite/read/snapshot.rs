@@ -76,11 +76,7 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self, Error> {
         // Before the journal: what is written meanwhile can only bring the journal further.
         let (traces, born) = crate::journal::sqlite::recovery::place::traces_of(path)?;
-        Ok(Self {
-            connection: open::for_reading(path)?,
-            traces,
-            born,
-        })
+        Ok(Self::of(open::for_reading(path)?, traces, born))
     }
 
     /// Returns every batch, oldest first.
@@ -89,13 +85,13 @@ impl Reader {
     /// Faults of the journal.
     pub fn batches(&self) -> Result<Vec<BatchName>, Error> {
         // An archive has other batches as far as rows of its own name them.
-        let archived: Option<BatchId> = fact(&self.connection, "archive")?;
+        let archived: Option<BatchId> = fact(self.store(), "archive")?;
         let batches = Scan::of(&batch::TABLE);
         let batches = match &archived {
             Some(own) => batches.at(own),
             None => batches,
         };
-        Ok(self.connection.values(&batches, batch::name)?)
+        Ok(self.store().values(&batches, batch::name)?)
     }
 
     /// Returns what the journal calls itself, and how far the evidence of every batch reaches.
@@ -103,7 +99,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn heads(&self) -> Result<(JournalId, Vec<BatchHead>), Error> {
-        let c = &self.connection;
+        let c = self.store();
         let mut heads = Vec::new();
         c.each(&Scan::of(&chain::TABLE), |chain: Chain| {
             let own = Scan::of(&batch::TABLE).at(&chain.batch_id);
@@ -116,7 +112,7 @@ impl Reader {
             }
             Ok::<_, Error>(())
         })?;
-        Ok((name(&self.connection)?, heads))
+        Ok((name(self.store())?, heads))
     }
 
     /// Begins to read one batch as it is now: what is written meanwhile stays out.
@@ -124,16 +120,16 @@ impl Reader {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub fn snapshot(&self, batch: &BatchName) -> Result<Snapshot<'_>, Error> {
-        self.connection.execute_batch("begin")?;
-        match known_batch(&self.connection, batch) {
+        self.store().begin_reading()?;
+        match known_batch(self.store(), batch) {
             Ok(batch_id) => Ok(Snapshot {
-                begun: Some(&self.connection),
-                c: &self.connection,
+                begun: Some(self.store()),
+                c: self.store(),
                 batch: batch.clone(),
                 batch_id,
             }),
             Err(error) => {
-                self.connection.execute_batch("rollback")?;
+                self.store().rollback()?;
                 Err(error)
             }
         }

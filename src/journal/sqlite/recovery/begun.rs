@@ -1,6 +1,5 @@
 //! How a recovery begins: noticed when the journal is opened, or ordered by a person.
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::given_orders::note_lost;
@@ -106,18 +105,13 @@ fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
     spread(c, *cause, *lost, now).map(drop)
 }
 
-/// Returns the time by SQLite's clock: who opens a journal brings none along.
-fn clock(c: &Connection) -> Result<Timestamp, Error> {
+/// Returns the time by the store's clock: who opens a journal brings none along.
+fn clock(c: &WriteSession) -> Result<Timestamp, Error> {
     #[cfg(test)]
     if let Some(now) = crate::journal::sqlite::writer::fuse::clock() {
         return Ok(now);
     }
-    let now = c.query_row(
-        "select cast(unixepoch('subsec') * 1000 as integer)",
-        [],
-        |row| row.get(0),
-    )?;
-    Ok(Timestamp::from_millis(now))
+    Ok(c.now()?)
 }
 
 shape! {

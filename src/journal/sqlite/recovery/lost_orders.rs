@@ -249,8 +249,8 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn orders_missing(&self) -> Result<Vec<Order>, Error> {
-        let (_, found) = look(&self.connection, &self.traces, self.born)?;
-        let mut all = missing(&self.connection)?;
+        let (_, found) = look(self.store(), &self.traces, self.born)?;
+        let mut all = missing(self.store())?;
         all.extend(missing_orders(&self.traces, &found));
         Ok(not_given(&all, &[]))
     }
@@ -260,10 +260,10 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn orders_lost(&self) -> Result<OrdersLost, Error> {
-        let (_, found) = look(&self.connection, &self.traces, self.born)?;
+        let (_, found) = look(self.store(), &self.traces, self.born)?;
         // What nobody has opened for writing yet is noticed by whoever does.
         let (known, new) = (
-            lost_orders(&self.connection)?,
+            lost_orders(self.store())?,
             orders_lost(&self.traces, &found),
         );
         Ok(OrdersLost {

@@ -1,12 +1,11 @@
 //! The mark that a journal gets when it takes its place.
 
-use rusqlite::Connection;
-
 use super::given_orders::{given_orders, orders};
 use crate::journal::Error;
 use crate::journal::mark::Held;
 use crate::journal::sqlite::codec::catalog::{epoch, name};
 use crate::journal::sqlite::codec::facts::note_new;
+use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{Mark, Marked, kept_orders};
 use crate::store::Read;
@@ -36,16 +35,18 @@ pub(in crate::journal::sqlite) fn marked(
 /// Gives a journal its first mark, and then notes that it has one.
 // In this order: a crash between the two leaves a mark that fits, where the other one would leave a journal that has lost its mark.
 pub(in crate::journal::sqlite) fn first_mark(
-    c: &Connection,
+    c: &WriteSession,
     held: &mut Held<'_>,
     marked: Marked,
 ) -> Result<(), Error> {
     held.write(marked, true)?;
     note_new(c, "marked", &1_i64)?;
     // Into the file itself, so that it is known there even without its log. Nobody who reads it is waited for.
-    let patience: i64 = c.query_row("pragma busy_timeout", [], |row| row.get(0))?;
-    c.execute_batch("pragma busy_timeout = 0")?;
-    let _ = c.execute_batch("pragma wal_checkpoint(truncate)");
-    c.execute_batch(&format!("pragma busy_timeout = {patience}"))?;
+    if let Some(file) = c.sqlite() {
+        let patience: i64 = file.query_row("pragma busy_timeout", [], |row| row.get(0))?;
+        file.execute_batch("pragma busy_timeout = 0")?;
+        let _ = file.execute_batch("pragma wal_checkpoint(truncate)");
+        file.execute_batch(&format!("pragma busy_timeout = {patience}"))?;
+    }
     Ok(())
 }

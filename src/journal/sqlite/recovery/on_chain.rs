@@ -239,7 +239,7 @@ impl Reader {
     /// # Errors
     /// [`Error::AlteredLoad`].
     pub fn assert_recoveries(&self) -> Result<(), Error> {
-        match altered(&self.connection)? {
+        match altered(self.store())? {
             Some(what) => Err(Error::AlteredLoad { what: what.into() }),
             None => Ok(()),
         }

@@ -51,7 +51,7 @@ impl Reader {
         if wanted.is_empty() {
             return Ok(found);
         }
-        let c = &self.connection;
+        let c = self.store();
         c.each(&Scan::of(&batch::TABLE), |batch: Batch| {
             let Some(mut left) = wanted.remove(key(&batch.name).as_str()) else {
                 return Ok(());

@@ -293,7 +293,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn batches_lost(&self) -> Result<Lost, Error> {
-        batches_lost(&self.connection)
+        batches_lost(self.store())
     }
 }
 

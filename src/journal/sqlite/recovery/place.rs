@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
-
 use super::begun::{Missing, begin};
 use super::given_orders::{given_orders, orders};
 use super::marks::{first_mark, marked};
@@ -105,11 +103,10 @@ pub(in crate::journal::sqlite) fn look(
 }
 
 /// Refuses a journal whose pages do not fit together: of a copy that was made half way, nothing can be told.
-pub(in crate::journal::sqlite) fn assert_whole(c: &Connection, path: &Path) -> Result<(), Error> {
-    let said: String = c.query_row("pragma integrity_check(1)", [], |row| row.get(0))?;
-    match said.as_str() {
-        "ok" => Ok(()),
-        _ => Err(Error::Damaged {
+pub(in crate::journal::sqlite) fn assert_whole(c: &dyn Read, path: &Path) -> Result<(), Error> {
+    match c.damage()?.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Damaged {
             path: path.into(),
             what: "its pages are not of one time".into(),
         }),

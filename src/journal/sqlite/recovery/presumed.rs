@@ -16,7 +16,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn presumed(&self) -> Result<Vec<Presumed>, Error> {
-        presumptions(&self.connection)
+        presumptions(self.store())
     }
 }
 

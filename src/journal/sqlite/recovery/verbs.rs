@@ -106,7 +106,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn ran_since(&self) -> Result<Option<String>, Error> {
-        ran_since(&self.connection)
+        ran_since(self.store())
     }
 
     /// Returns what the journal may have missed; `None`: it is what its place has seen last.
@@ -114,9 +114,9 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn missed(&self) -> Result<Option<Missed>, Error> {
-        let open = open_recovery(&self.connection)?;
+        let open = open_recovery(self.store())?;
         // What nobody has opened for writing yet is noticed by whoever does.
-        let (verdict, _) = look(&self.connection, &self.traces, self.born)?;
+        let (verdict, _) = look(self.store(), &self.traces, self.born)?;
         let noticed = verdict.cause().map(|cause| Missed { cause, since: None });
         Ok(noticed.or(open.map(|recovery| Missed {
             cause: recovery.cause,

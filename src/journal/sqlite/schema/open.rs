@@ -139,6 +139,7 @@ fn insist(work: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
 }
 
 /// A new journal in memory.
+#[cfg(test)]
 pub(in crate::journal::sqlite) fn in_memory() -> Result<Connection, Error> {
     let mut connection = Connection::open_in_memory()?;
     migrate(&mut connection, Path::new(":memory:"))?;

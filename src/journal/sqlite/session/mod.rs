@@ -2,6 +2,7 @@
 
 pub(super) mod deferred_queries;
 pub(super) mod fence;
+pub(super) mod keeper;
 pub(super) mod limiter;
 pub(super) mod members;
 pub(super) mod ordered;

@@ -1,13 +1,14 @@
-//! One transaction that writes: its connection, and what is known while it lasts.
+//! One transaction that writes: its store, and what is known while it lasts.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::ops::{ControlFlow, Deref, DerefMut};
+use std::ops::{ControlFlow, Deref};
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::deferred_queries::DeferredQueries;
+use super::keeper::Keeper;
 use super::limiter::Limiter;
 use super::members::counted;
 use super::ordered::{GivenOrder, Ordered};
@@ -29,11 +30,11 @@ use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Order};
 use crate::lifecycle::State;
-use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Value, Write};
+use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Transact, Value, Write};
 
-/// The connection that writes, with the chains that its transaction extends and the sums that it moves.
+/// The store that is written, with the chains that its transaction extends and the sums that it moves.
 pub(in crate::journal::sqlite) struct WriteSession {
-    connection: Connection,
+    keeper: Keeper,
     chain: RefCell<Chain>,
     tallies: RefCell<Tallies>,
     recent: RefCell<PaymentCache>,
@@ -73,9 +74,9 @@ pub(in crate::journal::sqlite) struct Beside {
 }
 
 impl WriteSession {
-    pub(in crate::journal::sqlite) fn new(connection: Connection) -> Self {
+    pub(in crate::journal::sqlite) fn new(keeper: impl Into<Keeper>) -> Self {
         Self {
-            connection,
+            keeper: keeper.into(),
             chain: RefCell::default(),
             tallies: RefCell::default(),
             recent: RefCell::default(),
@@ -174,10 +175,10 @@ impl WriteSession {
         self.actor.borrow().clone()
     }
 
-    /// Gives the connection back.
+    /// Gives the store back.
     #[cfg(test)]
-    pub(in crate::journal::sqlite) fn into_inner(self) -> Connection {
-        self.connection
+    pub(in crate::journal::sqlite) fn into_inner(self) -> Keeper {
+        self.keeper
     }
 
     /// Forgets what an earlier transaction knew: another process may have written since.
@@ -189,7 +190,7 @@ impl WriteSession {
         self.new_given.take();
         self.chain.borrow_mut().start();
         self.tallies.take();
-        if self.recent.borrow_mut().begin(&self.connection)? {
+        if self.recent.borrow_mut().begin(self.keeper.store())? {
             self.knows_recoveries.take();
             self.intact
                 .borrow_mut()
@@ -207,6 +208,11 @@ impl WriteSession {
         self.intact.take();
         self.new_payers.take();
         self.knows_recoveries.take();
+    }
+
+    /// Returns the connection, for what SQLite alone can do.
+    pub(in crate::journal::sqlite) fn sqlite(&self) -> Option<&Connection> {
+        self.keeper.sqlite()
     }
 
     /// Returns a database of the transaction's own, on disk where it grows, and gone with the session.
@@ -233,7 +239,7 @@ impl WriteSession {
                 let minor = subject.moved.money.amount.minor();
                 ((from, minor), (subject.moved.life.state, minor))
             }
-            true => counted(&self.connection, subject.moved.seq, from)?,
+            true => counted(self.keeper.store(), subject.moved.seq, from)?,
         };
         self.tallies.borrow_mut().moved(subject, from, to);
         Ok(())
@@ -241,7 +247,7 @@ impl WriteSession {
 
     /// Writes the tally: before it is read in the same transaction.
     pub(in crate::journal::sqlite) fn write_tallies(&self) -> Result<(), Error> {
-        self.tallies.take().write(&self.connection)
+        self.tallies.take().write(self.keeper.store())
     }
 
     /// Returns where a payment stands, if that is known without reading it.
@@ -385,12 +391,12 @@ impl WriteSession {
 
     /// Appends one row of evidence.
     pub(in crate::journal::sqlite) fn append(&self, row: &Evidence<'_>) -> Result<(), Error> {
-        self.chain.borrow_mut().append(&self.connection, row)
+        self.chain.borrow_mut().append(self.keeper.store(), row)
     }
 
     /// Returns the number of a text that the gateway said.
     pub(in crate::journal::sqlite) fn phrase(&self, text: &str) -> Result<i64, Error> {
-        self.chain.borrow_mut().phrase(&self.connection, text)
+        self.chain.borrow_mut().phrase(self.keeper.store(), text)
     }
 
     /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
@@ -403,21 +409,21 @@ impl WriteSession {
 
     /// Writes the evidence that waits: before any of it is read in the same transaction.
     pub(in crate::journal::sqlite) fn flush(&self) -> Result<(), Error> {
-        self.chain.borrow_mut().flush(&self.connection)
+        self.chain.borrow_mut().flush(self.keeper.store())
     }
 
     /// Writes the evidence that waits and the heads, as the last statements of a transaction.
     pub(in crate::journal::sqlite) fn save(&self) -> Result<(), Error> {
         self.write_tallies()?;
-        self.chain.borrow_mut().save(&self.connection)
+        self.chain.borrow_mut().save(self.keeper.store())
     }
 
-    /// Does what needs the connection and the chains at once.
+    /// Does what needs the store and the chains at once.
     pub(in crate::journal::sqlite) fn with<T>(
         &self,
         work: impl FnOnce(&dyn Write, &mut Chain) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        work(&self.connection, &mut self.chain.borrow_mut())
+        work(self.keeper.store(), &mut self.chain.borrow_mut())
     }
 }
 
@@ -429,19 +435,19 @@ impl Read for WriteSession {
         columns: &[Column],
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), store::Error> {
-        self.connection.scan_rows(scan, columns, visit)
+        self.keeper.store().scan_rows(scan, columns, visit)
     }
 
     fn misfits(&self) -> Result<Vec<String>, store::Error> {
-        self.connection.misfits()
+        self.keeper.store().misfits()
     }
 
     fn damage(&self) -> Result<Vec<String>, store::Error> {
-        self.connection.damage()
+        self.keeper.store().damage()
     }
 
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {
-        self.connection.count_rows(scan)
+        self.keeper.store().count_rows(scan)
     }
 }
 
@@ -453,7 +459,7 @@ impl Write for WriteSession {
         rows: &[Vec<Value<'_>>],
         clash: Clash,
     ) -> Result<u64, store::Error> {
-        self.connection.insert_rows(table, columns, rows, clash)
+        self.keeper.store().insert_rows(table, columns, rows, clash)
     }
 
     fn appender<'s>(
@@ -461,7 +467,7 @@ impl Write for WriteSession {
         table: &'static Table,
         columns: &[Column],
     ) -> Result<Box<dyn Append + 's>, store::Error> {
-        self.connection.appender(table, columns)
+        self.keeper.store().appender(table, columns)
     }
 
     fn change_rows(
@@ -470,28 +476,22 @@ impl Write for WriteSession {
         columns: &[Column],
         values: &[Value<'_>],
     ) -> Result<u64, store::Error> {
-        self.connection.change_rows(scan, columns, values)
+        self.keeper.store().change_rows(scan, columns, values)
     }
 
     fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {
-        self.connection.remove_rows(scan)
+        self.keeper.store().remove_rows(scan)
     }
 
     fn allocate(&self, table: &'static Table, count: u64) -> Result<i64, store::Error> {
-        self.connection.allocate(table, count)
+        self.keeper.store().allocate(table, count)
     }
 }
 
 impl Deref for WriteSession {
-    type Target = Connection;
+    type Target = dyn Transact;
 
-    fn deref(&self) -> &Connection {
-        &self.connection
-    }
-}
-
-impl DerefMut for WriteSession {
-    fn deref_mut(&mut self) -> &mut Connection {
-        &mut self.connection
+    fn deref(&self) -> &Self::Target {
+        self.keeper.store()
     }
 }

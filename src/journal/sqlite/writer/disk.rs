@@ -8,6 +8,7 @@ use crate::journal::mark::Place;
 use crate::journal::sqlite::read::reader::Reader;
 use crate::journal::sqlite::recovery::place::take_place;
 use crate::journal::sqlite::session::transaction::WriteSession;
+use crate::ledger::recovery::Traces;
 
 impl Disk {
     /// Judges the journal by the mark beside it, as a process does that opens it.
@@ -28,10 +29,10 @@ impl Disk {
         let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.take().expect("the disk is there until it is read");
         let waits = chained.take_waits();
-        let reader = Reader::of(chained.into_inner());
+        let reader = Reader::of(chained.into_inner(), Traces::NONE, None);
         let found = work(&reader);
         // A report is another process: whoever runs does not forget what it is to ask.
-        let mut chained = WriteSession::new(reader.into_connection());
+        let mut chained = WriteSession::new(reader.into_keeper());
         take_place(
             &mut chained,
             Path::new(":memory:"),

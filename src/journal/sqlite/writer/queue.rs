@@ -83,12 +83,15 @@ pub(in crate::journal::sqlite) fn serve(
         tell(askers, outcome);
     }
     // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
-    let _ = connection.busy_timeout(Duration::ZERO);
+    let Some(file) = connection.sqlite() else {
+        return;
+    };
+    let _ = file.busy_timeout(Duration::ZERO);
     if missing == Missing::Aside {
         // Whoever opens it under its name finds it as every journal is.
-        let _ = connection.execute_batch("pragma journal_mode = wal");
+        let _ = file.execute_batch("pragma journal_mode = wal");
     }
-    let _ = connection.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
+    let _ = file.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
 }
 
 /// Tells those who share a transaction how it ended.

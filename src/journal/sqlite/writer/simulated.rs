@@ -14,11 +14,15 @@ use super::commit::Work;
 use super::commit::commit;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::journal::sqlite::codec::catalog::known_batch;
+use crate::journal::sqlite::codec::facts;
+use crate::journal::sqlite::evidence::salt;
 use crate::journal::sqlite::read::reader::Snapshot;
 use crate::journal::sqlite::schema::open;
+use crate::journal::sqlite::session::keeper::Keeper;
 use crate::journal::sqlite::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
 use crate::ledger::recovery::Marked;
+use crate::store::memory::Memory;
 use crate::store::{Clash, Read, Reads, Row, Scan, Table, Value, Write, tables};
 
 /// The data of a journal: what a crash leaves.
@@ -64,7 +68,7 @@ pub(in crate::journal::sqlite) fn acquiring() {
 impl Drop for Platter {
     fn drop(&mut self) {
         let disk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = disk.take().map(WriteSession::into_inner)
+        if let Some(Keeper::Sqlite(connection)) = disk.take().map(WriteSession::into_inner)
             && open::empty(&connection).is_ok()
         {
             // A thread that ends has no further use for it.
@@ -73,8 +77,20 @@ impl Drop for Platter {
     }
 }
 
+/// What a disk keeps its rows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// A database of SQLite's, in memory.
+    Sqlite,
+    /// Ordered maps.
+    Memory,
+}
+
 /// The contents of a disk: the rows of every table, with all of their columns.
-pub(crate) struct Image(Vec<(&'static Table, Vec<Vec<Value<'static>>>)>);
+pub(crate) struct Image(Medium, Vec<Contents>);
+
+/// All rows of a table.
+type Contents = (&'static Table, Vec<Vec<Value<'static>>>);
 
 /// Told when the journal has a new epoch on behalf of this process.
 pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
@@ -104,23 +120,32 @@ impl std::fmt::Debug for Inline {
 }
 
 impl Disk {
-    /// An empty journal in memory, in this place.
-    pub(crate) fn blank(shelf: &Shelf) -> Self {
-        let spare = SPARE.with_borrow_mut(Vec::pop);
-        let connection = spare.unwrap_or_else(open::emptied);
-        connection
-            .execute_batch("insert into meta (key, value) values ('journal', randomblob(16)) on conflict do nothing")
-            .expect("memory is there");
-        Self::of(connection, shelf)
+    /// An empty journal in this place.
+    pub(crate) fn blank(shelf: &Shelf, medium: Medium) -> Self {
+        let keeper = emptied(medium);
+        let name = salt::fresh().expect("there is chance");
+        facts::note(keeper.store(), "journal", &name).expect("memory is there");
+        Self::of(keeper, shelf)
     }
 
-    fn of(connection: Connection, shelf: &Shelf) -> Self {
-        let chained = Lock::new(Some(WriteSession::new(connection)));
+    fn of(keeper: Keeper, shelf: &Shelf) -> Self {
+        let chained = Lock::new(Some(WriteSession::new(keeper)));
         Self(Arc::new(Platter(chained, Arc::clone(shelf))))
+    }
+
+    /// Returns what it keeps its rows in.
+    pub(crate) fn medium(&self) -> Medium {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        match chained.sqlite() {
+            Some(_) => Medium::Sqlite,
+            None => Medium::Memory,
+        }
     }
 
     /// Returns what is on it now, to be put in its place later.
     pub(crate) fn image(&self) -> Image {
+        let medium = self.medium();
         self.look(|c| {
             let tables = tables::ALL.into_iter().map(|table| {
                 let mut rows = Vec::new();
@@ -132,22 +157,22 @@ impl Disk {
                 c.each_row(&Scan::of(table), &table.every_column(), whole)?;
                 Ok((table, rows))
             });
-            tables.collect::<Result<_, Error>>().map(Image)
+            tables.collect::<Result<_, Error>>()
         })
+        .map(|contents| Image(medium, contents))
         .expect("memory is there")
     }
 
     /// A journal with this image on it, in this place.
     pub(crate) fn restored(image: &Image, shelf: &Shelf) -> Self {
-        let spare = SPARE.with_borrow_mut(Vec::pop);
-        let connection = spare.unwrap_or_else(open::emptied);
-        open::empty(&connection).expect("memory is there");
-        for (table, rows) in &image.0 {
-            connection
+        let keeper = emptied(image.0);
+        for (table, rows) in &image.1 {
+            keeper
+                .store()
                 .insert_rows(table, &table.every_column(), rows, Clash::Refuse)
                 .expect("it was a journal");
         }
-        Self::of(connection, shelf)
+        Self::of(keeper, shelf)
     }
 
     /// Looks at the rows past the verbs.
@@ -181,15 +206,28 @@ impl Disk {
     pub(crate) fn write_past(&self, guarded: bool, work: impl FnOnce(&dyn Write)) {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.as_ref().expect("the disk is there until it is read");
-        let guard = guarded.then(|| open::drop_guard(chained).expect("the schema can be read"));
+        let file = chained.sqlite().filter(|_| guarded);
+        let guard = file.map(|file| open::drop_guard(file).expect("the schema can be read"));
         work(&**chained);
-        if let Some(guard) = guard {
-            chained
-                .execute_batch(&guard)
+        if let (Some(file), Some(guard)) = (file, guard) {
+            file.execute_batch(&guard)
                 .expect("whoever owns the file may write it");
         }
         // SQLite tells a connection that another one has written, and not that it did so itself.
         chained.forget();
+    }
+}
+
+/// Returns what keeps the rows of a journal that has none.
+fn emptied(medium: Medium) -> Keeper {
+    match medium {
+        Medium::Sqlite => {
+            let spare = SPARE.with_borrow_mut(Vec::pop);
+            let connection = spare.unwrap_or_else(open::emptied);
+            open::empty(&connection).expect("memory is there");
+            connection.into()
+        }
+        Medium::Memory => Keeper::Memory(Memory::default()),
     }
 }
 
