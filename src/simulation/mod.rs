@@ -45,12 +45,19 @@ pub(crate) struct Outcome {
     pub healing_ms: u64,
 }
 
-/// Returns what a seed keeps its journal in: most keep it in maps, which is faster, and a share in SQLite.
+/// Returns what a seed keeps its journal in: most keep it in maps, which is faster, and a share in SQLite; or all in the one that
+/// `SIMULATION_STORE` names.
 fn medium(seed: u64) -> Medium {
-    match seed % SQLITE_SHARE {
+    static ALL: OnceLock<Option<Medium>> = OnceLock::new();
+    let named = ALL.get_or_init(|| match std::env::var("SIMULATION_STORE").as_deref() {
+        Ok("sqlite") => Some(Medium::Sqlite),
+        Ok("memory") => Some(Medium::Memory),
+        _ => None,
+    });
+    named.unwrap_or(match seed % SQLITE_SHARE {
         0 => Medium::Sqlite,
         _ => Medium::Memory,
-    }
+    })
 }
 
 /// One seed of so many keeps its journal in SQLite.
