@@ -1,6 +1,6 @@
 -- The journal of `disburse`: batches, their immutable instructions, where each payment stands, and the evidence for it.
 -- The binary embeds this file: a new journal is made by it. Journals of earlier versions are brought up by the files in
--- src/journal/sqlite/schema/migrations, to the same schema. Times are milliseconds since 1970 UTC, amounts are minor units.
+-- src/journal/schema/migrations, to the same schema. Times are milliseconds since 1970 UTC, amounts are minor units.
 
 -- Facts about the journal as a whole: the fencing epoch of the last run, the key of the callback addresses.
 create table meta (

@@ -1,4 +1,4 @@
-//! Whole runs in simulated time: the engine, the lifecycle, the listener and the SQLite journal of the program, against a
+//! Whole runs in simulated time: the engine, the lifecycle, the listener and the journal of the program, against a
 //! gateway, a network and a clock that are driven by one seed.
 //!
 //! A seed gives the batch, the faults and their moments, the crashes, and what the operator does between the runs. The
@@ -15,6 +15,7 @@ mod scene;
 mod tests;
 
 use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
 
 use crate::journal::simulated::{Disk, Medium, Shelf};
 use crate::lifecycle::SettleOn;

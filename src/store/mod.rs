@@ -7,6 +7,8 @@
 //! passes `exercise`.
 
 mod beside;
+#[cfg(test)]
+pub(crate) mod compare;
 mod error;
 #[cfg(test)]
 pub(crate) mod exercise;
@@ -21,6 +23,8 @@ mod shape;
 pub(crate) mod sqlite;
 mod table;
 pub mod tables;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use beside::{Beside, Found};

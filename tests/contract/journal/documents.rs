@@ -275,10 +275,8 @@ async fn what_an_earlier_version_posted_keeps_the_reference_it_had() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.db");
     let c = rusqlite::Connection::open(&path).unwrap();
-    c.execute_batch(include_str!(
-        "../../../src/journal/sqlite/schema/migrations/1.sql"
-    ))
-    .unwrap();
+    c.execute_batch(include_str!("../../../src/journal/schema/migrations/1.sql"))
+        .unwrap();
     c.execute_batch(
         "pragma application_id = 1146307154; pragma user_version = 1;
          insert into batch values (1, 'payroll', 'acme', 1, 'gateway', 'wire', 5);

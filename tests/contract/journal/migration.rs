@@ -19,10 +19,8 @@ use crate::support::*;
 /// Makes the journal that the first release would have written in the place of this one.
 fn write_version_1(from: &Path, to: &Path) {
     let c = Connection::open(to).unwrap();
-    c.execute_batch(include_str!(
-        "../../../src/journal/sqlite/schema/migrations/1.sql"
-    ))
-    .unwrap();
+    c.execute_batch(include_str!("../../../src/journal/schema/migrations/1.sql"))
+        .unwrap();
     c.execute("attach ?1 as new", [from.to_str().unwrap()])
         .unwrap();
     let tables: Vec<String> = c

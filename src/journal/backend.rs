@@ -1,0 +1,374 @@
+//! What is asked of a journal that is open for writing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use crate::domain::{BatchName, BootTime, LaneId, PayerTransactionId, PaymentId, Timestamp};
+use crate::journal::codec::catalog::knows;
+use crate::journal::load::already_loaded;
+use crate::journal::load::loading;
+use crate::journal::mark::{self, Place};
+use crate::journal::payments::callbacks;
+use crate::journal::payments::record;
+use crate::journal::recovery::place::take_place;
+use crate::journal::run::lanes;
+use crate::journal::run::verbs;
+use crate::journal::schema::open::{self, Missing};
+use crate::journal::session::fence;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::writer::handle::Journal;
+use crate::journal::writer::queue::CommitMode;
+use crate::journal::{
+    Acquired, Claim, Clearance, Due, Error, Finding, Halt, IncomingCallback, LoadPlan, LoadRow,
+    Loaded, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
+};
+use crate::ledger::HeldFor;
+use crate::lifecycle::{Policy, StepContext};
+
+impl Journal {
+    /// Opens a journal, making it when it is not there.
+    ///
+    /// # Errors
+    /// Refuses files that are not ours, links, newer schemas.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::start(path, Missing::Create)
+    }
+
+    /// Opens a journal that must be there.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`Error::Missing`].
+    pub fn open_existing(path: &Path) -> Result<Self, Error> {
+        Self::start(path, Missing::Refuse)
+    }
+
+    /// Makes a journal under a name that nobody else knows.
+    ///
+    /// What it holds is on disk only once its last handle is dropped and the file is synced: whoever gives it its name
+    /// does that first. Until then a crash leaves a file that is worth nothing.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and when there is such a file.
+    pub fn aside(path: &Path) -> Result<Self, Error> {
+        Self::start(path, Missing::Aside)
+    }
+
+    fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
+        let mut connection = WriteSession::new(open::for_writing(path, missing)?);
+        // What is made aside has no place yet.
+        if missing != Missing::Aside {
+            let absolute = open::absolute(path)?;
+            let verdict = take_place(
+                &mut connection,
+                path,
+                Place::of(&absolute),
+                mark::born(&absolute),
+            )?;
+            if let Some(cause) = verdict.cause() {
+                tracing::warn!(
+                    journal = %path.display(),
+                    "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
+                    cause.sentence()
+                );
+            }
+        }
+        Self::over(path, connection, missing)
+    }
+
+    /// Opens a journal in memory, for simulated time.
+    #[cfg(test)]
+    pub(crate) fn simulated(
+        disk: crate::journal::writer::simulated::Disk,
+        fuse: Option<crate::journal::writer::simulated::Fuse>,
+        latency: crate::journal::writer::simulated::Latency,
+        crash: tokio_util::sync::CancellationToken,
+        acquired: crate::journal::writer::simulated::Acquired,
+    ) -> Self {
+        disk.take_place();
+        Self::inline(crate::journal::writer::simulated::Inline::new(
+            disk, fuse, latency, crash, acquired,
+        ))
+    }
+
+    /// Loads a file, all or nothing. The rows arrive in blocks, until the sender hangs up.
+    ///
+    /// # Errors
+    /// Any failure leaves the journal as it was.
+    pub async fn load(
+        &self,
+        plan: LoadPlan,
+        rows: Receiver<Vec<LoadRow>>,
+    ) -> Result<Loaded, Error> {
+        self.ask(CommitMode::Alone, move |connection| {
+            loading::load(connection, &plan, rows)
+        })
+        .await
+    }
+
+    /// Tells what [`Self::load`] would say of a file that its batch has already, without the work of a load; `None` when
+    /// that is not so, and the file is to be loaded.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn recall(
+        &self,
+        plan: LoadPlan,
+        rows: Receiver<Vec<LoadRow>>,
+    ) -> Result<Option<Loaded>, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            already_loaded::recall(c, &plan, rows)
+        })
+        .await
+    }
+
+    /// Returns whether the journal has a batch of this name.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            Ok(crate::journal::codec::values::batch_id(c, name.as_str())?.is_some())
+        })
+        .await
+    }
+
+    /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`].
+    pub async fn acquire(
+        &self,
+        batch: BatchName,
+        terms: RunTerms,
+        policy: Arc<Policy>,
+    ) -> Result<Acquired, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            verbs::acquire(c, &batch, &terms, &policy)
+        })
+        .await
+    }
+
+    /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them, and
+    /// why the run must end, where a payment is met that must not be claimed.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn claim(
+        &self,
+        token: RunToken,
+        limit: usize,
+        now: Timestamp,
+        policy: Arc<Policy>,
+    ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
+            Ok((claims, verbs::due(c, token, now)?, halt))
+        })
+        .await
+    }
+
+    /// Turns intents without an outcome into doubts; returns how many. Only for a run that has nothing under way.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn abandon(
+        &self,
+        token: RunToken,
+        now: Timestamp,
+        policy: Arc<Policy>,
+    ) -> Result<u64, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            fence::assert_current(c, token)?;
+            verbs::abandon(c, token.batch_id, now, &policy)
+        })
+        .await
+    }
+
+    /// Holds every lane of a batch, so that neither this run nor a later one posts more.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn hold_all(
+        &self,
+        token: RunToken,
+        why: HeldFor,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            lanes::hold_all(c, token, why, now)
+        })
+        .await
+    }
+
+    /// Says of claims, just before they leave, whether they still may.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn clearances(
+        &self,
+        token: RunToken,
+        seqs: Vec<PaymentId>,
+        now: Timestamp,
+        policy: Arc<Policy>,
+    ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            verbs::clearances(c, token, &seqs, now, &policy)
+        })
+        .await
+    }
+
+    /// Returns up to `limit` payments that are due to be asked about, and puts them off to the end of their lease.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn questions(
+        &self,
+        token: RunToken,
+        limit: usize,
+        now: Timestamp,
+        lease: Timestamp,
+    ) -> Result<(Vec<Question>, Due), Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            let questions = verbs::questions(c, token, limit, now, lease)?;
+            Ok((questions, verbs::due(c, token, now)?))
+        })
+        .await
+    }
+
+    /// Records evidence and returns how the payments moved, in the same order.
+    ///
+    /// A run names itself: what is left of one that was taken over must not make a payment of the next one ready again.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn record(
+        &self,
+        by: Option<RunToken>,
+        findings: Vec<Finding>,
+        moment: StepContext,
+        policy: Arc<Policy>,
+    ) -> Result<Vec<Transition>, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            by.map_or(Ok(()), |token| fence::assert_current(c, token))?;
+            record::record(c, &findings, moment, &policy)
+        })
+        .await
+    }
+
+    /// Returns when the next post and the next question are due.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
+    pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            fence::assert_current(c, token)?;
+            verbs::due(c, token, now)
+        })
+        .await
+    }
+
+    /// Notes since when no post and no question has left, at the end of a run.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn rest(
+        &self,
+        token: RunToken,
+        posts: BootTime,
+        questions: BootTime,
+    ) -> Result<(), Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            crate::journal::run::rest::rest(c, token, posts, questions)
+        })
+        .await
+    }
+
+    /// Returns counts and amounts per state.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            c.write_tallies()?;
+            crate::journal::read::batch_status::standing(c, &batch)
+        })
+        .await
+    }
+
+    /// Holds a lane for want of float, or opens it again.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn hold_lane(
+        &self,
+        token: RunToken,
+        lane: LaneId,
+        reason: String,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            lanes::hold_lane(c, token, lane, &reason, now)
+        })
+        .await
+    }
+
+    /// Opens a held lane.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn reopen_lane(&self, token: RunToken, lane: LaneId) -> Result<(), Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            lanes::reopen_lane(c, token, lane)
+        })
+        .await
+    }
+
+    /// Stores a callback and applies it.
+    ///
+    /// # Errors
+    /// Faults of the journal: the callback must not be acknowledged then.
+    pub async fn callback(
+        &self,
+        note: IncomingCallback,
+        moment: StepContext,
+        policy: Arc<Policy>,
+    ) -> Result<Received, Error> {
+        self.callback_read_by(note, moment, policy, None).await
+    }
+
+    /// As [`Self::callback`], of a listener that reads for one gateway and in one way: what it hears of a batch that belongs to another
+    /// gateway, or whose replies are read in another way, is kept unread, and the gateway is asked.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn callback_read_by(
+        &self,
+        note: IncomingCallback,
+        moment: StepContext,
+        policy: Arc<Policy>,
+        by: Option<Arc<ReadBy>>,
+    ) -> Result<Received, Error> {
+        self.ask(CommitMode::Patient, move |c| {
+            callbacks::callback(c, &note, moment, &policy, by.as_deref())
+        })
+        .await
+    }
+
+    /// Returns the key of the callback addresses, making it when there is none: 32 bytes.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
+        self.ask(CommitMode::Alone, |c| verbs::callback_key(c))
+            .await
+    }
+
+    /// Looks up a payment by its identifier in any batch.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
+        self.ask(CommitMode::Shared, move |c| knows(c, id)).await
+    }
+}

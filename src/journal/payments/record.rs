@@ -1,0 +1,46 @@
+//! What a run heard, on record.
+
+use super::apply::apply;
+use super::generations;
+use super::inquiries;
+use crate::journal::session::payments::subject;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, Finding, Transition};
+use crate::ledger::withdrawal::is_due;
+use crate::lifecycle::{Event, Policy, StepContext};
+
+/// Records findings, in order.
+pub(in crate::journal) fn record(
+    c: &WriteSession,
+    findings: &[Finding],
+    moment: StepContext,
+    policy: &Policy,
+) -> Result<Vec<Transition>, Error> {
+    let mut moves = Vec::with_capacity(findings.len());
+    for (index, finding) in findings.iter().enumerate() {
+        // Spread over the group: payments that were lost together are not asked about together.
+        let jitter = moment
+            .jitter
+            .wrapping_add(u8::try_from(index * 37 % 251).unwrap_or(0));
+        let mut subject = subject(c, finding.seq)?;
+        let from = subject.moved.from;
+        apply(
+            c,
+            &mut subject,
+            finding.event,
+            &finding.said,
+            None,
+            StepContext { jitter, ..moment },
+            policy,
+        )?;
+        c.moved(&subject, from)?;
+        if subject.has_generations || from.is_finished() || is_due(&subject.moved.life) {
+            generations::settle(c, &mut subject, moment, Some(policy))?;
+            if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
+                inquiries::put_off(c, finding.seq, moment, policy)?;
+            }
+        }
+        moves.push(subject.moved);
+    }
+    Ok(moves)
+}

@@ -1,0 +1,576 @@
+//! The payments of a batch beside the lines of a statement. What a line says, and which payment it is about, the rules say.
+
+use rusqlite::{Row, params};
+
+use super::desk::{StatementDesk, money_of, standing_of};
+use crate::domain::{BankAccount, Day, PaymentId, Tally, Timestamp, WireZone};
+use crate::journal::codec::values::{
+    corrupt, country_of, identifier_of, msisdn_of, state_number, state_of,
+};
+use crate::journal::read::reader::Snapshot;
+use crate::journal::{Error, Reconciled, StatedPayment, StatementFinding};
+use crate::ledger::reconciliation::{
+    Candidate, DAYS_AFTER, DAYS_BEFORE, FindingKind, Flow, Line, MatchedBy, PaymentView, Period,
+    Settle, Shown, StatementEntry, bearing, holds, is_to, kind, pair, recipient_key, settle,
+};
+use crate::lifecycle::{PaymentState, State};
+use crate::store::tables::{identifier, instruction, life};
+use crate::store::{self, Beside, Column, Field, Reads, Scan, Shape, Table, Test, Value, shape};
+
+/// Takes findings, one by one, the worst kind first.
+pub(super) type Each<'a> = dyn FnMut(StatementFinding) -> Result<(), Error> + 'a;
+
+impl Snapshot<'_> {
+    /// Holds the lines of a statement against the payments of the batch.
+    ///
+    /// # Errors
+    /// Faults of the journal, and of `each`.
+    pub fn reconcile(
+        &self,
+        desk: &mut StatementDesk,
+        period: Option<Period>,
+        zone: &WireZone,
+        each: &mut Each<'_>,
+    ) -> Result<Reconciled, Error> {
+        self.lay_out(desk, zone)?;
+        desk.meet()?;
+        desk.read_shown()?;
+        self.find_elsewhere(desk)?;
+        desk.pair_alike()?;
+        desk.judge(period)?;
+        desk.tell(each)
+    }
+
+    /// Copies what the rules ask of the payments.
+    fn lay_out(&self, desk: &StatementDesk, zone: &WireZone) -> Result<(), Error> {
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::amount, Test::Present);
+        let mut lives = Beside::along(self.c, Scan::of(&life::TABLE), life::seq, Lived::COLUMNS);
+        self.c.each(&rows, |row: Laid| {
+            let lived = lives.find_as::<Lived>(row.seq.get())?.unwrap_or(Lived::NEW);
+            lay_out_one(desk, &row, lived, zone)
+        })
+    }
+
+    /// Finds lines about payments of other batches: they are nobody's here.
+    fn find_elsewhere(&self, desk: &StatementDesk) -> Result<(), Error> {
+        let mut names = desk.c.prepare(
+            "select name.key, name.n from name join entry using (n) where entry.seq is null and several = 0 and length(name.key) = 26",
+        )?;
+        let mut found = Vec::new();
+        let mut rows = names.query([])?;
+        while let Some(row) = rows.next()? {
+            let name = row.get_ref(0)?.as_str().unwrap_or_default();
+            if self.c.any(&Scan::of(&identifier::TABLE).at(&name))? {
+                found.push(row.get::<_, i64>(1)?);
+            }
+        }
+        let mut note = desk
+            .c
+            .prepare_cached("update entry set elsewhere = 1 where n = ?1")?;
+        for n in found {
+            note.execute([n])?;
+        }
+        Ok(())
+    }
+}
+
+shape! {
+    /// What the rules ask of an instruction.
+    struct Laid of instruction {
+        seq: PaymentId, identifier: String, reference: Option<String>, line: i64, received_at: Timestamp, msisdn: String,
+        account_number: Option<String>, amount: i64, currency: String, country: String, extra: Option<String>,
+    }
+}
+
+impl Laid {
+    /// Returns the account that is paid.
+    fn account(&self) -> Result<String, Error> {
+        let extra: Vec<(String, String)> = match self.extra.as_deref() {
+            None | Some("") => Vec::new(),
+            Some(text) => {
+                serde_json::from_str(text).map_err(|_| corrupt("members that are none"))?
+            }
+        };
+        let own = self.account_number.as_deref().unwrap_or_default();
+        let account = match BankAccount::among(&extra).account_number {
+            "" if own.is_empty() => &self.msisdn,
+            bank if own.is_empty() || own == self.msisdn && !bank.is_empty() => bank,
+            _ => own,
+        };
+        Ok(account.to_owned())
+    }
+}
+
+/// What they ask of its life.
+struct Lived {
+    life: PaymentState,
+    settled_at: Option<Timestamp>,
+    /// What the gateway called it: its own identifier, the receipt, the receipt of its bank.
+    names: [Option<String>; 3],
+}
+
+impl Lived {
+    /// Of a payment whose life has not begun.
+    const NEW: Self = Self {
+        life: PaymentState::NEW,
+        settled_at: None,
+        names: [None, None, None],
+    };
+}
+
+/// Which columns stand behind those of [`PaymentState`].
+const BEHIND: [Column; 4] = [
+    life::settled_at,
+    life::gateway_transaction_id,
+    life::receipt_number,
+    life::application_id,
+];
+
+impl Shape for Lived {
+    const TABLE: &'static Table = &life::TABLE;
+    const COLUMNS: &'static [Column] = &{
+        let mut columns = [BEHIND[0]; PaymentState::COLUMNS.len() + BEHIND.len()];
+        let mut at = 0;
+        while at < columns.len() {
+            columns[at] = match at.checked_sub(PaymentState::COLUMNS.len()) {
+                Some(behind) => BEHIND[behind],
+                None => PaymentState::COLUMNS[at],
+            };
+            at += 1;
+        }
+        columns
+    };
+
+    fn read(row: &dyn store::Row) -> Result<Self, store::Error> {
+        let behind = PaymentState::COLUMNS.len();
+        Ok(Self {
+            life: PaymentState::read(row)?,
+            settled_at: row.get(behind)?,
+            names: [
+                row.get(behind + 1)?,
+                row.get(behind + 2)?,
+                row.get(behind + 3)?,
+            ],
+        })
+    }
+
+    fn values(&self) -> Vec<Value<'_>> {
+        let mut values = self.life.values();
+        values.push(self.settled_at.to_value());
+        values.extend(self.names.iter().map(Field::to_value));
+        values
+    }
+}
+
+fn lay_out_one(
+    desk: &StatementDesk,
+    row: &Laid,
+    lived: Lived,
+    zone: &WireZone,
+) -> Result<(), Error> {
+    let life = lived.life;
+    let received = row.received_at;
+    let account = row.account()?;
+    let posted = life.attempts > 0 || life.is_exposed();
+    // Of several posts only the last has its time on record: what came before may have been any time since the load.
+    let from = life
+        .posted_at
+        .filter(|_| life.attempts == 1)
+        .unwrap_or(received);
+    let last = [life.posted_at, lived.settled_at, Some(received)]
+        .into_iter()
+        .flatten()
+        .max();
+    let last = Day::of(last.unwrap_or(received), zone);
+    desk.c
+        .prepare_cached(
+            "insert into payment (seq, state, posted, minor, currency, msisdn, account, country, rkey, from_day, to_day, last_day, id, reference, line)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )?
+        .execute(params![
+            row.seq,
+            state_number(life.state),
+            posted,
+            row.amount,
+            row.currency,
+            row.msisdn,
+            account,
+            row.country,
+            recipient_key(&account),
+            Day::of(from, zone).later(-DAYS_BEFORE).number(),
+            last.later(DAYS_AFTER).number(),
+            last.number(),
+            row.identifier,
+            row.reference.as_deref().unwrap_or_default(),
+            row.line,
+        ])?;
+    let [gateway_id, receipt, of_bank] = &lived.names;
+    let keys = [
+        Some(row.identifier.as_str()),
+        gateway_id.as_deref(),
+        receipt.as_deref(),
+        of_bank.as_deref(),
+    ];
+    let mut insert = desk
+        .c
+        .prepare_cached("insert into key (key, rank, seq) values (?1, ?2, ?3)")?;
+    for (key, rank) in keys.into_iter().zip([0, 1, 2, 2]) {
+        if let Some(key) = key.filter(|key| !key.trim().is_empty()) {
+            insert.execute(params![key.trim(), rank, row.seq])?;
+        }
+    }
+    Ok(())
+}
+
+fn by_of(rank: Option<i64>) -> Option<MatchedBy> {
+    let place = usize::try_from(rank?).ok()?;
+    MatchedBy::ALL.get(place).copied()
+}
+
+fn by_number(by: MatchedBy) -> i64 {
+    match by {
+        MatchedBy::Identifier => 0,
+        MatchedBy::GatewayId => 1,
+        MatchedBy::Receipt => 2,
+        MatchedBy::AmountAndRecipient => 3,
+    }
+}
+
+/// The columns of a [`PaymentView`], as [`Facts::of`] reads them.
+const FACTS: &str = "p.seq, p.state, p.posted, p.minor, p.currency, p.msisdn, p.account, p.country, p.from_day, p.to_day, p.last_day";
+const FACTS_WIDTH: usize = 11;
+/// The columns of a line.
+const LINE: &str = "e.n, e.place, e.day, e.flow, e.reversal, e.minor, e.currency, e.standing, e.recipient, e.charge, e.batch, e.by";
+
+/// Recipient, amount and currency, with the payments and the lines that have them in common.
+type Group = (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>);
+
+struct Facts {
+    seq: PaymentId,
+    account: String,
+    view: PaymentView<'static>,
+}
+
+impl Facts {
+    fn of(row: &Row<'_>) -> Result<Self, Error> {
+        let day = |at: usize| row.get(at).map(Day::from_number);
+        Ok(Self {
+            seq: row.get(0)?,
+            account: row.get(6)?,
+            view: PaymentView {
+                state: state_of(row.get(1)?)?,
+                was_posted: row.get(2)?,
+                money: money_of(row.get(3)?, &row.get::<_, String>(4)?)?,
+                msisdn: msisdn_of(&row.get::<_, String>(5)?)?,
+                account: "",
+                country: country_of(&row.get::<_, String>(7)?)?,
+                from: day(8)?,
+                to: day(9)?,
+                last: day(10)?,
+            },
+        })
+    }
+
+    fn view(&self) -> PaymentView<'_> {
+        PaymentView {
+            account: &self.account,
+            ..self.view
+        }
+    }
+}
+
+fn line_of(row: &Row<'_>, at: usize) -> Result<StatementEntry, Error> {
+    Ok(StatementEntry {
+        place: row.get(at + 1)?,
+        day: Day::from_number(row.get(at + 2)?),
+        flow: if row.get(at + 3)? {
+            Flow::In
+        } else {
+            Flow::Out
+        },
+        reversal: row.get(at + 4)?,
+        money: money_of(row.get(at + 5)?, &row.get::<_, String>(at + 6)?)?,
+        standing: standing_of(row.get(at + 7)?),
+        references: Vec::new(),
+        text: String::new(),
+        recipient: row.get(at + 8)?,
+        fee: None,
+        is_charge: row.get(at + 9)?,
+        is_batch: row.get(at + 10)?,
+    })
+}
+
+impl StatementDesk {
+    /// Finds which line names which payment. One that names several by what tells them best names none.
+    fn meet(&self) -> Result<(), Error> {
+        self.c.execute_batch(
+            // Both indexes hold all that is asked for, and are walked side by side: a look-up here and there would read a page for
+            // each of a million lines.
+            "create index key_by_key on key (key, rank, seq);
+             -- What several payments share tells none of them.
+             delete from key where rank > 0 and key in (select key from key group by key having count(distinct seq) > 1);
+             create index name_by_key on name (key, n);
+             insert into hit select name.n, key.rank, key.seq
+                 from key indexed by key_by_key cross join name indexed by name_by_key using (key) order by key.key;",
+        )?;
+        let mut hits = self
+            .c
+            .prepare("select n, rank, seq from hit order by n, rank, seq")?;
+        let mut name = self
+            .c
+            .prepare("update entry set seq = ?2, by = ?3 where n = ?1")?;
+        let mut several = self
+            .c
+            .prepare("update entry set several = 1, seq = null, by = null where n = ?1")?;
+        let mut rows = hits.query([])?;
+        let mut before: Option<(i64, i64, PaymentId)> = None;
+        while let Some(row) = rows.next()? {
+            let (n, rank, seq): (i64, i64, PaymentId) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            match before {
+                Some((same, best, first)) if same == n => {
+                    if rank == best && seq != first {
+                        several.execute([n])?;
+                    }
+                }
+                _ => {
+                    name.execute((n, seq, rank))?;
+                    before = Some((n, rank, seq));
+                }
+            }
+        }
+        self.c.execute("update entry set several = 1, seq = null, by = null where batch = 1 and seq is not null", [])?;
+        Ok(())
+    }
+
+    /// Adds up what the lines say that name payments.
+    fn read_shown(&self) -> Result<(), Error> {
+        let mut lines = self.c.prepare(&format!(
+            "select {FACTS}, {LINE} from entry e cross join payment p on p.seq = e.seq where e.seq is not null order by p.seq, e.n"
+        ))?;
+        let mut rows = lines.query([])?;
+        let mut known: Option<(Facts, Shown)> = None;
+        while let Some(row) = rows.next()? {
+            let seq: PaymentId = row.get(0)?;
+            if known.as_ref().is_none_or(|(facts, _)| facts.seq != seq) {
+                self.save(known.take())?;
+                known = Some((Facts::of(row)?, Shown::default()));
+            }
+            let entry = line_of(row, FACTS_WIDTH)?;
+            let by = by_of(row.get(FACTS_WIDTH + 11)?);
+            if let (Some((facts, shown)), Some(by)) = (&mut known, by) {
+                shown.add(bearing(&facts.view(), &entry), by, row.get(FACTS_WIDTH)?);
+            }
+        }
+        self.save(known)
+    }
+
+    fn save(&self, known: Option<(Facts, Shown)>) -> Result<(), Error> {
+        let Some((facts, shown)) = known else {
+            return Ok(());
+        };
+        let [paid, returned, pending, other_amount, other] = shown.counts();
+        self.c
+            .prepare_cached(
+                "update payment set paid = ?2, returned = ?3, pending = ?4, other_amount = ?5, other = ?6, by = ?7, entry = ?8 where seq = ?1",
+            )?
+            .execute(params![facts.seq, paid, returned, pending, other_amount, other, shown.by.map(by_number), shown.entry])?;
+        Ok(())
+    }
+
+    /// Pairs what has amount and recipient in common, and no name.
+    fn pair_alike(&self) -> Result<(), Error> {
+        let mut both = self.c.prepare(
+            "select rkey, minor, currency, 0, seq, state, from_day, to_day from payment
+             where posted = 1 and rkey is not null and paid + returned + pending + other_amount + other = 0
+             union all
+             select rkey, minor, currency, 1, n, 0, day, day from entry
+             where pays = 1 and seq is null and several = 0 and elsewhere = 0 and batch = 0 and rkey is not null
+             order by 1, 2, 3",
+        )?;
+        let mut rows = both.query([])?;
+        let mut group = Group::default();
+        while let Some(row) = rows.next()? {
+            let key = (row.get(0)?, row.get(1)?, row.get(2)?);
+            if group.0.as_ref() != Some(&key) {
+                self.pair_group(&group.1, &group.2)?;
+                group = (Some(key), Vec::new(), Vec::new());
+            }
+            let (number, from) = (row.get(4)?, Day::from_number(row.get(6)?));
+            match row.get(3)? {
+                0 => group.1.push(Candidate {
+                    seq: PaymentId::new(number),
+                    state: state_of(row.get(5)?)?,
+                    from,
+                    to: Day::from_number(row.get(7)?),
+                }),
+                _ => group.2.push(Line { number, day: from }),
+            }
+        }
+        self.pair_group(&group.1, &group.2)
+    }
+
+    fn pair_group(&self, payments: &[Candidate], lines: &[Line]) -> Result<(), Error> {
+        if payments.is_empty() || lines.is_empty() {
+            return Ok(());
+        }
+        let by = MatchedBy::AmountAndRecipient;
+        for (seq, n) in pair(payments, lines) {
+            let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE} from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
+            let mut rows = statement.query((seq, n))?;
+            let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
+            let (facts, entry) = (Facts::of(row)?, line_of(row, FACTS_WIDTH)?);
+            if !is_to(&facts.view(), &entry.recipient) {
+                continue;
+            }
+            let mut shown = Shown::default();
+            shown.add(bearing(&facts.view(), &entry), by, n);
+            self.save(Some((facts, shown)))?;
+            self.c
+                .prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?
+                .execute((n, seq, by_number(by)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what is found of each payment.
+    fn judge(&self, period: Option<Period>) -> Result<(), Error> {
+        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry from payment order by seq")?;
+        let mut note = self
+            .c
+            .prepare("update payment set kind = ?2 where seq = ?1")?;
+        let mut rows = payments.query([])?;
+        while let Some(row) = rows.next()? {
+            let last = Day::from_number(row.get(3)?);
+            let covered = period.is_some_and(|period| period.covers(last));
+            let found = kind(
+                state_of(row.get(1)?)?,
+                row.get(2)?,
+                &shown_of(row, 4)?,
+                covered,
+            );
+            note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
+        }
+        self.c
+            .execute_batch("create index payment_by_kind on payment (kind, seq)")?;
+        Ok(())
+    }
+
+    /// Tells all findings, the worst kind first.
+    fn tell(&self, each: &mut Each<'_>) -> Result<Reconciled, Error> {
+        let mut told = Reconciled {
+            payments: self.c.query_row("select count(*) from payment", [], |row| row.get::<_, i64>(0))?.unsigned_abs(),
+            shares_currency: self.c.query_row("select exists (select 1 from entry where currency in (select distinct currency from payment))", [], |row| row.get(0))?,
+            ..Reconciled::default()
+        };
+        for kind in FindingKind::ALL {
+            let mut tally = Tally::default();
+            let mut add = |finding: StatementFinding| -> Result<(), Error> {
+                if let Some(money) = finding.money() {
+                    tally.add_many(1, money.currency, i128::from(money.amount.minor()));
+                }
+                each(finding)
+            };
+            self.tell_payments(kind, &mut add)?;
+            if let Some(condition) = condition(kind) {
+                self.tell_lines(kind, condition, &mut add)?;
+            }
+            let about_payments = condition(kind).is_none();
+            told.shares_days |= about_payments
+                && !matches!(kind, FindingKind::NotCovered | FindingKind::Unpaid)
+                && tally.count > 0;
+            if tally.count > 0 {
+                told.found.push((kind, tally));
+            }
+        }
+        Ok(told)
+    }
+
+    fn tell_payments(&self, kind: FindingKind, add: &mut Each<'_>) -> Result<(), Error> {
+        let mut payments = self.c.prepare_cached(
+            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry from payment
+             where kind = ?1 order by seq",
+        )?;
+        let mut rows = payments.query([place_of(kind)])?;
+        while let Some(row) = rows.next()? {
+            let state: State = state_of(row.get(1)?)?;
+            let shown = shown_of(row, 7)?;
+            add(StatementFinding {
+                kind,
+                payment: Some(StatedPayment {
+                    seq: row.get(0)?,
+                    id: identifier_of(&row.get::<_, String>(4)?)?,
+                    reference: row.get(5)?,
+                    line: row.get::<_, i64>(6)?.unsigned_abs(),
+                    state,
+                    money: money_of(row.get(2)?, &row.get::<_, String>(3)?)?,
+                }),
+                entry: shown.entry.map(|n| self.stated(n)).transpose()?,
+                by: shown.by,
+                settle: settle(state, &shown),
+                holds: holds(state, &shown),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn tell_lines(
+        &self,
+        kind: FindingKind,
+        condition: &str,
+        add: &mut Each<'_>,
+    ) -> Result<(), Error> {
+        let mut lines = self.c.prepare(&format!(
+            "select n from entry where seq is null and {condition} order by n"
+        ))?;
+        let mut rows = lines.query([])?;
+        while let Some(row) = rows.next()? {
+            add(StatementFinding {
+                kind,
+                payment: None,
+                entry: Some(self.stated(row.get(0)?)?),
+                by: None,
+                settle: Settle::No,
+                holds: false,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
+    let mut counts = [0; 5];
+    for (place, count) in counts.iter_mut().enumerate() {
+        *count = row.get(at + place)?;
+    }
+    Ok(Shown::of(counts, by_of(row.get(at + 5)?), row.get(at + 6)?))
+}
+
+fn place_of(kind: FindingKind) -> i64 {
+    let place = FindingKind::ALL.iter().position(|known| *known == kind);
+    place
+        .and_then(|place| i64::try_from(place).ok())
+        .unwrap_or(-1)
+}
+
+/// Which lines that belong to no payment are a finding of this kind.
+fn condition(kind: FindingKind) -> Option<&'static str> {
+    match kind {
+        FindingKind::NamesSeveral => Some("several = 1"),
+        FindingKind::UnknownThere => Some(
+            "several = 0 and elsewhere = 0 and pays = 1 and currency in (select distinct currency from payment)",
+        ),
+        FindingKind::OtherBatch => Some("several = 0 and elsewhere = 1"),
+        FindingKind::Charge => {
+            Some("several = 0 and elsewhere = 0 and charge = 1 and standing = 0 and pays = 0")
+        }
+        FindingKind::Credit => {
+            Some("several = 0 and elsewhere = 0 and charge = 0 and pays = 0 and standing = 0")
+        }
+        FindingKind::Aside => Some(
+            "several = 0 and elsewhere = 0 and (standing <> 0 or pays = 1 and currency not in (select distinct currency from payment))",
+        ),
+        _ => None,
+    }
+}

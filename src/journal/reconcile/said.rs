@@ -1,0 +1,116 @@
+//! A reconciliation as the chain keeps it, and read back.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::{EvidenceId, Timestamp};
+use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
+use crate::journal::codec::values::corrupt;
+use crate::journal::read::reader::Snapshot;
+use crate::journal::{Error, Reconciled, ReconciliationRecord, StatementFacts, StatementFinding};
+use crate::ledger::reconciliation::Flow;
+use crate::store::tables::evidence;
+use crate::store::{Reads, Scan, shape};
+
+pub(super) fn finding_said(finding: &StatementFinding) -> Value {
+    let mut said = json!({"finding": finding.kind.name()});
+    if let Some(payment) = &finding.payment {
+        said["payer_transaction_id"] = payment.id.as_str().into();
+        if !payment.reference.is_empty() {
+            said["reference"] = payment.reference.as_str().into();
+        }
+        said["line"] = payment.line.into();
+        said["state"] = payment.state.name().into();
+        said["amount"] = payment.money.to_string().into();
+        said["currency_code"] = payment.money.currency.code().into();
+    }
+    if let Some(entry) = &finding.entry {
+        said["statement_line"] = entry.place.as_str().into();
+        said["statement_date"] = entry.day.to_string().into();
+        said["statement_amount"] = entry.money.to_string().into();
+        said["statement_currency_code"] = entry.money.currency.code().into();
+        said["statement_direction"] = match entry.flow {
+            Flow::Out => "out".into(),
+            Flow::In => "in".into(),
+        };
+        if !entry.reference.is_empty() {
+            let shown: String = entry.reference.chars().take(128).collect();
+            said["statement_reference"] = shown.into();
+        }
+    }
+    if let Some(by) = finding.by {
+        said["matched"] = by.in_words().into();
+    }
+    said
+}
+
+pub(super) fn summary_said(
+    facts: &StatementFacts,
+    reconciled: &Reconciled,
+    kept: usize,
+    held: u64,
+) -> Value {
+    let found: Map<String, Value> = reconciled
+        .found
+        .iter()
+        .map(|(kind, tally)| {
+            let counted = json!({"count": tally.count, "amounts": tally.amounts.decimals()});
+            (kind.name().to_owned(), counted)
+        })
+        .collect();
+    json!({
+        "statement": facts.source,
+        "digest": facts.digest,
+        "format": facts.format,
+        "account": facts.account,
+        "from": facts.period.map(|period| period.from.to_string()),
+        "to": facts.period.map(|period| period.to.to_string()),
+        "opening": facts.opening,
+        "closing": facts.closing,
+        "balanced": facts.balanced,
+        "entries": facts.entries,
+        "fees": facts.fees.decimals(),
+        "payments": reconciled.payments,
+        "found": found,
+        "held": held,
+        "kept": kept,
+    })
+}
+
+impl Snapshot<'_> {
+    /// Returns the reconciliations of the batch, oldest first.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn reconciliations(&self) -> Result<Vec<ReconciliationRecord>, Error> {
+        shape! {
+            struct Told of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
+        }
+        let read = |event: i64| -> Result<Vec<(EvidenceId, Timestamp, Value)>, Error> {
+            let of_kind = Scan::by(&evidence::about_batch)
+                .at(&event)
+                .at(&self.batch_id);
+            let mut read = Vec::new();
+            self.c.each(&of_kind, |told: Told| {
+                let detail = serde_json::from_str(&told.detail)
+                    .map_err(|_| corrupt("a detail that is not JSON"))?;
+                read.push((told.evidence_id, told.at, detail));
+                Ok::<_, Error>(())
+            })?;
+            Ok(read)
+        };
+        let mut findings = read(STATEMENT_FINDING)?.into_iter().peekable();
+        let mut records = Vec::new();
+        for (evidence_id, at, summary) in read(RECONCILED)? {
+            let mut kept = Vec::new();
+            while let Some((_, _, finding)) = findings.next_if(|(id, ..)| *id < evidence_id) {
+                kept.push(finding);
+            }
+            records.push(ReconciliationRecord {
+                at,
+                summary,
+                findings: kept,
+            });
+        }
+        Ok(records)
+    }
+}

@@ -1,0 +1,384 @@
+//! Where a batch belongs: its gateway, the settings that shape its posts, its account.
+
+use serde_json::json;
+
+use super::belongs::assert_as_recorded;
+use super::pinned::{lives, may_be_there};
+use super::question::question_about;
+use super::reread;
+use crate::domain::{
+    BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
+};
+use crate::journal::Journal;
+use crate::journal::codec::catalog::{account, find, known_batch, of_batch, purpose, reading};
+use crate::journal::codec::events::{
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, READING_ACCEPTED, READING_TAKEN,
+};
+use crate::journal::codec::values::corrupt;
+use crate::journal::evidence::chain::Evidence;
+use crate::journal::evidence::digests;
+use crate::journal::payments::agreed::judged;
+use crate::journal::recovery::payers;
+use crate::journal::session::payments::subject;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::verify::checks::check_batch;
+use crate::journal::writer::queue::CommitMode;
+use crate::journal::{AccountMove, Error, Home, Question};
+use crate::ledger::Purpose;
+use crate::ledger::payer::Payer;
+use crate::ledger::pin::{self, Pin};
+use crate::store::tables::{batch, instruction};
+use crate::store::{Read, Reads, Scan, Writes, shape};
+
+shape! {
+    /// Where a batch is tied to, and when it was claimed from last.
+    struct Pinned of batch {
+        batch_id: BatchId, gateway: Option<String>, wire: Option<String>, last_claim_at: Option<i64>,
+    }
+}
+shape! {
+    /// What a batch is tied to.
+    struct Tie of batch { gateway: String, wire: String }
+}
+
+impl Journal {
+    /// Pins a batch to its gateway and its account before anything of it is sent there.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::OtherReading`],
+    /// [`Error::PayerUnknown`].
+    pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            pin(c, &batch, &home, now).map(|_| ())
+        })
+        .await
+    }
+
+    /// Returns the account on record of a batch that may not be run with this one.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn other_account(
+        &self,
+        batch: BatchName,
+        configured: String,
+    ) -> Result<Option<String>, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            let on_record = account(c, batch_id)?;
+            let judged = judge(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
+            Ok(on_record.filter(|_| judged == Pin::Refused))
+        })
+        .await
+    }
+
+    /// Returns up to `limit` payments that the gateway has shown to have, the newest first: one of them can show that a new
+    /// name is the same account.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn witnesses(&self, batch: BatchName, limit: usize) -> Result<Vec<Question>, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            witnesses(c, known_batch(c, &batch)?, limit)
+        })
+        .await
+    }
+
+    /// Returns whether what was said may be about this payment: it names no other amount, currency or number.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn may_be(&self, seq: PaymentId, said: ResponseDetails) -> Result<bool, Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            let judged = judged(c, &subject(c, seq)?, &said)?;
+            Ok(judged.differs.is_none())
+        })
+        .await
+    }
+
+    /// Moves a batch to another account, by order.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; [`Error::OtherAccount`] when it belongs elsewhere by now.
+    pub async fn move_account(
+        &self,
+        batch: BatchName,
+        order: AccountMove,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.ask(CommitMode::Alone, move |c| {
+            move_account(c, &batch, &order, now)
+        })
+        .await
+    }
+}
+
+/// Refuses a batch that was loaded for something else than what it is to be used for.
+pub(in crate::journal) fn assert_purpose(
+    c: &dyn Read,
+    batch: &BatchName,
+    comes_as: Purpose,
+) -> Result<(), Error> {
+    let purpose = purpose(c, known_batch(c, batch)?)?;
+    if purpose.agrees(comes_as) {
+        return Ok(());
+    }
+    let batch = batch.clone();
+    Err(match purpose {
+        Purpose::Rehearsal => Error::OnlyARehearsal { batch },
+        Purpose::Gateway | Purpose::Unknown => Error::NotARehearsal { batch },
+    })
+}
+
+/// Ties a batch to where it belongs; returns its number and its last claim.
+pub(in crate::journal) fn pin(
+    c: &WriteSession,
+    batch: &BatchName,
+    home: &Home,
+    now: Timestamp,
+) -> Result<(BatchId, Option<i64>), Error> {
+    assert_as_recorded(c, known_batch(c, batch)?, batch)?;
+    assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
+    let found = c.first(&Scan::by(&batch::by_name).at(batch))?;
+    let Some(Pinned {
+        batch_id,
+        gateway,
+        wire,
+        last_claim_at,
+    }) = found
+    else {
+        return Err(Error::UnknownBatch {
+            name: batch.to_string(),
+        });
+    };
+    let is_pinned = gateway.is_some() && wire.as_deref() == Some(&home.wire);
+    if let Some(pinned) = gateway.filter(|pinned| *pinned != home.gateway) {
+        return Err(Error::OtherGateway {
+            batch: batch.clone(),
+            pinned,
+            configured: home.gateway.clone(),
+        });
+    }
+    if let Some(pinned) = wire.filter(|pinned| *pinned != home.wire) {
+        // Only what may have left is repeated, and a repeat needs the same bytes.
+        if may_be_there(c, batch_id)? {
+            return Err(Error::OtherWire {
+                batch: batch.clone(),
+                pinned,
+                configured: home.wire.clone(),
+            });
+        }
+        assert_nothing_was_edited(c, batch_id, batch)?;
+    }
+    let on_record = account(c, batch_id)?;
+    let judged = judge(c, (batch_id, batch), on_record.as_deref(), &home.account)?;
+    if judged == Pin::Refused {
+        return Err(other_account(batch, on_record, &home.account));
+    }
+    let read = judge_reading(c, (batch_id, batch), home)?;
+    payers::assert_known(c, batch_id, batch, home)?;
+    mark_payer(c, batch, &home.gateway, &home.account)?;
+    c.change(
+        &Scan::of(&batch::TABLE).at(&batch_id),
+        &Tie {
+            gateway: home.gateway.clone(),
+            wire: home.wire.clone(),
+        },
+    )?;
+    if !is_pinned {
+        c.with(|c, chain| digests::pin(c, chain, batch_id, now))?;
+    }
+    if judged == Pin::Taken {
+        let detail = json!({"account": home.account, "before": on_record});
+        take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
+    }
+    if let Some((READING_ACCEPTED, before)) = &read {
+        let before = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+        let why = format!(
+            "replies are read as {} from now on, and were read as {before}; what failed, or was not found, is asked about again",
+            home.reading
+        );
+        c.acted_because(batch_id, now, "accept-dialect", &why)?;
+    }
+    if let Some((kind, before)) = read {
+        take_reading(c, batch_id, (kind, before), &home.reading, now)?;
+        if kind == READING_ACCEPTED {
+            reread::ask_again(c, batch_id, now)?;
+        }
+    }
+    Ok((batch_id, last_claim_at))
+}
+
+fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) -> Error {
+    Error::OtherAccount {
+        batch: batch.clone(),
+        pinned: pinned.unwrap_or_default(),
+        configured: configured.to_owned(),
+    }
+}
+
+fn judge(
+    c: &WriteSession,
+    (batch_id, batch): (BatchId, &BatchName),
+    on_record: Option<&str>,
+    configured: &str,
+) -> Result<Pin, Error> {
+    // Looked for only where it decides: every life may have to be read.
+    let differs = on_record.is_some_and(|account| account != configured);
+    let bound = differs && may_be_there(c, batch_id)?;
+    if differs && !bound {
+        assert_nothing_was_edited(c, batch_id, batch)?;
+    }
+    Ok(pin::judge(on_record, configured, bound))
+}
+
+/// Judges the way in which replies are read; returns what is recorded of it, and the way before. What was posted may be answered
+/// at any time, and read in another way an answer may end it otherwise.
+fn judge_reading(
+    c: &WriteSession,
+    (batch_id, batch): (BatchId, &BatchName),
+    home: &Home,
+) -> Result<Option<(i64, Option<String>)>, Error> {
+    let on_record = reading(c, batch_id)?;
+    let stands = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+    match judge(c, (batch_id, batch), Some(stands), &home.reading)? {
+        Pin::Stands => Ok(None),
+        Pin::Taken => Ok(Some((READING_TAKEN, on_record))),
+        Pin::Refused if home.accepts_reading => Ok(Some((READING_ACCEPTED, on_record))),
+        Pin::Refused => Err(Error::OtherReading {
+            batch: batch.clone(),
+            pinned: stands.to_owned(),
+            configured: home.reading.clone(),
+        }),
+    }
+}
+
+fn take_reading(
+    c: &WriteSession,
+    batch_id: BatchId,
+    (kind, before): (i64, Option<String>),
+    reading: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    c.set(&own, batch::reading, &reading)?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (kind, None, None),
+        detail: Some(&json!({"reading": reading, "before": before}).to_string()),
+        ..Evidence::default()
+    })
+}
+
+/// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
+/// the file could hide what was posted.
+pub(in crate::journal) fn assert_nothing_was_edited(
+    c: &WriteSession,
+    batch_id: BatchId,
+    batch: &BatchName,
+) -> Result<(), Error> {
+    match check_batch(c, batch_id)? {
+        Some(what) => Err(Error::Altered {
+            batch: batch.clone(),
+            what,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Lets the mark say who posts a batch.
+pub(in crate::journal) fn mark_payer(
+    c: &WriteSession,
+    batch: &BatchName,
+    gateway: &str,
+    account: &str,
+) -> Result<(), Error> {
+    match Purpose::of_gateway(gateway) {
+        Purpose::Rehearsal => Ok(()),
+        Purpose::Gateway | Purpose::Unknown => {
+            payers::mark_payer(c, batch, &Payer::of(gateway, account))
+        }
+    }
+}
+
+fn take(
+    c: &WriteSession,
+    batch_id: BatchId,
+    account: &str,
+    kind: i64,
+    detail: &serde_json::Value,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let own = Scan::of(&batch::TABLE).at(&batch_id);
+    c.set(&own, batch::account, &account)?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (kind, None, None),
+        detail: Some(&detail.to_string()),
+        ..Evidence::default()
+    })
+}
+
+pub(in crate::journal) fn witnesses(
+    c: &dyn Read,
+    batch_id: BatchId,
+    limit: usize,
+) -> Result<Vec<Question>, Error> {
+    lives(c, batch_id, limit, pin::can_witness)?
+        .into_iter()
+        .map(|seq| {
+            question_about(c, seq)?.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
+        })
+        .collect()
+}
+
+fn move_account(
+    c: &WriteSession,
+    batch: &BatchName,
+    order: &AccountMove,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let batch_id = known_batch(c, batch)?;
+    let on_record = account(c, batch_id)?;
+    if on_record.as_deref() != Some(&order.from) {
+        return Err(other_account(batch, on_record, &order.to));
+    }
+    assert_belongs(c, batch_id, order.witness)?;
+    let detail = json!({
+        "account": order.to,
+        "before": order.from,
+        "witness": order.witness.as_str(),
+        "reason": order.reason,
+    });
+    c.act(
+        batch_id,
+        now,
+        "account-moved",
+        order.to.as_str().into(),
+        Some(&order.reason),
+    )?;
+    let gateway: Option<String> = of_batch(c, batch_id, batch::gateway)?;
+    mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to)?;
+    take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
+}
+
+pub(in crate::journal) fn assert_belongs(
+    c: &dyn Read,
+    batch_id: BatchId,
+    id: PayerTransactionId,
+) -> Result<(), Error> {
+    let of = match find(c, id)? {
+        Some(seq) => {
+            let own = Scan::of(&instruction::TABLE).at(&seq);
+            c.value(&own, instruction::batch_id)?
+        }
+        None => None,
+    };
+    if of == Some(batch_id) {
+        Ok(())
+    } else {
+        Err(corrupt(format!("a witness {id} of another batch")))
+    }
+}

@@ -1,0 +1,49 @@
+//! What keeps the rows of a journal.
+
+use std::fmt;
+
+use rusqlite::Connection;
+
+use crate::store::Transact;
+#[cfg(test)]
+use crate::store::memory::Memory;
+
+/// What keeps the rows of a journal.
+pub(in crate::journal) enum Keeper {
+    /// A file, or memory that is SQLite's.
+    Sqlite(Connection),
+    /// Memory alone: for simulated time.
+    #[cfg(test)]
+    Memory(Memory),
+}
+
+impl Keeper {
+    pub(in crate::journal) fn store(&self) -> &(dyn Transact + 'static) {
+        match self {
+            Self::Sqlite(connection) => connection,
+            #[cfg(test)]
+            Self::Memory(memory) => memory,
+        }
+    }
+
+    /// Returns the connection, for what SQLite alone can do.
+    pub(in crate::journal) fn sqlite(&self) -> Option<&Connection> {
+        match self {
+            Self::Sqlite(connection) => Some(connection),
+            #[cfg(test)]
+            Self::Memory(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper").finish_non_exhaustive()
+    }
+}
+
+impl From<Connection> for Keeper {
+    fn from(connection: Connection) -> Self {
+        Self::Sqlite(connection)
+    }
+}

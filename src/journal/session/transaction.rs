@@ -1,0 +1,480 @@
+//! One transaction that writes: its store, and what is known while it lasts.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Deref};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::deferred_queries::DeferredQueries;
+use super::keeper::Keeper;
+use super::limiter::Limiter;
+use super::members::counted;
+use super::ordered::{GivenOrder, Ordered};
+use super::payment_cache::PaymentCache;
+use super::subject::Subject;
+use super::tallies::Tallies;
+use crate::domain::{
+    Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, PaymentId,
+    ServiceCode, Timestamp,
+};
+use crate::journal::Error;
+use crate::journal::evidence::append::Kind;
+use crate::journal::evidence::chain::{Chain, Evidence};
+use crate::journal::evidence::encoding::Digest;
+use crate::journal::mark::Place;
+use crate::journal::verify::intact::Intact;
+use crate::ledger::calendar::{BatchDates, Calendar, Gate};
+use crate::ledger::confirmation::Allowance;
+use crate::ledger::payer::{AsLoaded, Payer, Payers};
+use crate::ledger::recovery::{JournalId, Marked, Order};
+use crate::lifecycle::State;
+use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Transact, Value, Write};
+
+/// The store that is written, with the chains that its transaction extends and the sums that it moves.
+pub(in crate::journal) struct WriteSession {
+    keeper: Keeper,
+    chain: RefCell<Chain>,
+    tallies: RefCell<Tallies>,
+    recent: RefCell<PaymentCache>,
+    /// Who gave the command that the transaction carries out.
+    actor: RefCell<Option<Arc<Actor>>>,
+    /// What it orders that people may have to sign for.
+    ordered: RefCell<Ordered>,
+    /// By their batches.
+    waits: RefCell<BTreeMap<BatchId, DeferredQueries>>,
+    intact: RefCell<BTreeMap<BatchId, Intact>>,
+    allowances: RefCell<BTreeMap<BatchId, Allowance>>,
+    calendars: RefCell<BTreeMap<BatchId, Arc<Calendar>>>,
+    limiters: RefCell<BTreeMap<BatchId, Limiter>>,
+    /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
+    mark: Option<Beside>,
+    /// A run began in this transaction.
+    new_epoch: Cell<Option<Epoch>>,
+    /// A person gave an order in this transaction: so many are on record now.
+    new_orders: Cell<Option<u64>>,
+    /// And these were given.
+    new_given: RefCell<Vec<Order>>,
+    /// Batches that were taken for an account in this transaction.
+    new_payers: RefCell<Payers>,
+    /// What is on record of recoveries was compared with the chains, and nobody else has written since.
+    knows_recoveries: Cell<bool>,
+    /// Where a load keeps what it finds until it has looked at all of its file: nothing of it is part of the journal.
+    scratch: OnceCell<Connection>,
+}
+
+/// The mark of a journal, and what never changes of it.
+pub(in crate::journal) struct Beside {
+    pub(in crate::journal) place: Place,
+    pub(in crate::journal) journal: JournalId,
+    pub(in crate::journal) born: Option<u64>,
+    pub(in crate::journal) epoch: Epoch,
+    pub(in crate::journal) orders: u64,
+}
+
+impl WriteSession {
+    pub(in crate::journal) fn new(keeper: impl Into<Keeper>) -> Self {
+        Self {
+            keeper: keeper.into(),
+            chain: RefCell::default(),
+            tallies: RefCell::default(),
+            recent: RefCell::default(),
+            waits: RefCell::default(),
+            actor: RefCell::default(),
+            ordered: RefCell::default(),
+            intact: RefCell::default(),
+            allowances: RefCell::default(),
+            calendars: RefCell::default(),
+            limiters: RefCell::default(),
+            mark: None,
+            new_epoch: Cell::default(),
+            new_orders: Cell::default(),
+            new_given: RefCell::default(),
+            new_payers: RefCell::default(),
+            knows_recoveries: Cell::default(),
+            scratch: OnceCell::new(),
+        }
+    }
+
+    /// From now on, a mark follows what is written.
+    pub(in crate::journal) fn follow(&mut self, mark: Beside) {
+        self.mark = Some(mark);
+    }
+
+    /// Lets the mark follow what this transaction appends to a batch. Called before anything is appended.
+    pub(in crate::journal) fn mark(&self, batch_id: BatchId) {
+        if self.mark.is_some() {
+            self.chain.borrow_mut().mark(batch_id);
+        }
+    }
+
+    /// Lets the mark follow a run that begins.
+    pub(in crate::journal) fn mark_epoch(&self, epoch: Epoch) {
+        self.new_epoch.set(Some(epoch));
+    }
+
+    /// Lets the mark follow an order of a person that a copy must not forget.
+    pub(in crate::journal) fn mark_order(&self, order: Order) {
+        self.new_orders.set(Some(order.number));
+        self.new_given.borrow_mut().push(order);
+    }
+
+    /// Lets the mark say from which account a batch is posted.
+    pub(in crate::journal) fn mark_payer(
+        &self,
+        batch: &str,
+        payer: &Payer,
+        loaded: Option<AsLoaded>,
+    ) {
+        self.new_payers.borrow_mut().take_as(batch, payer, loaded);
+    }
+
+    /// Writes what a commit moved into the mark, before anything that rests on it leaves.
+    pub(in crate::journal) fn advance_mark(&mut self) -> Result<(), Error> {
+        let positions = self.chain.borrow_mut().take_marked();
+        let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
+        let (payers, given) = (self.new_payers.take(), self.new_given.take());
+        let Some(mark) = &mut self.mark else {
+            return Ok(());
+        };
+        if positions.is_empty() && epoch.is_none() && orders.is_none() && payers.is_empty() {
+            return Ok(());
+        }
+        mark.epoch = epoch.unwrap_or(mark.epoch).max(mark.epoch);
+        mark.orders = orders.unwrap_or(mark.orders).max(mark.orders);
+        mark.place.advance(&Marked {
+            journal: mark.journal,
+            born: mark.born,
+            epoch: mark.epoch,
+            orders: mark.orders,
+            given,
+            positions,
+            payers,
+        })
+    }
+
+    /// Says who gave the command that is carried out next, and what they may order.
+    pub(in crate::journal) fn hand_to(&self, actor: Option<Arc<Actor>>, ordered: Ordered) {
+        self.actor.replace(actor);
+        self.ordered.replace(ordered);
+    }
+
+    /// Takes an order in that people may have to sign for.
+    pub(in crate::journal) fn give(&self, order: GivenOrder) {
+        self.ordered.borrow_mut().given.push(order);
+    }
+
+    /// Takes out what was ordered.
+    pub(in crate::journal) fn take_ordered(&self) -> Ordered {
+        self.ordered.take()
+    }
+
+    /// Returns who gave the command.
+    pub(in crate::journal) fn actor(&self) -> Option<Arc<Actor>> {
+        self.actor.borrow().clone()
+    }
+
+    /// Gives the store back.
+    #[cfg(test)]
+    pub(in crate::journal) fn into_inner(self) -> Keeper {
+        self.keeper
+    }
+
+    /// Forgets what an earlier transaction knew: another process may have written since.
+    ///
+    /// Called inside the transaction that begins.
+    pub(in crate::journal) fn begin(&self) -> Result<(), Error> {
+        self.new_epoch.take();
+        self.new_orders.take();
+        self.new_given.take();
+        self.chain.borrow_mut().start();
+        self.tallies.take();
+        if self.recent.borrow_mut().begin(self.keeper.store())? {
+            self.knows_recoveries.take();
+            self.intact
+                .borrow_mut()
+                .values_mut()
+                .for_each(Intact::doubt);
+        }
+        Ok(())
+    }
+
+    /// Forgets everything: what was learned in a transaction that was rolled back is not there.
+    pub(in crate::journal) fn forget(&self) {
+        self.chain.take();
+        self.tallies.take();
+        self.recent.take();
+        self.intact.take();
+        self.new_payers.take();
+        self.knows_recoveries.take();
+    }
+
+    /// Returns the connection, for what SQLite alone can do.
+    pub(in crate::journal) fn sqlite(&self) -> Option<&Connection> {
+        self.keeper.sqlite()
+    }
+
+    /// Returns a database of the transaction's own, on disk where it grows, and gone with the session.
+    pub(in crate::journal) fn scratch(&self) -> Result<&Connection, Error> {
+        if let Some(scratch) = self.scratch.get() {
+            return Ok(scratch);
+        }
+        let scratch = Connection::open("")?;
+        Ok(self.scratch.get_or_init(|| scratch))
+    }
+
+    pub(in crate::journal) fn knows_recoveries(&self) -> &Cell<bool> {
+        &self.knows_recoveries
+    }
+
+    /// Notes that a payment stands elsewhere now; the tally is written once for a transaction, or before it is read.
+    pub(in crate::journal) fn moved(&self, subject: &Subject, from: State) -> Result<(), Error> {
+        let (from, to) = match subject.has_generations {
+            false => {
+                let minor = subject.moved.money.amount.minor();
+                ((from, minor), (subject.moved.life.state, minor))
+            }
+            true => counted(self.keeper.store(), subject.moved.seq, from)?,
+        };
+        self.tallies.borrow_mut().moved(subject, from, to);
+        Ok(())
+    }
+
+    /// Writes the tally: before it is read in the same transaction.
+    pub(in crate::journal) fn write_tallies(&self) -> Result<(), Error> {
+        self.tallies.take().write(self.keeper.store())
+    }
+
+    /// Returns where a payment stands, if that is known without reading it.
+    pub(in crate::journal) fn recent(&self, seq: PaymentId) -> Option<Subject> {
+        self.recent.borrow().get(seq)
+    }
+
+    /// Remembers where a payment stands, as it was read or written in this transaction.
+    pub(in crate::journal) fn remember(&self, subject: &Subject) {
+        self.recent.borrow_mut().put(subject);
+    }
+
+    /// The same of a payment by its identifier.
+    pub(in crate::journal) fn recent_by(&self, id: PayerTransactionId) -> Option<PaymentId> {
+        self.recent.borrow().find(id)
+    }
+
+    /// Says who a payment is that was just remembered: its identifier, and to which number it goes.
+    pub(in crate::journal) fn remember_payment(&self, seq: PaymentId, payment: &Payment) {
+        let of = &payment.instruction;
+        let is_wallet = of.account_number == of.msisdn.as_str();
+        let wallet = is_wallet.then_some((of.msisdn, of.country));
+        self.recent.borrow_mut().name(seq, payment.id, wallet);
+    }
+
+    /// Returns to which number a payment goes, where its account is that number and both are remembered.
+    pub(in crate::journal) fn recent_wallet(&self, seq: PaymentId) -> Option<(Msisdn, Country)> {
+        self.recent.borrow().wallet(seq)
+    }
+
+    /// Changes what is remembered of a payment, as it was changed in its table.
+    pub(in crate::journal) fn change_recent(
+        &self,
+        seq: PaymentId,
+        change: impl FnOnce(&mut Subject),
+    ) {
+        self.recent.borrow_mut().change(seq, change);
+    }
+
+    /// Forgets where payments stand: their lives were changed without a word of it.
+    pub(in crate::journal) fn forget_recent(&self) {
+        self.recent.borrow_mut().forget();
+    }
+
+    /// Begins to remember what the run of a batch is to ask.
+    pub(in crate::journal) fn begin_waits(&self, batch_id: BatchId, waits: DeferredQueries) {
+        self.waits.borrow_mut().insert(batch_id, waits);
+    }
+
+    /// Begins a run: what is claimed is compared with the chain anew, and no more leaves for the first time than was shown.
+    pub(in crate::journal) fn begin_run(
+        &self,
+        batch_id: BatchId,
+        allowance: Option<Allowance>,
+        calendar: &Arc<Calendar>,
+    ) {
+        self.intact.borrow_mut().remove(&batch_id);
+        self.calendars
+            .borrow_mut()
+            .insert(batch_id, Arc::clone(calendar));
+        match allowance {
+            Some(allowance) => self.allowances.borrow_mut().insert(batch_id, allowance),
+            None => self.allowances.borrow_mut().remove(&batch_id),
+        };
+    }
+
+    /// Judges whether payments of a batch may leave through a service, by the hours that its run came with.
+    pub(in crate::journal) fn gate(
+        &self,
+        (batch_id, dates): (BatchId, BatchDates),
+        service: &ServiceCode,
+        now: Timestamp,
+    ) -> Gate {
+        let calendars = self.calendars.borrow();
+        let calendar = calendars.get(&batch_id);
+        match calendar {
+            Some(calendar) => calendar.gate(dates, service, now),
+            None => dates.gate(now),
+        }
+    }
+
+    /// Takes a payment that leaves for the first time out of what was shown; `false` when it is more than that.
+    pub(in crate::journal) fn allows(&self, batch_id: BatchId, money: Money) -> bool {
+        let mut allowances = self.allowances.borrow_mut();
+        allowances
+            .get_mut(&batch_id)
+            .is_none_or(|allowance| allowance.take(money))
+    }
+
+    /// Begins to limit the run of a batch, or leaves it without limits.
+    pub(in crate::journal) fn limit(&self, batch_id: BatchId, limiter: Option<Limiter>) {
+        match limiter {
+            Some(limiter) => self.limiters.borrow_mut().insert(batch_id, limiter),
+            None => self.limiters.borrow_mut().remove(&batch_id),
+        };
+    }
+
+    /// Does something with the limits of the run of a batch; `None` when it has none.
+    pub(in crate::journal) fn limiter<T>(
+        &self,
+        batch_id: BatchId,
+        work: impl FnOnce(&mut Limiter) -> T,
+    ) -> Option<T> {
+        self.limiters.borrow_mut().get_mut(&batch_id).map(work)
+    }
+
+    /// Does something with what is known of the chain of a batch.
+    pub(in crate::journal) fn intact<T>(
+        &self,
+        batch_id: BatchId,
+        work: impl FnOnce(&mut Intact) -> T,
+    ) -> T {
+        work(self.intact.borrow_mut().entry(batch_id).or_default())
+    }
+
+    /// Takes out what runs remember.
+    #[cfg(test)]
+    pub(in crate::journal) fn take_waits(&self) -> BTreeMap<BatchId, DeferredQueries> {
+        self.waits.take()
+    }
+
+    /// Does something with what the run of a batch remembers; `None` when it is not run by this process.
+    // What was remembered in a transaction that was rolled back costs a look for nothing.
+    pub(in crate::journal) fn waits<T>(
+        &self,
+        batch_id: BatchId,
+        work: impl FnOnce(&mut DeferredQueries) -> T,
+    ) -> Option<T> {
+        self.waits.borrow_mut().get_mut(&batch_id).map(work)
+    }
+
+    /// Appends one row of evidence.
+    pub(in crate::journal) fn append(&self, row: &Evidence<'_>) -> Result<(), Error> {
+        self.chain.borrow_mut().append(self.keeper.store(), row)
+    }
+
+    /// Returns the number of a text that the gateway said.
+    pub(in crate::journal) fn phrase(&self, text: &str) -> Result<i64, Error> {
+        self.chain.borrow_mut().phrase(self.keeper.store(), text)
+    }
+
+    /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
+    pub(in crate::journal) fn waiting_digests(&self, seq: PaymentId) -> Vec<(Kind, Digest)> {
+        self.chain.borrow().waiting_digests(seq)
+    }
+
+    /// Writes the evidence that waits: before any of it is read in the same transaction.
+    pub(in crate::journal) fn flush(&self) -> Result<(), Error> {
+        self.chain.borrow_mut().flush(self.keeper.store())
+    }
+
+    /// Writes the evidence that waits and the heads, as the last statements of a transaction.
+    pub(in crate::journal) fn save(&self) -> Result<(), Error> {
+        self.write_tallies()?;
+        self.chain.borrow_mut().save(self.keeper.store())
+    }
+
+    /// Does what needs the store and the chains at once.
+    pub(in crate::journal) fn with<T>(
+        &self,
+        work: impl FnOnce(&dyn Write, &mut Chain) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        work(self.keeper.store(), &mut self.chain.borrow_mut())
+    }
+}
+
+// What is remembered is not looked at here: the rows as the transaction has them.
+impl Read for WriteSession {
+    fn scan_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
+    ) -> Result<(), store::Error> {
+        self.keeper.store().scan_rows(scan, columns, visit)
+    }
+
+    fn misfits(&self) -> Result<Vec<String>, store::Error> {
+        self.keeper.store().misfits()
+    }
+
+    fn damage(&self) -> Result<Vec<String>, store::Error> {
+        self.keeper.store().damage()
+    }
+
+    fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {
+        self.keeper.store().count_rows(scan)
+    }
+}
+
+impl Write for WriteSession {
+    fn insert_rows(
+        &self,
+        table: &'static Table,
+        columns: &[Column],
+        rows: &[Vec<Value<'_>>],
+        clash: Clash,
+    ) -> Result<u64, store::Error> {
+        self.keeper.store().insert_rows(table, columns, rows, clash)
+    }
+
+    fn appender<'s>(
+        &'s self,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> Result<Box<dyn Append + 's>, store::Error> {
+        self.keeper.store().appender(table, columns)
+    }
+
+    fn change_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        values: &[Value<'_>],
+    ) -> Result<u64, store::Error> {
+        self.keeper.store().change_rows(scan, columns, values)
+    }
+
+    fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, store::Error> {
+        self.keeper.store().remove_rows(scan)
+    }
+
+    fn allocate(&self, table: &'static Table, count: u64) -> Result<i64, store::Error> {
+        self.keeper.store().allocate(table, count)
+    }
+}
+
+impl Deref for WriteSession {
+    type Target = dyn Transact;
+
+    fn deref(&self) -> &Self::Target {
+        self.keeper.store()
+    }
+}

@@ -1,0 +1,308 @@
+//! What can go wrong with a journal.
+
+use std::path::PathBuf;
+
+use crate::domain::{BatchName, PayerTransactionId};
+use crate::journal::{DebtElsewhere, UnsignedOrders};
+use crate::ledger::forgetting::Kept;
+use crate::ledger::payer::Lost;
+use crate::ledger::recovery::{Order, OrdersLost};
+use crate::store;
+
+/// Whose mistake an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request does not fit what the journal holds; nothing was changed.
+    Refused,
+    /// The journal cannot be trusted to go on: dispatch stops.
+    Fault,
+}
+
+/// Why a verb did not do its work.
+#[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    #[error("journal {path}: is a symbolic link; name the file itself")]
+    Symlink { path: PathBuf },
+    #[error("journal {path}: belongs to another user")]
+    ForeignOwner { path: PathBuf },
+    #[error("journal {path}: has {links} names (hard links)")]
+    Linked { path: PathBuf, links: u64 },
+    #[error("the mark of the journal, {path}: {cause}")]
+    Mark { path: PathBuf, cause: String },
+    #[error("another journal has taken the place of this one")]
+    Displaced,
+    #[error("journal {path}: is not a file")]
+    NotAFile { path: PathBuf },
+    #[error("journal {path}: no such file")]
+    Missing { path: PathBuf },
+    #[error("journal {path}: is missing, and its mark beside it says that it was in use here")]
+    Gone { path: PathBuf },
+    #[error(
+        "{path}: a name that ends in {suffix} is that of a file which belongs to a journal, and is none for a journal"
+    )]
+    ReservedName { path: PathBuf, suffix: &'static str },
+    #[error("journal {path}: is locked by {holder}")]
+    Busy { path: PathBuf, holder: String },
+    #[error("{path}: there is no such folder to put the copy into")]
+    NoFolder { path: PathBuf },
+    #[error("journal {path}: is not a journal of disburse{found}")]
+    Foreign { path: PathBuf, found: String },
+    #[error(
+        "journal {path}: was written by a newer disburse (schema {found}, this one knows {known})"
+    )]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    #[error("journal {path}: is damaged ({what})")]
+    Damaged { path: PathBuf, what: String },
+    #[error("journal {path}: {cause}")]
+    Open { path: PathBuf, cause: String },
+    #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
+    OldSqlite { found: String },
+    #[error("the journal is in use by {holder}")]
+    Held { holder: String },
+    #[error("no batch named {name} in this journal")]
+    UnknownBatch { name: String },
+    #[error("not as many people have signed for this order as there must be")]
+    Unsigned(Box<UnsignedOrders>),
+    #[error("no payment {id} in batch {batch}")]
+    UnknownPayment { batch: BatchName, id: String },
+    #[error(
+        "{id} is the reference of one row of batch {batch} and the payerTransactionID of another row; nothing was changed"
+    )]
+    TwoPayments { batch: BatchName, id: String },
+    #[error("batch {batch}: {text} {why}; nothing was changed")]
+    NoRejectedRow {
+        batch: BatchName,
+        text: String,
+        why: String,
+    },
+    #[error("batch {batch} was loaded for its gateway, not for the sandbox; nothing was sent")]
+    NotARehearsal { batch: BatchName },
+    #[error(
+        "batch {batch} was loaded as a rehearsal (--sandbox): nothing of it goes to a gateway; nothing was sent"
+    )]
+    OnlyARehearsal { batch: BatchName },
+    #[error(
+        "batch {batch} was started with gateway {pinned}; this run is configured for {configured}"
+    )]
+    OtherGateway {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
+        "lines {other} and {line} are different rows, and would have one identifier at the gateway: in the form {form} there are too few of them. Nothing was loaded"
+    )]
+    IdentifiersCollide { line: u64, other: u64, form: String },
+    #[error(
+        "batch {batch} was started with {pinned}; this run is configured for {configured}, and its posts would differ"
+    )]
+    OtherWire {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
+        "replies about batch {batch} were read by dialect {pinned} so far, and by the one in force ({configured}) some of them may mean \
+         something else. Nothing was sent"
+    )]
+    OtherReading {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
+        "batch {batch} has got other dates meanwhile; nothing was changed (`disburse schedule {batch}` shows them)"
+    )]
+    DatesChanged { batch: BatchName },
+    #[error(
+        "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may know \
+         nothing of its payments: each \"not found\" would be no evidence. Nothing was sent"
+    )]
+    OtherAccount {
+        batch: BatchName,
+        pinned: String,
+        configured: String,
+    },
+    #[error(
+        "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; {}: \"not found\" \
+         proves something only if it was posted from there. Nothing was sent",
+        match told {
+            Some(told) => format!("as far as is known, it was posted {told}"),
+            None => "nobody knows where it was posted from".to_owned(),
+        }
+    )]
+    PayerUnknown {
+        batch: BatchName,
+        gateway: String,
+        account: String,
+        told: Option<String>,
+    },
+    #[error(
+        "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; as far as is known, it \
+         was posted as {told_account} at {told_gateway}: a file beside the journal says so, and the gateway would tell no other account of it. Nothing was sent"
+    )]
+    PayerElsewhere {
+        batch: BatchName,
+        gateway: String,
+        account: String,
+        told_gateway: String,
+        told_account: String,
+    },
+    #[error(
+        "the journal of batch {batch} was changed from outside: {what}. It was not posted, and the run has ended"
+    )]
+    Altered { batch: BatchName, what: String },
+    #[error("batch {batch}: {}. It was not posted, and the run has ended", found.what)]
+    PaidElsewhere {
+        batch: BatchName,
+        found: Box<DebtElsewhere>,
+    },
+    #[error("the journal of batch {batch} was changed from outside: {what}. Nothing was ordered")]
+    AlteredRow { batch: BatchName, what: String },
+    #[error("the journal was changed from outside: {what}. Nothing was loaded or ordered")]
+    AlteredLoad { what: String },
+    #[error("payment {id}: {why}")]
+    NotAllowed {
+        batch: BatchName,
+        id: PayerTransactionId,
+        state: &'static str,
+        why: String,
+    },
+    #[error("more of batch {batch} would be changed by now than was shown; nothing was changed")]
+    MoreThanShown { batch: BatchName },
+    #[error(
+        "people of batch {batch} were forgotten: nobody can tell any more whom a line of a statement speaks of"
+    )]
+    Forgotten { batch: BatchName },
+    #[error("the people of batch {batch} are not forgotten: {why}")]
+    Kept { batch: BatchName, why: Kept },
+    #[error("another run has taken over this journal")]
+    Fenced,
+    #[error("the journal holds what no release wrote: {what}")]
+    Corrupt { what: String },
+    #[error("journal {path}: is that of an archive, which is only read")]
+    Archive { path: PathBuf },
+    #[error("journal {path}: is not that of an archive")]
+    NoArchive { path: PathBuf },
+    #[error("{path}: exists already, and is not written over")]
+    Exists { path: PathBuf },
+    #[error("{folder}: another copy of the journal is being made there")]
+    CopyUnderWay { folder: PathBuf },
+    #[error(
+        "{copy}: the copy is made, and sound; an earlier one, {path}, cannot be removed: {cause}"
+    )]
+    NotRemoved {
+        copy: PathBuf,
+        path: PathBuf,
+        cause: String,
+    },
+    #[error(
+        "the journal of batch {batch} is not what was recorded, so that a copy of it is worth nothing"
+    )]
+    NotSound { batch: BatchName },
+    #[error("this journal has missed nothing that is known of: there is no recovery to end")]
+    NoRecovery,
+    #[error(
+        "the mark and lock file of this journal contradict that: {what}. Something may have been posted since, so the gateway is asked first"
+    )]
+    SomethingRan { what: String },
+    #[error(
+        "{payments} payments are presumed posted, and the gateway has not been asked about them yet"
+    )]
+    Unasked { payments: u64 },
+    #[error("{}", orders_lost_text(*lost))]
+    OrdersLost { lost: OrdersLost },
+    #[error("no order is known to be missing from this journal: there is nothing to say")]
+    NoOrdersLost,
+    #[error("{}", orders_missing_text(missing))]
+    OrdersMissing { missing: Vec<Order> },
+    #[error(
+        "batch {batch}: a lost order ({}) may have paid what had failed, and nobody has given it again. Nothing was loaded",
+        order.sentence()
+    )]
+    RetryLost { batch: BatchName, order: Box<Order> },
+    #[error(
+        "this journal (an older copy or a new one) lacks all or part of {}, posted from its place, which may have paid what failed. Nothing was ordered or loaded",
+        lost.text()
+    )]
+    BatchesLost { lost: Lost },
+    #[error("the journal failed: {cause}")]
+    Storage { cause: store::Error },
+    #[error("a temporary file failed: {cause}")]
+    Scratch { cause: String },
+    #[error("the journal stopped after an earlier failure: {cause}")]
+    Poisoned { cause: String },
+}
+
+/// Says that orders of people are lost.
+fn orders_lost_text(lost: OrdersLost) -> String {
+    match lost.count {
+        0 => "people may have given orders (such as cancel, retry, a corrected file) that this journal lacks, and nobody has confirmed that there were none"
+            .to_owned(),
+        1 => "this journal does not have 1 order by people (such as cancel, retry, a corrected file), which was recorded in its place".to_owned(),
+        count => format!(
+            "this journal does not have {count} orders by people (such as cancel, retry, a corrected file), which were recorded in its place"
+        ),
+    }
+}
+
+impl Error {
+    /// Returns whose mistake it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Fenced
+            | Self::Displaced
+            | Self::Mark { .. }
+            | Self::Damaged { .. }
+            | Self::Corrupt { .. }
+            | Self::Busy { .. }
+            | Self::Storage { .. }
+            | Self::Scratch { .. }
+            | Self::Poisoned { .. } => Kind::Fault,
+            _ => Kind::Refused,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(cause: rusqlite::Error) -> Self {
+        store::Error::from(cause).into()
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(cause: store::Error) -> Self {
+        match cause {
+            store::Error::Corrupt { what } => Self::Corrupt {
+                what: what.to_string(),
+            },
+            store::Error::Fenced => Self::Fenced,
+            cause => Self::Storage { cause },
+        }
+    }
+}
+
+/// Lost orders are named as far as this.
+const NAMED: usize = 20;
+
+/// Says which orders of people nobody has given again.
+fn orders_missing_text(missing: &[Order]) -> String {
+    let mut text = match missing.len() {
+        1 => "1 lost order is known that nobody has given again as it was".to_owned(),
+        count => format!("{count} lost orders are known that nobody has given again as they were"),
+    };
+    for order in missing.iter().take(NAMED) {
+        text.push_str("\n  ");
+        text.push_str(&order.sentence());
+    }
+    if missing.len() > NAMED {
+        text.push_str(&format!("\n  … and {} more", missing.len() - NAMED));
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! Whether the journal is what was recorded: chain, instructions, lives and tallies, computed again.
+//!
+//! Everything is read row by row in one snapshot: beside a run, and in the memory of a few rows.
+
+mod ceilings;
+mod chain;
+mod learn;
+mod lives;
+mod next;
+pub(in crate::journal) mod prover;
+
+use std::collections::BTreeMap;
+
+use prover::{Above, Verifier};
+
+use crate::journal::evidence::chain::head;
+use crate::journal::evidence::encoding::{CanonicalHasher, Digest};
+use crate::journal::read::reader::Snapshot;
+use crate::journal::{ChainHead, Error, Proof};
+
+impl Snapshot<'_> {
+    /// Returns how far the evidence of the batch reaches.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn head(&self) -> Result<ChainHead, Error> {
+        head(self.c, self.batch_id)
+    }
+
+    /// Computes everything again that the evidence of the batch proves, and compares.
+    ///
+    /// With an earlier head, it finds out whether that one is on the chain: what came before it is then as it was.
+    #[must_use]
+    pub fn prove(&self, earlier: Option<Digest>) -> Proof {
+        let mut prover = self.prover();
+        prover.attempt("the schema", Verifier::schema);
+        prover.attempt("the policies", Verifier::read_policies);
+        prover.attempt("the chain of evidence", |prover| prover.walk(earlier));
+        prover.attempt("the signatures", Verifier::signatures);
+        prover.attempt("the recoveries", Verifier::recoveries);
+        prover.attempt("the payments", Verifier::lives);
+        prover.attempt("the tallies", Verifier::compare_tallies);
+        prover.attempt("what counts towards ceilings", Verifier::compare_ceilings);
+        prover.attempt("the file", Verifier::file);
+        prover.proof
+    }
+
+    /// Computes the chain alone again, with what it holds the digests of, and looks for an earlier head on it.
+    #[must_use]
+    pub fn walked(&self, earlier: Digest) -> Proof {
+        let mut prover = self.prover();
+        prover.attempt("the policies", Verifier::read_policies);
+        prover.attempt("the chain of evidence", |prover| prover.walk(Some(earlier)));
+        prover.proof
+    }
+
+    fn prover(&self) -> Verifier<'_> {
+        Verifier {
+            c: self.c,
+            batch: self.batch.clone(),
+            batch_id: self.batch_id,
+            policies: BTreeMap::new(),
+            about_payments: 0,
+            first_claims: 0,
+            tallies: BTreeMap::new(),
+            above: Above::default(),
+            leaves: CanonicalHasher::of("evidence"),
+            proof: Proof {
+                payments: 0,
+                unpriced: 0,
+                evidence: 0,
+                instructions: 0,
+                sealed: 0,
+                forgotten: 0,
+                signatures: 0,
+                head: None,
+                earlier_head_at: None,
+                findings: Vec::new(),
+                findings_count: 0,
+            },
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The thread that writes: verbs that wait take turns, and share transactions.
+
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::commit::Work;
+use super::commit::commit;
+use super::file_id::FileId;
+use crate::domain::WorkMeter;
+use crate::journal::schema::open::Missing;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, Kind};
+
+/// Verbs that share one transaction at most.
+const GROUP: usize = 256;
+/// How long verbs that are patient wait for others at most: a commit costs the same for one and for many.
+const GATHER: Duration = Duration::from_millis(2);
+/// So many of them wait for no more.
+const GATHERED: usize = 32;
+/// They wait no longer than this while no other one comes.
+const PAUSE: Duration = Duration::from_micros(500);
+
+pub(in crate::journal) struct Job {
+    pub(in crate::journal) work: Work,
+    pub(in crate::journal) manner: CommitMode,
+    /// Hears of the commit.
+    pub(in crate::journal) asker: Asker,
+}
+
+/// Who waits for a commit, and where.
+pub(in crate::journal) struct Asker {
+    pub(in crate::journal) reply: oneshot::Sender<Result<(), Error>>,
+    pub(in crate::journal) runtime: Handle,
+}
+
+/// How a verb shares its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::journal) enum CommitMode {
+    /// It has one of its own, which its refusal rolls back.
+    Alone,
+    /// With what waits already.
+    Shared,
+    /// With what comes within [`GATHER`]: who asks for it sends the next one before this one is answered.
+    Patient,
+}
+
+/// Carries out verbs until nobody can ask for any.
+pub(in crate::journal) fn serve(
+    mut connection: WriteSession,
+    jobs: &Receiver<Job>,
+    missing: Missing,
+    (counted, file): (&WorkMeter, &FileId),
+) {
+    let mut latch: Option<Error> = None;
+    let mut waiting: Option<Job> = None;
+    while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
+        let group;
+        (group, waiting) = gather(first, jobs);
+        let (works, askers): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|job| (job.work, job.asker)).unzip();
+        let outcome = match &latch {
+            Some(error) => Err(Error::Poisoned {
+                cause: error.to_string(),
+            }),
+            // Nothing is recorded, or acknowledged, in a file that nobody will open again.
+            None if missing != Missing::Aside && !file.is_in_place() => Err(Error::Displaced),
+            None => {
+                let (began, verbs) = (Instant::now(), works.len());
+                let outcome = commit(&mut connection, works);
+                counted.add(began.elapsed(), verbs);
+                outcome
+            }
+        };
+        if let Err(error) = &outcome
+            && error.kind() == Kind::Fault
+            && latch.is_none()
+        {
+            latch = Some(error.clone());
+        }
+        tell(askers, outcome);
+    }
+    // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
+    let Some(file) = connection.sqlite() else {
+        return;
+    };
+    let _ = file.busy_timeout(Duration::ZERO);
+    if missing == Missing::Aside {
+        // Whoever opens it under its name finds it as every journal is.
+        let _ = file.execute_batch("pragma journal_mode = wal");
+    }
+    let _ = file.execute_batch("pragma optimize; pragma wal_checkpoint(truncate)");
+}
+
+/// Tells those who share a transaction how it ended.
+fn tell(askers: Vec<Asker>, outcome: Result<(), Error>) {
+    let tell_each = move |askers: Vec<Asker>| {
+        for asker in askers {
+            // Whoever went away does not want to know.
+            let _ = asker.reply.send(outcome.clone());
+        }
+    };
+    // Each that is woken from outside its runtime costs a call of the kernel: one task is, and wakes the others.
+    match askers.as_slice() {
+        [first, others @ ..]
+            if !others.is_empty()
+                && others
+                    .iter()
+                    .all(|other| other.runtime.id() == first.runtime.id()) =>
+        {
+            let runtime = first.runtime.clone();
+            runtime.spawn(async move { tell_each(askers) });
+        }
+        _ => tell_each(askers),
+    }
+}
+
+/// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.
+fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Job>, Option<Job>) {
+    let mut patient = first.manner == CommitMode::Patient;
+    let mut group = vec![first];
+    let mut until: Option<Instant> = None;
+    while group[0].manner != CommitMode::Alone {
+        let before = group.len();
+        // Verbs that came while the last group was being committed share the next one.
+        while group.len() < GROUP {
+            match jobs.try_recv() {
+                Ok(job) if job.manner == CommitMode::Alone => return (group, Some(job)),
+                Ok(job) => {
+                    patient &= job.manner == CommitMode::Patient;
+                    group.push(job);
+                }
+                Err(_) => break,
+            }
+        }
+        let paused = until.is_some();
+        let until = *until.get_or_insert_with(|| Instant::now() + GATHER);
+        let nobody_came = paused && group.len() == before;
+        if !patient || nobody_came || group.len() >= GATHERED || Instant::now() >= until {
+            break;
+        }
+        // Not woken for each that comes: that costs more than the verb itself.
+        std::thread::sleep(PAUSE);
+    }
+    (group, None)
+}

@@ -1,0 +1,304 @@
+//! A journal without a thread of its own, for simulated time: verbs run where they are asked, one after the other, and
+//! a crash can cut in before or after any commit.
+
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::commit::Work;
+use super::commit::commit;
+use crate::domain::{BatchName, Timestamp, WireZone};
+use crate::journal::codec::catalog::known_batch;
+use crate::journal::codec::facts;
+use crate::journal::evidence::salt;
+use crate::journal::read::reader::Snapshot;
+use crate::journal::schema::open;
+use crate::journal::session::keeper::Keeper;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
+use crate::ledger::recovery::Marked;
+use crate::store::memory::Memory;
+use crate::store::{Clash, Read, Reads, Row, Scan, Table, Value, Write, tables};
+
+/// The data of a journal: what a crash leaves.
+#[derive(Clone)]
+pub(crate) struct Disk(pub(in crate::journal) Arc<Platter>);
+
+pub(in crate::journal) struct Platter(
+    pub(in crate::journal) Lock<Option<WriteSession>>,
+    pub(in crate::journal) Shelf,
+);
+
+/// What lies beside the disk: the mark of its journal, which stays when another disk is put in.
+pub(crate) type Shelf = Arc<Lock<Option<Marked>>>;
+
+/// What a process meets in the middle of its work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fuse {
+    /// Verbs that are carried out before.
+    pub verbs: u32,
+    /// Whether the next one is still committed, although nobody hears of it.
+    pub commits: bool,
+    /// Whether the process dies; otherwise it hears that the disk is full.
+    pub crashes: bool,
+}
+
+thread_local! {
+    /// Emptied databases: the schema is not read anew, and the statements stay prepared.
+    static SPARE: RefCell<Vec<Connection>> = const { RefCell::new(Vec::new()) };
+    /// The verb under way takes a batch for a run.
+    static ACQUIRING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the clock of whoever opens a journal next: nothing else is told the time by then.
+pub(crate) fn set_clock(now: Timestamp) {
+    crate::journal::writer::fuse::set_clock(now);
+}
+
+/// Notes that the verb under way takes a batch for a run.
+pub(in crate::journal) fn acquiring() {
+    ACQUIRING.set(true);
+}
+
+impl Drop for Platter {
+    fn drop(&mut self) {
+        let disk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Keeper::Sqlite(connection)) = disk.take().map(WriteSession::into_inner)
+            && open::empty(&connection).is_ok()
+        {
+            // A thread that ends has no further use for it.
+            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(connection));
+        }
+    }
+}
+
+/// What a disk keeps its rows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// A database of SQLite's, in memory.
+    Sqlite,
+    /// Ordered maps.
+    Memory,
+}
+
+/// The contents of a disk: the rows of every table, with all of their columns.
+pub(crate) struct Image(Medium, Vec<Contents>);
+
+/// All rows of a table.
+type Contents = (&'static Table, Vec<Vec<Value<'static>>>);
+
+/// Told when the journal has a new epoch on behalf of this process.
+pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
+
+/// How long the next verb waits for the disk.
+pub(crate) type Latency = Box<dyn FnMut() -> Duration + Send>;
+
+/// One process's way to the disk.
+pub(in crate::journal) struct Inline {
+    disk: Disk,
+    crash: CancellationToken,
+    acquired: Acquired,
+    // Fair: verbs are carried out in the order in which they were asked.
+    seat: Mutex<Seat>,
+}
+
+struct Seat {
+    fuse: Option<Fuse>,
+    latency: Latency,
+    latch: Option<Error>,
+}
+
+impl std::fmt::Debug for Inline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Inline")
+    }
+}
+
+impl Disk {
+    /// An empty journal in this place.
+    pub(crate) fn blank(shelf: &Shelf, medium: Medium) -> Self {
+        let keeper = emptied(medium);
+        let name = salt::fresh().expect("there is chance");
+        facts::note(keeper.store(), "journal", &name).expect("memory is there");
+        Self::of(keeper, shelf)
+    }
+
+    fn of(keeper: Keeper, shelf: &Shelf) -> Self {
+        let chained = Lock::new(Some(WriteSession::new(keeper)));
+        Self(Arc::new(Platter(chained, Arc::clone(shelf))))
+    }
+
+    /// Returns what it keeps its rows in.
+    pub(crate) fn medium(&self) -> Medium {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        match chained.sqlite() {
+            Some(_) => Medium::Sqlite,
+            None => Medium::Memory,
+        }
+    }
+
+    /// Returns what is on it now, to be put in its place later.
+    pub(crate) fn image(&self) -> Image {
+        let medium = self.medium();
+        self.look(|c| {
+            let tables = tables::ALL.into_iter().map(|table| {
+                let mut rows = Vec::new();
+                let whole = &mut |row: &dyn Row| {
+                    let values = (0..row.width()).map(|at| Ok(row.value(at)?.into_owned()));
+                    rows.push(values.collect::<Result<Vec<_>, Error>>()?);
+                    Ok::<_, Error>(ControlFlow::Continue(()))
+                };
+                c.each_row(&Scan::of(table), &table.every_column(), whole)?;
+                Ok((table, rows))
+            });
+            tables.collect::<Result<_, Error>>()
+        })
+        .map(|contents| Image(medium, contents))
+        .expect("memory is there")
+    }
+
+    /// A journal with this image on it, in this place.
+    pub(crate) fn restored(image: &Image, shelf: &Shelf) -> Self {
+        let keeper = emptied(image.0);
+        for (table, rows) in &image.1 {
+            keeper
+                .store()
+                .insert_rows(table, &table.every_column(), rows, Clash::Refuse)
+                .expect("it was a journal");
+        }
+        Self::of(keeper, shelf)
+    }
+
+    /// Looks at the rows past the verbs.
+    pub(crate) fn look<T>(&self, work: impl FnOnce(&dyn Read) -> T) -> T {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(disk.as_ref().expect("the disk is there until it is read"))
+    }
+
+    /// Holds the lines of a statement against a batch, as a reader beside the writer does.
+    pub(crate) fn reconcile(
+        &self,
+        batch: &BatchName,
+        desk: &mut StatementDesk,
+        findings: &mut Vec<StatementFinding>,
+    ) -> Result<Reconciled, Error> {
+        self.look(|c| {
+            let snapshot = Snapshot {
+                c,
+                begun: None,
+                batch: batch.clone(),
+                batch_id: known_batch(c, batch)?,
+            };
+            snapshot.reconcile(desk, None, &WireZone::utc(), &mut |finding| {
+                findings.push(finding);
+                Ok(())
+            })
+        })
+    }
+
+    /// Writes past the verbs, as another program that has the file open. What is guarded is an instruction.
+    pub(crate) fn write_past(&self, guarded: bool, work: impl FnOnce(&dyn Write)) {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        let file = chained.sqlite().filter(|_| guarded);
+        let guard = file.map(|file| open::drop_guard(file).expect("the schema can be read"));
+        work(&**chained);
+        if let (Some(file), Some(guard)) = (file, guard) {
+            file.execute_batch(&guard)
+                .expect("whoever owns the file may write it");
+        }
+        // SQLite tells a connection that another one has written, and not that it did so itself.
+        chained.forget();
+    }
+}
+
+/// Returns what keeps the rows of a journal that has none.
+fn emptied(medium: Medium) -> Keeper {
+    match medium {
+        Medium::Sqlite => {
+            let spare = SPARE.with_borrow_mut(Vec::pop);
+            let connection = spare.unwrap_or_else(open::emptied);
+            open::empty(&connection).expect("memory is there");
+            connection.into()
+        }
+        Medium::Memory => Keeper::Memory(Memory::default()),
+    }
+}
+
+impl Inline {
+    pub(in crate::journal) fn new(
+        disk: Disk,
+        fuse: Option<Fuse>,
+        latency: Latency,
+        crash: CancellationToken,
+        acquired: Acquired,
+    ) -> Self {
+        Self {
+            disk,
+            crash,
+            acquired,
+            seat: Mutex::new(Seat {
+                fuse,
+                latency,
+                latch: None,
+            }),
+        }
+    }
+
+    pub(in crate::journal) async fn perform(&self, work: Work) -> Result<(), Error> {
+        let mut seat = self.seat.lock().await;
+        tokio::time::sleep((seat.latency)()).await;
+        if self.crash.is_cancelled() {
+            // The process is dead.
+            drop(seat);
+            return std::future::pending().await;
+        }
+        if let Some(error) = &seat.latch {
+            return Err(Error::Poisoned {
+                cause: error.to_string(),
+            });
+        }
+        let burns = match &mut seat.fuse {
+            Some(fuse) if fuse.verbs == 0 => seat.fuse.take(),
+            Some(fuse) => {
+                fuse.verbs -= 1;
+                None
+            }
+            None => None,
+        };
+        let crashes = burns.is_some_and(|fuse| fuse.crashes);
+        if burns.is_none_or(|fuse| fuse.commits || !fuse.crashes) {
+            crate::journal::writer::fuse::set(
+                burns.filter(|fuse| !fuse.crashes).map(|fuse| fuse.commits),
+            );
+            let outcome = {
+                let mut disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let connection = disk.as_mut().expect("the disk is there until it is read");
+                commit(connection, vec![work])
+            };
+            crate::journal::writer::fuse::set(None);
+            let committed = outcome.is_ok() || burns.is_some_and(|fuse| fuse.commits);
+            if ACQUIRING.take() && committed {
+                (self.acquired)();
+            }
+            if !crashes {
+                if let Err(error) = &outcome
+                    && error.kind() == crate::journal::Kind::Fault
+                {
+                    seat.latch = Some(error.clone());
+                }
+                return outcome;
+            }
+        }
+        self.crash.cancel();
+        // Nobody ever hears of it.
+        drop(seat);
+        std::future::pending().await
+    }
+}
