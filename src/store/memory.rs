@@ -1,7 +1,7 @@
 //! The store that is memory: ordered maps, and what it takes to undo a transaction.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::{Bound as End, ControlFlow};
 use std::sync::Arc;
 
@@ -16,22 +16,46 @@ use crate::domain::Timestamp;
 /// alone.
 const SLICE: (usize, usize) = (2, 128);
 
-/// A part of what rows are ordered by.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Value(Value<'static>),
-    /// Behind all values.
-    End,
+/// What rows are ordered by: values one after the other, so that bytes compare as the values do.
+type Key = Vec<u8>;
+
+/// Behind every key that begins as it does.
+const END: u8 = 0xff;
+
+/// Adds a value to a key.
+fn push(key: &mut Key, value: &Value<'_>) {
+    match value {
+        Value::Null => key.push(0),
+        Value::Integer(number) => {
+            key.push(1);
+            // The sign turned over: negative numbers come first.
+            key.extend_from_slice(&(number ^ i64::MIN).to_be_bytes());
+        }
+        Value::Text(text) => push_bytes(key, 2, text.as_bytes()),
+        Value::Bytes(bytes) => push_bytes(key, 3, bytes),
+    }
 }
 
-type Key = Vec<Part>;
+/// Adds bytes that end at 0 and 0; one of 0 within them is followed by 1.
+fn push_bytes(key: &mut Key, tag: u8, bytes: &[u8]) {
+    key.push(tag);
+    for byte in bytes {
+        key.push(*byte);
+        if *byte == 0 {
+            key.push(1);
+        }
+    }
+    key.extend_from_slice(&[0, 0]);
+}
+
 type Columns = Arc<[Value<'static>]>;
 
 /// All rows of one table, and where each stands in each of its indexes.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     rows: BTreeMap<Key, Columns>,
-    indexes: BTreeMap<&'static str, BTreeSet<Key>>,
+    /// The keys of rows by their places in each index.
+    indexes: BTreeMap<&'static str, BTreeMap<Key, Key>>,
 }
 
 /// What stood under a key before a transaction changed it.
@@ -76,10 +100,22 @@ fn blank(table: &Table) -> Vec<Value<'static>> {
 }
 
 fn key_of(table: &Table, row: &[Value<'static>]) -> Key {
-    row[..table.key].iter().cloned().map(Part::Value).collect()
+    let mut key = Key::new();
+    row[..table.key]
+        .iter()
+        .for_each(|value| push(&mut key, value));
+    key
 }
 
-fn place_of(index: &Index, key: &Key, row: &[Value<'static>]) -> Option<Key> {
+/// Returns what an index orders a row by, before its key.
+fn by(index: &Index, row: &[Value<'static>]) -> Key {
+    let mut place = Key::new();
+    let columns = index.columns.iter();
+    columns.for_each(|column| push(&mut place, of_row(row, *column)));
+    place
+}
+
+fn place_of(index: &Index, key: &[u8], row: &[Value<'static>]) -> Option<Key> {
     let holds = index.of.iter().all(|condition| match *condition {
         Condition::Is(column, number) => *of_row(row, column) == Value::Integer(number),
         Condition::AtLeast(column, number) => {
@@ -91,9 +127,11 @@ fn place_of(index: &Index, key: &Key, row: &[Value<'static>]) -> Option<Key> {
         Condition::Absent(column) => *of_row(row, column) == Value::Null,
         Condition::Present(column) => *of_row(row, column) != Value::Null,
     });
-    let by = index.columns.iter();
-    let own = by.map(|column| Part::Value(of_row(row, *column).clone()));
-    holds.then(|| own.chain(key.iter().cloned()).collect())
+    holds.then(|| {
+        let mut place = by(index, row);
+        place.extend_from_slice(key);
+        place
+    })
 }
 
 impl Rows {
@@ -105,7 +143,7 @@ impl Rows {
                 places.remove(&place);
             }
             if let Some(place) = row.as_deref().and_then(|row| place_of(index, key, row)) {
-                places.insert(place);
+                places.insert(place, key.clone());
             }
         }
         match row {
@@ -119,17 +157,17 @@ impl Rows {
     fn like(&self, table: &Table, key: &Key, row: &[Value<'static>]) -> Option<&'static str> {
         let unique = table.indexes.iter().filter(|index| index.is_unique);
         for index in unique {
-            let Some(mut from) = place_of(index, key, row) else {
+            if place_of(index, key, row).is_none() {
                 continue;
-            };
-            from.truncate(index.columns.len());
+            }
+            let from = by(index, row);
             let mut to = from.clone();
-            to.push(Part::End);
+            to.push(END);
             let Some(places) = self.indexes.get(index.name) else {
                 continue;
             };
             let mut alike = places.range(from..to);
-            if alike.any(|place| place[index.columns.len()..] != key[..]) {
+            if alike.any(|(_, other)| other != key) {
                 return Some(index.name);
             }
         }
@@ -149,38 +187,37 @@ impl Rows {
                 .iter()
                 .all(|(column, test)| passes(of_row(row, *column), test))
         };
-        let of_key = |(place, row): (&Key, &Columns)| (place.clone(), Arc::clone(row));
-        let of_place = |place: &Key, columns: usize| {
-            let row = self.rows.get(&place[columns..])?;
-            Some((place.clone(), Arc::clone(row)))
-        };
-        let found: Box<dyn Iterator<Item = (Key, Columns)>> = match scan.index {
-            None if scan.is_descending => Box::new(self.rows.range(span).rev().map(of_key)),
-            None => Box::new(self.rows.range(span).map(of_key)),
+        let found: Box<dyn Iterator<Item = (&Key, &Columns)>> = match scan.index {
+            None if scan.is_descending => Box::new(self.rows.range(span).rev()),
+            None => Box::new(self.rows.range(span)),
             Some(index) => {
                 let Some(places) = self.indexes.get(index.name) else {
                     return Vec::new();
                 };
-                let columns = index.columns.len();
+                let of_place = |(place, key)| Some((place, self.rows.get(key)?));
                 let range = places.range(span);
                 match scan.is_descending {
-                    true => Box::new(range.rev().filter_map(move |p| of_place(p, columns))),
-                    false => Box::new(range.filter_map(move |p| of_place(p, columns))),
+                    true => Box::new(range.rev().filter_map(of_place)),
+                    false => Box::new(range.filter_map(of_place)),
                 }
             }
         };
-        found.filter(|(_, row)| passes(row)).take(rows).collect()
+        let shown = found.filter(|(_, row)| passes(row)).take(rows);
+        shown
+            .map(|(place, row)| (place.clone(), Arc::clone(row)))
+            .collect()
     }
 }
 
 /// Returns between which places the rows of a scan stand, of which those up to one were shown before.
 fn span_of(scan: &Scan<'_>, shown: Option<&Key>) -> (Key, Key) {
-    let prefix: Key = scan.at.iter().map(part).collect();
+    let mut prefix = Key::new();
+    scan.at.iter().for_each(|value| push(&mut prefix, value));
     let with = |bound: &Bound<'_>, is_behind: bool| {
         let mut key: Key = prefix.clone();
-        key.extend(bound.values.iter().map(part));
+        bound.values.iter().for_each(|value| push(&mut key, value));
         if is_behind {
-            key.push(Part::End);
+            key.push(END);
         }
         key
     };
@@ -192,7 +229,7 @@ fn span_of(scan: &Scan<'_>, shown: Option<&Key>) -> (Key, Key) {
         Some(bound) => with(bound, bound.is_included),
         None => {
             let mut key = prefix.clone();
-            key.push(Part::End);
+            key.push(END);
             key
         }
     };
@@ -200,15 +237,11 @@ fn span_of(scan: &Scan<'_>, shown: Option<&Key>) -> (Key, Key) {
         Some(shown) if scan.is_descending => to.clone_from(shown),
         Some(shown) => {
             from.clone_from(shown);
-            from.push(Part::End);
+            from.push(END);
         }
         None => {}
     }
     (from, to)
-}
-
-fn part(value: &Value<'_>) -> Part {
-    Part::Value(value.clone().into_owned())
 }
 
 fn passes(found: &Value<'static>, test: &Test<'_>) -> bool {
@@ -241,33 +274,28 @@ impl Row for Shown<'_> {
 }
 
 impl Memory {
-    fn each(
-        &self,
-        scan: &Scan<'_>,
-        visit: &mut dyn FnMut(&Key, &Columns) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<(), Error> {
+    fn each(&self, scan: &Scan<'_>, visit: &mut dyn FnMut(&Columns) -> ControlFlow<()>) {
         let (mut shown, mut left) = (None, scan.limit.unwrap_or(usize::MAX));
         let mut wanted = SLICE.0;
         while left > 0 {
             let rows = wanted.min(left);
             let slice = match self.tables.borrow().get(scan.table.name) {
                 Some(known) => known.slice(scan, shown.as_ref(), rows),
-                None => return Ok(()),
+                None => return,
             };
             let is_last = slice.len() < rows;
             wanted = (wanted * 4).min(SLICE.1);
-            for (place, row) in &slice {
-                if visit(place, row)?.is_break() {
-                    return Ok(());
+            for (_, row) in &slice {
+                if visit(row).is_break() {
+                    return;
                 }
             }
             left = left.saturating_sub(slice.len());
             match slice.into_iter().next_back() {
                 Some((place, _)) if !is_last => shown = Some(place),
-                _ => return Ok(()),
+                _ => return,
             }
         }
-        Ok(())
     }
 
     fn put(&self, table: &'static Table, key: Key, row: Option<Columns>) {
@@ -279,13 +307,13 @@ impl Memory {
     }
 
     /// Returns the rows of a scan with their keys, before any of them is written.
-    fn meant(&self, scan: &Scan<'_>) -> Result<Vec<(Key, Columns)>, Error> {
+    fn meant(&self, scan: &Scan<'_>) -> Vec<(Key, Columns)> {
         let mut meant = Vec::new();
-        self.each(scan, &mut |_, row| {
+        self.each(scan, &mut |row| {
             meant.push((key_of(scan.table, row), Arc::clone(row)));
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(meant)
+            ControlFlow::Continue(())
+        });
+        meant
     }
 
     fn assert_alone(
@@ -318,7 +346,8 @@ impl Read for Memory {
         columns: &[Column],
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        self.each(scan, &mut |_, row| Ok(visit(&Shown { row, columns })))
+        self.each(scan, &mut |row| visit(&Shown { row, columns }));
+        Ok(())
     }
 
     // It has what it was given, and no file.
@@ -332,10 +361,10 @@ impl Read for Memory {
 
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         let mut count = 0;
-        self.each(scan, &mut |_, _| {
+        self.each(scan, &mut |_| {
             count += 1;
-            Ok(ControlFlow::Continue(()))
-        })?;
+            ControlFlow::Continue(())
+        });
         Ok(count)
     }
 }
@@ -400,7 +429,7 @@ impl Write for Memory {
         columns: &[Column],
         values: &[Value<'_>],
     ) -> Result<u64, Error> {
-        let meant = self.meant(scan)?;
+        let meant = self.meant(scan);
         for (key, row) in &meant {
             let mut changed = row.to_vec();
             for (column, value) in columns.iter().zip(values) {
@@ -417,7 +446,7 @@ impl Write for Memory {
     }
 
     fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
-        let meant = self.meant(scan)?;
+        let meant = self.meant(scan);
         let removed = meant.len() as u64;
         for (key, _) in meant {
             self.put(scan.table, key, None);
@@ -430,11 +459,9 @@ impl Write for Memory {
         let newest = tables
             .get(table.name)
             .and_then(|rows| rows.rows.last_key_value());
-        match newest.map(|(key, _)| &key[0]) {
+        match newest.map(|(_, row)| &row[0]) {
             None => Ok(1),
-            Some(Part::Value(Value::Integer(newest))) if *newest < i64::MAX => {
-                Ok((*newest).max(0) + 1)
-            }
+            Some(Value::Integer(newest)) if *newest < i64::MAX => Ok((*newest).max(0) + 1),
             Some(_) => Err(Error::corrupt("the greatest number of all")),
         }
     }
@@ -476,8 +503,11 @@ impl Transact for Memory {
         self.begin()
     }
 
+    // Simulated time is told from outside.
     fn now(&self) -> Result<Timestamp, Error> {
-        Ok(Timestamp::now())
+        Err(Error::Fault {
+            what: "memory has no clock".into(),
+        })
     }
 
     fn begin(&self) -> Result<(), Error> {

@@ -106,7 +106,7 @@ impl<'c> Page<'c> {
     }
 
     /// Takes in the rows of the checked services that were never posted and fit no bill yet, in the order of loading.
-    fn to_be_compared(
+    fn compared_rows(
         &mut self,
         batch_id: BatchId,
         services: &[LaneId],
@@ -199,7 +199,7 @@ fn to_ask(
     let after = from.after.max(first - 1);
     // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
     // before is left alone; it was checked before its first post, or belongs to the question after its status.
-    page.to_be_compared(batch_id, &services, after)?;
+    page.compared_rows(batch_id, &services, after)?;
     match page.is_full() {
         true => Ok(page.followed(true)),
         false => Ok((page.rows, None)),
