@@ -243,7 +243,7 @@ impl Field for Currency {
 
     fn from_value(value: Value<'_>) -> Result<Self, Error> {
         let found = text(value)?;
-        Self::from_code(&found).ok_or_else(|| Error::corrupt(format!("currency {found}")))
+        Self::from_code(&found).ok_or_else(|| Error::corrupt(format!("the currency {found:?}")))
     }
 }
 

@@ -295,7 +295,7 @@ pub(in crate::journal) fn amount_of(minor: i64) -> Result<Amount, Error> {
 }
 
 pub(in crate::journal) fn currency_of(text: &str) -> Result<Currency, Error> {
-    Currency::from_code(text).ok_or_else(|| corrupt(format!("currency {text}")))
+    Currency::from_code(text).ok_or_else(|| corrupt(format!("the currency {text:?}")))
 }
 
 pub(in crate::journal) fn country_of(text: &str) -> Result<Country, Error> {

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use super::reader::{Reader, Snapshot};
 use crate::domain::{
-    BatchId, BatchName, EvidenceId, LoadId, PayerTransactionId, PaymentId, Timestamp,
+    BatchId, BatchName, EvidenceId, LaneId, LoadId, PayerTransactionId, PaymentId, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::codec::catalog::of_payment;
+use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{batch_id, corrupt};
 use crate::journal::load::aside::withdrawal;
 use crate::ledger::correction::RejectedName;
@@ -208,7 +209,7 @@ impl Sought {
                 is(row.value(MSISDN)?, digits) || is(row.value(ACCOUNT)?, digits)
             }
             Self::Names(text) => match row.value(NAMES)? {
-                Value::Text(names) => names.to_ascii_lowercase().contains(text),
+                Value::Text(names) => names.to_lowercase().contains(text),
                 Value::Null | Value::Integer(_) | Value::Bytes(_) => false,
             },
             // The scan has these alone.
@@ -230,7 +231,7 @@ impl Sought {
             }
             Self::Names(text) => {
                 let names = names_in(row.cells.as_deref())?;
-                !names.is_empty() && names.to_ascii_lowercase().contains(text)
+                !names.is_empty() && names.to_lowercase().contains(text)
             }
             Self::Reference(text) => row.reference.as_ref() == Some(text),
         })
@@ -244,7 +245,7 @@ shape! {
     /// What a payment is looked for by.
     struct Looked of instruction {
         seq: PaymentId, batch_id: BatchId, identifier: PayerTransactionId, msisdn: String, account_number: Option<String>,
-        customer_names: Option<String>,
+        customer_names: Option<String>, service_id: LaneId,
     }
 }
 
@@ -278,12 +279,14 @@ fn payments_with(
         Sought::Names(_) => rows.only(instruction::customer_names, Test::Present),
         Sought::Number(_) => rows,
     };
-    let mut found = Vec::new();
+    let (mut found, services) = (Vec::new(), Instructions::of(c));
     c.each_row(&rows, Looked::COLUMNS, |row| {
         if !wanted.is_in(row)? {
             return Ok(ControlFlow::Continue(()));
         }
         let row = Looked::read(row)?;
+        // What belongs to no service cannot be shown, and is not left out unseen.
+        services.service(row.service_id)?;
         let own = Scan::of(&life::TABLE).at(&row.seq);
         let replaced_by: Option<Option<PaymentId>> = c.value(&own, life::replaced_by)?;
         if replaced_by.flatten().is_none()
