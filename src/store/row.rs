@@ -26,7 +26,7 @@ impl dyn Row + '_ {
     /// Returns what stands in the first columns that were asked for.
     ///
     /// # Errors
-    /// As [`Self::value`].
+    /// As [`Row::value`].
     pub fn values<const N: usize>(&self) -> Result<[Value<'_>; N], Error> {
         let mut values = [const { Value::Null }; N];
         for (at, value) in values.iter_mut().enumerate() {
