@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::callbacks;
-use super::forms::{Form, Said, Step, render};
+use super::forms::{Body, Form, Said, Step, render};
 use super::ledger::Ledger;
 use super::script::{Conduct, Effect, Post, Query, Script, dice};
 use super::tongue::{Heard, Packets, Request, Tongue};
@@ -210,9 +210,27 @@ impl Desk {
             Heard::Post(packets) => self.posted(packets),
             Heard::Status(packets) => self.asked(packets),
         };
+        let form = self.believable(form, &entries);
         tokio::time::sleep(pause).await;
         let mut rng = dice(nth.into(), &entries[0].id, "form", nth);
         render(&self.tongue, form, &entries, &self.trap, &mut rng)
+    }
+
+    /// A dialect may read the bodies of server errors and believe an acceptance there. One that is told of a payment that never
+    /// arrived is a lie of the gateway, which no later answer makes good: it waits for a person.
+    fn believable(&self, form: Form, entries: &[Said]) -> Form {
+        let Form::Http(status @ 500.., Body::Claims(139)) = form else {
+            return form;
+        };
+        let mut books = self.ledger.books();
+        let mut is_there = |said: &Said| {
+            let deal = books.deals.entry(said.id.clone()).or_default();
+            deal.visible_at.is_some()
+        };
+        match self.tongue.reads_server_errors() && !entries.iter().all(&mut is_there) {
+            true => Form::Http(status, Body::Empty),
+            false => form,
+        }
     }
 
     fn posted(self: &Arc<Self>, packets: Packets) -> (Vec<Said>, Form, Duration, u32) {

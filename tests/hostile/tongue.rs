@@ -86,6 +86,11 @@ impl Tongue {
         self.dialect.replies.has_auth_status
     }
 
+    /// Whether the bodies of server errors are read.
+    pub fn reads_server_errors(&self) -> bool {
+        self.dialect.replies.server_errors
+    }
+
     /// Whether "no such payment" is proof: the words of a dialect are none until somebody has seen what they are worth.
     pub fn proves_absence(&self) -> bool {
         self.dialect.replies.not_found_words.is_none()
