@@ -116,7 +116,16 @@ pub trait Write: Read {
 }
 
 /// A store whose transactions are begun and ended.
+///
+/// Those that write come one after the other, whoever begins them: a chain, a number and a sum that one of them reads is what the one
+/// before has written.
 pub trait Transact: Write {
+    /// Returns whether several runs use it at once: it has the tables [`SHARED`](crate::store::tables::SHARED) then, and a session
+    /// is what a run has in place of the lock of a file.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Begins a transaction that only reads: what is written meanwhile stays out.
     ///
     /// # Errors

@@ -3,7 +3,15 @@
 use super::Table;
 use super::table::table;
 
-/// All of them.
+/// Those that a store with many runners has beside [`ALL`].
+pub static SHARED: [&Table; 4] = [
+    &session::TABLE,
+    &claim::TABLE,
+    &claimed::TABLE,
+    &slot::TABLE,
+];
+
+/// All that every store has.
 pub static ALL: [&Table; 36] = [
     &meta::TABLE,
     &batch::TABLE,
@@ -254,4 +262,27 @@ table! {
 table! {
     /// Batches that were seen unfinished, and whose end was not told since.
     seen_open (numbered) { batch_id ; }
+}
+table! {
+    /// Runs of any host: until when each may post, unless it asks again before.
+    session (numbered) {
+        session_id ;
+        batch_id, host, runner, release, gateway, account, rate, query_rate, began_at, lease_until, closed_at,
+    }
+    index session_open [batch_id, session_id] where Absent(closed_at);
+    index session_of_account [gateway, account, session_id] where Absent(closed_at);
+}
+table! {
+    /// Payments of a lane that a session has claimed together, for the first time.
+    claim (numbered) { claim_id ; session_id, batch_id, service_id, first, last }
+    index claim_by_session [session_id, claim_id];
+}
+table! {
+    /// Payments that a session has claimed one by one, each with the session that did so last.
+    claimed (numbered) { seq ; session_id }
+    index claimed_by_session [session_id, seq];
+}
+table! {
+    /// When the next post or question may leave to an account of a gateway, over all sessions.
+    slot { gateway, account, what ; next_at }
 }
