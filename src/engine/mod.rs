@@ -7,6 +7,7 @@ mod clock;
 mod core;
 mod exchange;
 mod findings;
+mod lease;
 mod message;
 mod pacer;
 mod plan;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Clock, Ending, Limits, Progress};
 use crate::callback::Addresses;
 use crate::domain::{BatchName, Pulse};
-use crate::journal::{Home, Journal, Transition};
+use crate::journal::{Home, Journal, Runner, Transition};
 use crate::ledger::approval::rule::Rule;
 use crate::ledger::calendar::Calendar;
 use crate::ledger::confirmation::Confirmation;
@@ -42,6 +42,8 @@ pub struct Plan<G> {
     pub request_timeout: Duration,
     /// Where callbacks are to go; `None`: no callbacks.
     pub addresses: Option<Addresses>,
+    /// Who runs it.
+    pub runner: Runner,
     /// The clock, shared with the listener.
     pub clock: Clock,
     /// The pulse, shared with the gateway: what stood still looks at its epoch before anything more leaves.

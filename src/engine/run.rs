@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::core::Health;
 use super::exchange::{self, Exchange};
 use super::findings::{Findings, GROUP_MAX, Next};
+use super::lease::Lease;
 use super::message::Message;
 use super::repeats::{Repeats, Wait};
 use super::rest::{self, Departures};
@@ -42,6 +43,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// A fault of the journal stops the dispatch; what is under way is waited for, and nothing is guessed.
 pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> {
     let (acquired, asked, now) = acquire(&plan).await?;
+    let taken = plan.clock.instant(now);
     // From now on no other run can claim: only what it sent until now is to be kept away from.
     let (posts_from, asks_from) = rest::departs_from(&acquired, &plan.clock);
     let departures = Departures::begin();
@@ -66,6 +68,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         posts_from,
         asks_from,
         departures,
+        lease: plan.journal.is_shared().then(|| Lease::since(taken)),
         token: acquired.token,
         tasks: TaskTracker::new(),
         line: Arc::new(Line {
@@ -107,6 +110,7 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
             first_query_after: plan.policy.first_query_after,
             calendar: Arc::clone(&plan.calendar),
             limits: plan.ceilings.clone(),
+            runner: plan.runner.clone(),
             now,
         };
         let asked = plan.pulse.look();
@@ -138,6 +142,8 @@ struct Driver<G> {
     posts_from: Timestamp,
     asks_from: Timestamp,
     departures: Departures,
+    /// Until when anything may leave, on a journal that several runs share.
+    lease: Option<Lease>,
     token: RunToken,
     tasks: TaskTracker,
     line: Arc<Line<G>>,
@@ -241,6 +247,7 @@ impl<G: Gateway> Driver<G> {
         if self.fault.is_none() {
             let (clock, journal) = (&self.plan.clock, &self.plan.journal);
             self.departures.note(clock, journal, self.token).await;
+            self.leave().await?;
         }
         let batch = self.plan.batch.clone();
         let halted = self.halted.map(|halt| match halt {
@@ -259,6 +266,15 @@ impl<G: Gateway> Driver<G> {
                 abandoned,
             }),
         }
+    }
+
+    /// Ends the session of the run.
+    async fn leave(&self) -> Result<(), Error> {
+        if self.lease.is_some() {
+            let policy = Arc::clone(&self.plan.policy);
+            self.plan.journal.leave(self.token, policy).await?;
+        }
+        Ok(())
     }
 
     fn is_over(&self) -> bool {
@@ -304,6 +320,11 @@ impl<G: Gateway> Driver<G> {
                     .iter()
                     .filter(|(_, clearance)| *clearance == Clearance::Leaves);
                 self.repeats.answered(leaves.map(|(seq, _)| *seq));
+            }
+            Message::Renewed(asked) => {
+                if let Some(lease) = &mut self.lease {
+                    *lease = Lease::since(asked);
+                }
             }
             Message::StillOurs(asked) => self.standstill.answered(&self.plan.pulse, asked),
             Message::Failed(error) => self.fail(error, now),
@@ -477,7 +498,9 @@ impl<G: Gateway> Driver<G> {
         let now = self.plan.clock.now();
         self.spawn(async move {
             let standing = journal.standing(batch).await?;
+            let asked = Instant::now().into_std();
             let due = journal.due(token, now).await?;
+            let _ = messages.send(Message::Renewed(asked)).await;
             let _ = messages
                 .send(Message::EngineInput(EngineInput::Standing(
                     Box::new(standing),
@@ -582,6 +605,10 @@ impl<G: Gateway> Driver<G> {
     /// Returns whether the program stood still and nothing may leave, neither a post nor a question, until the journal was
     /// asked who runs the batch; asks it once.
     fn stands_still(&mut self) -> bool {
+        // The look that is under way, or comes next, renews it.
+        if self.lease.is_some_and(|lease| lease.is_over()) {
+            return true;
+        }
         let stands = !self.standstill.may_depart(&self.plan.pulse);
         if stands && let Some(look) = self.standstill.ask(&self.plan.pulse) {
             self.look_around(look);

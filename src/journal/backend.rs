@@ -13,6 +13,7 @@ use crate::journal::payments::callbacks;
 use crate::journal::payments::record;
 use crate::journal::recovery::place::take_place;
 use crate::journal::run::lanes;
+use crate::journal::run::sessions;
 use crate::journal::run::verbs;
 use crate::journal::schema::open::{self, Missing};
 use crate::journal::session::fence;
@@ -25,6 +26,7 @@ use crate::journal::{
 };
 use crate::ledger::HeldFor;
 use crate::lifecycle::{Policy, StepContext};
+use crate::store::Transact;
 
 impl Journal {
     /// Opens a journal, making it when it is not there.
@@ -179,8 +181,7 @@ impl Journal {
         policy: Arc<Policy>,
     ) -> Result<u64, Error> {
         self.ask(CommitMode::Shared, move |c| {
-            fence::assert_current(c, token)?;
-            verbs::abandon(c, token.batch_id, now, &policy)
+            verbs::abandon_own(c, token, now, &policy)
         })
         .await
     }
@@ -263,9 +264,30 @@ impl Journal {
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
         self.ask(CommitMode::Shared, move |c| {
             fence::assert_current(c, token)?;
+            sessions::renew(c, token)?;
             verbs::due(c, token, now)
         })
         .await
+    }
+
+    /// Ends the session of a run that shares the journal with others: what it has claimed without an outcome is in doubt.
+    ///
+    /// # Errors
+    /// Faults of the journal: the session ends with its lease then.
+    pub async fn leave(&self, token: RunToken, policy: Arc<Policy>) -> Result<u64, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            sessions::leave(c, token, &policy)
+        })
+        .await
+    }
+
+    /// Returns the time by the clock of the store.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn now(&self) -> Result<Timestamp, Error> {
+        self.ask(CommitMode::Shared, |c| Ok(Transact::now(&**c)?))
+            .await
     }
 
     /// Notes since when no post and no question has left, at the end of a run.

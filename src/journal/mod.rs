@@ -43,6 +43,7 @@ pub use recovery::backup::{Backup, backup};
 pub use recovery::copies::{Copied, backup_into};
 pub use recovery::inspect::{Inspected, Pages, inspect};
 pub use recovery::ordered::OrderedPayment;
+pub use run::sessions::LEASE;
 pub use schema::open::is_gone;
 pub use schema::open::refuse_reserved;
 pub use types::*;

@@ -90,7 +90,7 @@ fn every_table_is_strict_and_the_file_is_whole() {
     assert_eq!(pragma(&c, "integrity_check"), "ok");
 }
 
-fn row(n: u64) -> Instruction {
+pub(in crate::journal) fn row(n: u64) -> Instruction {
     let msisdn = Msisdn::from_digits("254700000001").unwrap();
     Instruction {
         line: n + 1,
@@ -113,7 +113,7 @@ fn row(n: u64) -> Instruction {
     }
 }
 
-fn plan() -> LoadPlan {
+pub(in crate::journal) fn plan() -> LoadPlan {
     LoadPlan {
         batch: BatchName::parse("b").unwrap(),
         originator: Originator::parse("acme").unwrap(),

@@ -18,7 +18,7 @@ use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::simulated::{Fuse, Latency, set_clock};
-use crate::journal::{Error, Home, Journal, Kind, Transition};
+use crate::journal::{Error, Home, Journal, Kind, Runner, Transition};
 use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
@@ -483,6 +483,7 @@ impl Scene {
             request_timeout: REQUEST_TIMEOUT,
             addresses: callbacks.then(|| Addresses::new(ADDRESS, &key)),
             clock,
+            runner: Runner::default(),
             pulse: Arc::new(self.pulse(settings.run)),
         };
         engine::run(

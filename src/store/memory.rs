@@ -1,6 +1,6 @@
 //! The store that is memory: ordered maps, and what it takes to undo a transaction.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound as End, ControlFlow};
 use std::sync::Arc;
@@ -72,6 +72,23 @@ pub(crate) struct Memory {
     tables: RefCell<BTreeMap<&'static str, Rows>>,
     /// What the transaction under way has changed; `None` between two.
     undo: RefCell<Option<Vec<Undo>>>,
+    /// The time, where it is one that several runs share.
+    clock: Cell<Option<Timestamp>>,
+}
+
+impl Memory {
+    /// Memory that several runs share, at a time.
+    pub(crate) fn shared(now: Timestamp) -> Self {
+        Self {
+            clock: Cell::new(Some(now)),
+            ..Self::default()
+        }
+    }
+
+    /// Lets its time go on.
+    pub(crate) fn set_clock(&self, now: Timestamp) {
+        self.clock.set(Some(now));
+    }
 }
 
 impl Clone for Memory {
@@ -79,6 +96,7 @@ impl Clone for Memory {
         Self {
             tables: self.tables.clone(),
             undo: RefCell::default(),
+            clock: self.clock.clone(),
         }
     }
 }
@@ -498,6 +516,10 @@ impl Append for Appender<'_> {
 }
 
 impl Transact for Memory {
+    fn is_shared(&self) -> bool {
+        self.clock.get().is_some()
+    }
+
     // Nobody writes while it is read.
     fn begin_reading(&self) -> Result<(), Error> {
         self.begin()
@@ -505,7 +527,7 @@ impl Transact for Memory {
 
     // Simulated time is told from outside.
     fn now(&self) -> Result<Timestamp, Error> {
-        Err(Error::Fault {
+        self.clock.get().ok_or_else(|| Error::Fault {
             what: "memory has no clock".into(),
         })
     }

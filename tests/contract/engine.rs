@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use disburse::domain::{PayerTransactionId, Pulse, ResponseDetails, Timestamp};
 use disburse::engine::{self, Clock, Ending, Limits, Plan, Progress, Rate, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-use disburse::journal::{Error, Journal, Transition};
+use disburse::journal::{Error, Journal, Runner, Transition};
 use disburse::lifecycle::{Class, Event, Policy, State};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -216,6 +216,7 @@ fn start_with(
         request_timeout: Duration::from_secs(5),
         addresses: None,
         clock: Clock::started_at(wall),
+        runner: Runner::default(),
         pulse,
     };
     let drain = CancellationToken::new();

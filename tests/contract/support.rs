@@ -13,7 +13,7 @@ use disburse::domain::{
 use disburse::journal::{
     Acquired, Claim, Finding, Home, IncomingCallback, Journal, LoadPlan, LoadRefusal, LoadRow,
     LoadSummary, Loaded, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
-    ReportRow, RunTerms, RunToken, Standing, Transition,
+    ReportRow, RunTerms, RunToken, Runner, Standing, Transition,
 };
 use disburse::ledger::calendar::BatchDates;
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
@@ -214,6 +214,7 @@ pub fn terms(secs: i64) -> RunTerms {
         first_query_after: policy().first_query_after,
         calendar: Arc::default(),
         limits: None,
+        runner: Runner::default(),
         now: at(secs),
     }
 }

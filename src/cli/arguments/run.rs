@@ -37,6 +37,9 @@ pub(in crate::cli) struct RunOptions {
     /// Read replies by the dialect in force from now on, although the batch was read by another one so far: its digest
     #[arg(long, value_name = "DIGEST")]
     pub accept_dialect: Option<String>,
+    /// What this run is called in logs and in `status`, where several run a batch
+    #[arg(long, value_name = "NAME")]
+    pub runner: Option<String>,
     /// Do not ask before money moves
     #[arg(long, short)]
     pub yes: bool,

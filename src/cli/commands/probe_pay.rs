@@ -149,6 +149,7 @@ fn run_options(arguments: &ProbeArguments) -> RunOptions {
         allow_short: false,
         asked_as: None,
         accept_dialect: None,
+        runner: None,
         yes: true,
         poll_only: arguments.poll_only,
         external_listener: arguments.external_listener,

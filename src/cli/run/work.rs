@@ -22,7 +22,7 @@ use crate::domain::{Pulse, Timestamp, WireZone};
 use crate::engine::{self, Clock, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{
-    Approvals, DuplicateProbe, Home, Proof, ReadBy, Reader, Shown, Standing, Transition,
+    Approvals, DuplicateProbe, Home, Proof, ReadBy, Reader, Runner, Shown, Standing, Transition,
 };
 use crate::ledger::Purpose;
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
@@ -269,6 +269,7 @@ impl Job<'_> {
             page.follow(self.batch, watcher.clone());
         }
         let limits = gateway::limits(self.settings, self.options, callbacks)?;
+        let runner = runner(self.options.runner.as_deref(), &limits);
         let counted = self.watched(&watcher, &limits, &background, &closing);
         let times = self.times().await?;
         let quiet = self.session.common.quiet;
@@ -286,7 +287,8 @@ impl Job<'_> {
             ceilings: self.ceilings.clone(),
             request_timeout: self.settings.profile.limits.request_timeout,
             addresses: addresses.clone(),
-            clock: Clock::start(),
+            clock: self.clock().await?,
+            runner,
             pulse,
         };
         let outcome = engine::run(
@@ -312,6 +314,14 @@ impl Job<'_> {
         // The sender is gone with the run, so that the screen ends by itself.
         let _ = screen.await;
         Ok((outcome?, probed.transpose()?))
+    }
+
+    /// The clock of the run: that of the store, where runs of several machines share one.
+    async fn clock(&self) -> Result<Clock, Error> {
+        Ok(match self.journal.is_shared() {
+            true => Clock::started_at(self.journal.now().await?),
+            false => Clock::start(),
+        })
     }
 
     async fn serve(
@@ -350,5 +360,18 @@ impl Job<'_> {
             background.spawn(listener.serve(options, closing.clone()));
         }
         Ok(addresses)
+    }
+}
+
+/// Says who runs the batch, to others that do so, too.
+fn runner(name: Option<&str>, limits: &engine::Limits) -> Runner {
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy().into_owned();
+    let name = name.map_or_else(|| format!("{host}-{}", std::process::id()), str::to_owned);
+    Runner {
+        host,
+        name,
+        rate: limits.rate.get(),
+        query_rate: limits.query_rate.get(),
     }
 }

@@ -16,4 +16,6 @@ pub(super) mod reread;
 pub(super) mod reschedule;
 pub(super) mod rest;
 pub(super) mod restart;
+mod session_claims;
+pub(super) mod sessions;
 pub(super) mod verbs;

@@ -16,6 +16,7 @@ use super::question::{question, question_about};
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
+use super::{session_claims, sessions};
 use crate::domain::{
     BatchId, BatchName, Epoch, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
 };
@@ -75,6 +76,13 @@ pub(in crate::journal) fn acquire(
         dates: dates(c, batch_id)?,
     };
     c.mark_epoch(token.epoch);
+    let expired = match c.is_shared() {
+        true => {
+            sessions::begin(c, (batch_id, token.epoch), &terms.runner)?;
+            sessions::close_expired(c, batch_id, policy)?
+        }
+        false => 0,
+    };
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]
@@ -96,12 +104,20 @@ pub(in crate::journal) fn acquire(
         c.acted(batch_id, terms.now, "run", Value::Null)?;
     }
     in_force::begin(c, batch_id, terms.limits.as_ref(), is_open, terms.now)?;
-    doubt_anew(c, batch_id, terms.now, policy)?;
-    let abandoned = abandon(c, batch_id, terms.now, policy)?;
-    restart_waits(c, batch_id, terms, policy)?;
+    let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
+    let mut abandoned = expired;
+    // What other runs have under way, and what they wait for, is theirs.
+    if is_alone {
+        doubt_anew(c, batch_id, terms.now, policy)?;
+        abandoned += abandon(c, batch_id, terms.now, policy)?;
+        restart_waits(c, batch_id, terms, policy)?;
+    }
     ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
-    c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
+    // Where several runs ask, each of them finds all that is to be asked in the queue.
+    if !c.is_shared() {
+        c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
+    }
     Ok(Acquired {
         token,
         last_claim_at: stamp(last_claim_at),
@@ -191,6 +207,21 @@ pub(in crate::journal) fn abandon(
     Ok(seqs.len() as u64)
 }
 
+/// The same for a run: of what it has claimed itself where others may be under way, and of runs that are not heard of any more.
+pub(in crate::journal) fn abandon_own(
+    c: &WriteSession,
+    token: RunToken,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    assert_current(c, token)?;
+    if !c.is_shared() {
+        return abandon(c, token.batch_id, now, policy);
+    }
+    let own = sessions::abandon(c, token, policy)?;
+    Ok(own + sessions::close_expired(c, token.batch_id, policy)?)
+}
+
 /// A lane of a batch that is not held and has something ready.
 struct OpenLane {
     id: LaneId,
@@ -250,6 +281,10 @@ pub(in crate::journal) fn claim(
     assert_current(c, token)?;
     on_chain::assert_may_leave(c, token.batch_id)?;
     c.mark(token.batch_id);
+    if c.is_shared() {
+        sessions::close_expired(c, token.batch_id, policy)?;
+        session_claims::forget_done(c, token)?;
+    }
     if !begin_claim(c, token.batch_id)? {
         // What was paid before is still being counted: the run comes back for the rest.
         return Ok((Vec::new(), None));
@@ -269,12 +304,16 @@ pub(in crate::journal) fn claim(
         let before = claims.len();
         halt = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
         if halt.is_some() {
+            session_claims::note(c, token, lane.1, (&claims[before..], &[]))?;
             break;
         }
-        let share = share - (claims.len() - before);
+        let started = claims.len();
+        let share = share - (started - before);
         if share > 0 && !is_full(c, token, lane.1)? {
             halt = claim_fresh(c, lane, token.confirmed, share, now, policy, &mut claims)?;
         }
+        let (singles, together) = claims[before..].split_at(started - before);
+        session_claims::note(c, token, lane.1, (singles, together))?;
         if let Gate::Open(leave_by) = *gate {
             for claim in &mut claims[before..] {
                 claim.leave_by = leave_by;

@@ -3,20 +3,34 @@
 use crate::domain::Epoch;
 use crate::journal::codec::facts::fact;
 use crate::journal::codec::values::corrupt;
+use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, RunToken};
-use crate::store::Read;
+use crate::store::tables::session;
+use crate::store::{Read, Reads, Scan, Test};
 
 /// Refuses a run that another one has taken over from.
-pub(in crate::journal) fn assert_current(c: &dyn Read, token: RunToken) -> Result<(), Error> {
+pub(in crate::journal) fn assert_current(c: &WriteSession, token: RunToken) -> Result<(), Error> {
     #[cfg(test)]
     if crate::seeded_bugs::SeededBug::FenceIgnored.is_active() {
         return Ok(());
     }
-    if epoch(c)? == token.epoch {
+    let is_current = match c.is_shared() {
+        true => is_open(c, token)?,
+        false => epoch(c)? == token.epoch,
+    };
+    if is_current {
         Ok(())
     } else {
         Err(Error::Fenced)
     }
+}
+
+/// Returns whether the session of a run is open, on a journal that several runs share.
+pub(in crate::journal) fn is_open(c: &dyn Read, token: RunToken) -> Result<bool, Error> {
+    let own = Scan::of(&session::TABLE)
+        .at(&token.epoch)
+        .only(session::closed_at, Test::Absent);
+    Ok(c.any(&own)?)
 }
 
 pub(in crate::journal) fn epoch(c: &dyn Read) -> Result<Epoch, Error> {

@@ -18,6 +18,7 @@ mod recovery;
 mod refusal;
 mod repeats;
 mod report_rows;
+mod runners;
 mod standing;
 mod verbs;
 
@@ -57,4 +58,5 @@ pub use repeats::{
     RepeatedLoad, Repeats,
 };
 pub use report_rows::{ListedPayment, ListedRow};
+pub use runners::{Runner, RunnerRecord};
 pub use verbs::*;

@@ -1,5 +1,6 @@
 //! What the verbs take and give.
 
+use super::runners::Runner;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -261,6 +262,8 @@ pub struct RunTerms {
     pub calendar: Arc<Calendar>,
     /// What limits its payments.
     pub limits: Option<Arc<Limits>>,
+    /// Who runs it.
+    pub runner: Runner,
     /// The time.
     pub now: Timestamp,
 }

@@ -1,0 +1,204 @@
+//! Runs of several hosts on one journal: each has a session, which is what the lock of a file is to one that has the journal alone.
+//!
+//! A session is a lease by the clock of the store. A run renews it with its look each second, and stops to post when it could not;
+//! any other run closes one whose lease is over, and what that one had claimed without an outcome is in doubt from then on. A number
+//! of a session is never given again, and a session that was closed stays closed.
+
+use std::time::Duration;
+
+use super::session_claims::{claimed_by, forget_claims};
+use crate::domain::{BatchId, Epoch, ResponseDetails, Timestamp};
+use crate::journal::payments::apply::apply;
+use crate::journal::payments::generations;
+use crate::journal::session::fence::is_open;
+use crate::journal::session::payments::subject;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, RunToken, Runner, RunnerRecord};
+use crate::lifecycle::{Event, Policy, State, StepContext};
+use crate::store::tables::{batch, session};
+use crate::store::{Read, Reads, Scan, Test, Transact, Writes, shape};
+
+/// How long a run may post without a word of the store.
+pub const LEASE: Duration = Duration::from_secs(10);
+
+shape! {
+    struct Begun of session {
+        session_id: Epoch, batch_id: BatchId, host: String, runner: String, release: String, gateway: String, account: String,
+        rate: u32, query_rate: u32, began_at: Timestamp, lease_until: Timestamp,
+    }
+}
+shape! {
+    struct Open of session { session_id: Epoch, lease_until: Timestamp }
+}
+shape! {
+    struct Home of batch { gateway: Option<String>, account: Option<String> }
+}
+
+/// Begins the session of a run that has taken its batch.
+pub(in crate::journal) fn begin(
+    c: &WriteSession,
+    (batch_id, session_id): (BatchId, Epoch),
+    runner: &Runner,
+) -> Result<(), Error> {
+    let now = Transact::now(&**c)?;
+    let home: Option<Home> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
+    let (gateway, account) = home.map_or((None, None), |home| (home.gateway, home.account));
+    c.insert(&Begun {
+        session_id,
+        batch_id,
+        host: runner.host.clone(),
+        runner: runner.name.clone(),
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        gateway: gateway.unwrap_or_default(),
+        account: account.unwrap_or_default(),
+        rate: runner.rate,
+        query_rate: runner.query_rate,
+        began_at: now,
+        lease_until: now.after(LEASE),
+    })?;
+    Ok(())
+}
+
+fn own(token: &RunToken) -> Scan<'_> {
+    Scan::of(&session::TABLE).at(&token.epoch)
+}
+
+/// Gives a session that is open another lease.
+pub(in crate::journal) fn renew(c: &WriteSession, token: RunToken) -> Result<(), Error> {
+    if c.is_shared() {
+        let until = Transact::now(&**c)?.after(LEASE);
+        c.set(&own(&token), session::lease_until, &until)?;
+    }
+    Ok(())
+}
+
+/// Returns whether another run has an open session of the batch.
+pub(in crate::journal) fn are_others(c: &dyn Read, token: RunToken) -> Result<bool, Error> {
+    let others = Scan::by(&session::session_open)
+        .at(&token.batch_id)
+        .only(session::session_id, Test::is_not(&token.epoch));
+    Ok(c.any(&others)?)
+}
+
+/// Closes the sessions of a batch whose lease is over, and puts what they had claimed in doubt; returns how many payments that is.
+pub(in crate::journal) fn close_expired(
+    c: &WriteSession,
+    batch_id: BatchId,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    let now = Transact::now(&**c)?;
+    let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
+    let mut abandoned = 0;
+    for Open { session_id, .. } in open.into_iter().filter(|open| open.lease_until < now) {
+        tracing::warn!(
+            session = session_id.get(),
+            "another run of the batch is not heard of any more; the gateway is asked about what it had under way"
+        );
+        abandoned += close(c, (batch_id, session_id), now, policy)?;
+    }
+    Ok(abandoned)
+}
+
+/// Closes the session of a run that has ended.
+pub(in crate::journal) fn leave(
+    c: &WriteSession,
+    token: RunToken,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    if !c.is_shared() || !is_open(c, token)? {
+        return Ok(0);
+    }
+    let now = Transact::now(&**c)?;
+    close(c, (token.batch_id, token.epoch), now, policy)
+}
+
+/// Puts what a run has claimed without an outcome in doubt, and leaves its session open.
+pub(in crate::journal) fn abandon(
+    c: &WriteSession,
+    token: RunToken,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    let now = Transact::now(&**c)?;
+    doubt(c, (token.batch_id, token.epoch), now, policy)
+}
+
+fn close(
+    c: &WriteSession,
+    of: (BatchId, Epoch),
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    c.set(
+        &Scan::of(&session::TABLE).at(&of.1),
+        session::closed_at,
+        &now,
+    )?;
+    doubt(c, of, now, policy)
+}
+
+fn doubt(
+    c: &WriteSession,
+    (batch_id, session_id): (BatchId, Epoch),
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<u64, Error> {
+    c.mark(batch_id);
+    let seqs = claimed_by(c, session_id)?;
+    for seq in &seqs {
+        let mut subject = subject(c, *seq)?;
+        let moment = StepContext { now, jitter: 0 };
+        let nothing = ResponseDetails::default();
+        apply(
+            c,
+            &mut subject,
+            Event::Abandoned,
+            &nothing,
+            None,
+            moment,
+            policy,
+        )?;
+        c.moved(&subject, State::Posting)?;
+        generations::settle(c, &mut subject, moment, Some(policy))?;
+    }
+    forget_claims(c, session_id)?;
+    Ok(seqs.len() as u64)
+}
+
+shape! {
+    struct Shown of session {
+        session_id: Epoch, host: String, runner: String, release: String, rate: u32, query_rate: u32, began_at: Timestamp,
+        lease_until: Timestamp,
+    }
+}
+
+/// Returns the runs of a batch that are under way.
+pub(in crate::journal) fn runners(
+    c: &dyn Transact,
+    batch_id: BatchId,
+) -> Result<Vec<RunnerRecord>, Error> {
+    if !c.is_shared() {
+        return Ok(Vec::new());
+    }
+    let now = c.now()?;
+    let open: Vec<Shown> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
+    let record = |shown: Shown| {
+        let under_way = claimed_by(c, shown.session_id)?.len() as u64;
+        Ok(RunnerRecord {
+            runner: Runner {
+                host: shown.host,
+                name: shown.runner,
+                rate: shown.rate,
+                query_rate: shown.query_rate,
+            },
+            release: shown.release,
+            began_at: shown.began_at,
+            lease_until: shown.lease_until,
+            is_expired: shown.lease_until < now,
+            under_way,
+        })
+    };
+    open.into_iter().map(record).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+//! Two runs of one batch on one store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::domain::{BatchName, PaymentId, Tally};
+use crate::journal::load::loading;
+use crate::journal::run::verbs::{abandon_own, acquire, claim, questions};
+use crate::journal::session::fence::assert_current;
+use crate::journal::tests::{plan, row};
+use crate::journal::{Claim, Home, LoadRow, RunTerms};
+use crate::ledger::confirmation::{Answer, Bound, Confirmation};
+use crate::lifecycle::{Class, CodeMeaning};
+use crate::store::memory::Memory;
+use crate::store::tables::{claim as claims_of, claimed, life};
+
+const T0: i64 = 1_795_824_000_000;
+
+fn at(secs: u64) -> Timestamp {
+    Timestamp::from_millis(T0).after(Duration::from_secs(secs))
+}
+
+/// A batch of so many payments on a store that several runs share, and its time.
+struct Desk {
+    c: WriteSession,
+    batch: BatchName,
+    policy: Policy,
+}
+
+impl Desk {
+    fn with(rows: u64) -> Self {
+        let memory = Memory::shared(at(0));
+        crate::journal::codec::facts::note(&memory, "journal", &[7_u8; 16]).unwrap();
+        let mut desk = Self {
+            c: WriteSession::new(crate::journal::session::keeper::Keeper::Memory(memory)),
+            batch: plan().batch,
+            policy: Policy {
+                not_found_quarantine: Duration::from_secs(60),
+                first_query_after: Duration::from_secs(5),
+                ..Policy::default()
+            },
+        };
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut block: Vec<_> = (1..=rows).map(|n| LoadRow::Valid(row(n))).collect();
+        block.push(LoadRow::EndOfFile);
+        sender.send(block).unwrap();
+        drop(sender);
+        desk.act(0, |c, _| loading::load(c, &plan(), receiver))
+            .unwrap();
+        desk
+    }
+
+    /// Does something in a transaction at a time.
+    fn act<T>(
+        &mut self,
+        secs: u64,
+        work: impl FnOnce(&mut WriteSession, &Policy) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.memory().set_clock(at(secs));
+        Transact::begin(&*self.c)?;
+        self.c.begin()?;
+        match work(&mut self.c, &self.policy) {
+            Ok(done) => {
+                if self.c.is_open() {
+                    self.c.save()?;
+                    self.c.commit()?;
+                }
+                Ok(done)
+            }
+            Err(error) => {
+                self.c.forget();
+                self.c.rollback()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn memory(&self) -> &Memory {
+        self.c.memory().unwrap()
+    }
+
+    fn acquire(&mut self, secs: u64, name: &str) -> RunToken {
+        self.take(secs, name).token
+    }
+
+    fn take(&mut self, secs: u64, name: &str) -> crate::journal::Acquired {
+        let terms = RunTerms {
+            home: Home {
+                gateway: "gateway".into(),
+                wire: "wire".into(),
+                account: "acme".into(),
+                reading: "document".into(),
+                accepts_reading: false,
+            },
+            confirmation: Confirmation::of(Tally::default(), Bound::EVERYTHING, Answer::Flag),
+            approval: None,
+            longest_wait: Duration::from_secs(600),
+            first_query_after: self.policy.first_query_after,
+            calendar: Arc::default(),
+            limits: None,
+            runner: Runner {
+                name: name.into(),
+                ..Runner::default()
+            },
+            now: at(secs),
+        };
+        let batch = self.batch.clone();
+        self.act(secs, |c, policy| acquire(c, &batch, &terms, policy))
+            .unwrap()
+    }
+
+    fn claim(&mut self, secs: u64, token: RunToken, limit: usize) -> Vec<PaymentId> {
+        self.try_claim(secs, token, limit).unwrap()
+    }
+
+    fn try_claim(
+        &mut self,
+        secs: u64,
+        token: RunToken,
+        limit: usize,
+    ) -> Result<Vec<PaymentId>, Error> {
+        let claims: Vec<Claim> = self.act(secs, |c, policy| {
+            Ok(claim(c, token, limit, at(secs), policy)?.0)
+        })?;
+        Ok(claims.iter().map(|claim| claim.seq).collect())
+    }
+
+    fn renew(&mut self, secs: u64, token: RunToken) {
+        self.act(secs, |c, _| renew(c, token)).unwrap();
+    }
+
+    /// Applies an event to a payment.
+    fn tell(
+        &mut self,
+        secs: u64,
+        token: RunToken,
+        seq: PaymentId,
+        event: Event,
+    ) -> Result<(), Error> {
+        self.act(secs, |c, policy| {
+            assert_current(c, token)?;
+            let finding = crate::journal::Finding {
+                seq,
+                event,
+                said: ResponseDetails::default(),
+            };
+            let moment = StepContext {
+                now: at(secs),
+                jitter: 0,
+            };
+            crate::journal::payments::record::record(c, &[finding], moment, policy)?;
+            Ok(())
+        })
+    }
+
+    fn state(&self, seq: PaymentId) -> State {
+        let own = Scan::of(&life::TABLE).at(&seq);
+        self.c.value(&own, life::state).unwrap().unwrap()
+    }
+}
+
+fn accepted() -> Event {
+    Event::Reply(CodeMeaning {
+        class: Class::Acknowledged,
+        code: 139,
+    })
+}
+
+#[test]
+fn runs_beside_one_another_claim_different_payments_and_fence_nobody() {
+    let mut desk = Desk::with(10);
+    let one = desk.acquire(0, "one");
+    let first = desk.claim(1, one, 4);
+    let other = desk.acquire(1, "other");
+    let second = desk.claim(1, other, 4);
+    let third = desk.claim(2, one, 4);
+    let mut all = [first.clone(), second, third].concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 10);
+    // What the first had under way when the other began is its own still.
+    assert!(first.iter().all(|seq| desk.state(*seq) == State::Posting));
+    desk.tell(3, one, first[0], accepted()).unwrap();
+    assert_eq!(desk.state(first[0]), State::Acknowledged);
+}
+
+#[test]
+fn a_run_that_is_not_heard_of_leaves_its_own_in_doubt_and_nothing_else() {
+    let mut desk = Desk::with(10);
+    let (dead, alive) = (desk.acquire(0, "dead"), desk.acquire(0, "alive"));
+    let lost = desk.claim(0, dead, 3);
+    desk.tell(1, dead, lost[0], accepted()).unwrap();
+    let kept = desk.claim(5, alive, 3);
+    desk.renew(9, alive);
+    // Its lease is not over yet.
+    assert_eq!(
+        desk.act(10, |c, policy| close_expired(c, alive.batch_id, policy))
+            .unwrap(),
+        0
+    );
+    assert_eq!(
+        desk.act(11, |c, policy| close_expired(c, alive.batch_id, policy))
+            .unwrap(),
+        2
+    );
+    assert_eq!(desk.state(lost[0]), State::Acknowledged);
+    assert_eq!(desk.state(lost[1]), State::InDoubt);
+    assert_eq!(desk.state(lost[2]), State::InDoubt);
+    assert!(kept.iter().all(|seq| desk.state(*seq) == State::Posting));
+    // The quarantine begins when the other learned of it, not when it was claimed.
+    let own = Scan::of(&life::TABLE).at(&lost[1]);
+    let from: Option<Timestamp> = desk.c.value(&own, life::quarantine_from).unwrap();
+    assert_eq!(from, Some(at(11)));
+    // Should it come back, it may do nothing more.
+    for refused in [
+        desk.try_claim(12, dead, 1).map(|_| ()),
+        desk.tell(12, dead, lost[1], accepted()),
+    ] {
+        assert!(matches!(refused, Err(Error::Fenced)), "{refused:?}");
+    }
+    assert_eq!(desk.claim(12, alive, 1).len(), 1);
+}
+
+#[test]
+fn what_another_run_has_claimed_again_is_its_own() {
+    let mut desk = Desk::with(1);
+    let (first, second) = (desk.acquire(0, "first"), desk.acquire(0, "second"));
+    let [seq] = desk.claim(0, first, 1)[..] else {
+        panic!("one payment");
+    };
+    // It was withheld before it was sent, and is ready again.
+    desk.tell(1, first, seq, Event::Unsent).unwrap();
+    assert_eq!(desk.claim(2, second, 1), [seq]);
+    desk.renew(9, second);
+    desk.act(11, |c, policy| close_expired(c, second.batch_id, policy))
+        .unwrap();
+    assert_eq!(desk.state(seq), State::Posting, "the second has it");
+    desk.act(25, |c, policy| close_expired(c, second.batch_id, policy))
+        .unwrap();
+    assert_eq!(desk.state(seq), State::InDoubt);
+}
+
+#[test]
+fn a_run_that_ends_leaves_no_session_and_no_claims() {
+    let mut desk = Desk::with(4);
+    let token = desk.acquire(0, "one");
+    let seqs = desk.claim(0, token, 4);
+    for seq in &seqs[..3] {
+        desk.tell(1, token, *seq, accepted()).unwrap();
+    }
+    let own = desk
+        .act(2, |c, policy| abandon_own(c, token, at(2), policy))
+        .unwrap();
+    assert_eq!(own, 1);
+    assert_eq!(desk.act(3, |c, policy| leave(c, token, policy)).unwrap(), 0);
+    assert!(!desk.c.any(&Scan::of(&claims_of::TABLE)).unwrap());
+    assert!(!desk.c.any(&Scan::of(&claimed::TABLE)).unwrap());
+    assert!(runners(&*desk.c, token.batch_id).unwrap().is_empty());
+    assert!(matches!(desk.try_claim(4, token, 1), Err(Error::Fenced)));
+    // The number of a session is never given again.
+    assert_ne!(desk.acquire(5, "two").epoch, token.epoch);
+}
+
+#[test]
+fn ranges_whose_payments_all_have_an_outcome_are_forgotten() {
+    let mut desk = Desk::with(40);
+    let token = desk.acquire(0, "one");
+    for secs in 1..=20 {
+        for seq in desk.claim(secs, token, 2) {
+            desk.tell(secs, token, seq, accepted()).unwrap();
+        }
+        desk.renew(secs, token);
+        let kept = desk.c.count(&Scan::of(&claims_of::TABLE)).unwrap();
+        assert!(kept <= 2, "{kept} at {secs}");
+    }
+}
+
+#[test]
+fn a_question_is_asked_by_one_run() {
+    let mut desk = Desk::with(3);
+    let (one, other) = (desk.acquire(0, "one"), desk.acquire(0, "other"));
+    for seq in desk.claim(0, one, 3) {
+        desk.tell(1, one, seq, Event::Lost).unwrap();
+    }
+    let (now, lease) = (at(200), at(220));
+    desk.renew(9, one);
+    let ask = |token| move |c: &mut WriteSession, _: &Policy| questions(c, token, 10, now, lease);
+    let first = desk.act(9, ask(one)).unwrap();
+    let second = desk.act(9, ask(other)).unwrap();
+    assert_eq!((first.len(), second.len()), (3, 0));
+}
+
+#[test]
+fn the_first_of_all_runs_begins_the_waits_anew_and_the_next_leaves_them() {
+    let mut desk = Desk::with(2);
+    let one = desk.acquire(0, "one");
+    let seqs = desk.claim(0, one, 2);
+    desk.tell(1, one, seqs[0], Event::Lost).unwrap();
+    let from = |desk: &Desk| -> Option<Timestamp> {
+        let own = Scan::of(&life::TABLE).at(&seqs[0]);
+        desk.c.value(&own, life::quarantine_from).unwrap()
+    };
+    assert_eq!(from(&desk), Some(at(1)));
+    assert_eq!(desk.take(5, "second").abandoned, 0);
+    assert_eq!(from(&desk), Some(at(1)), "the first is under way still");
+    assert_eq!(desk.take(60, "third").abandoned, 1, "both are gone");
+    assert_eq!(from(&desk), Some(at(60)));
+}
+
+#[test]
+fn those_who_run_a_batch_are_shown() {
+    let mut desk = Desk::with(5);
+    let token = desk.acquire(0, "one");
+    desk.claim(0, token, 3);
+    desk.acquire(8, "two");
+    let shown = runners(&*desk.c, token.batch_id).unwrap();
+    let told: Vec<_> = shown
+        .iter()
+        .map(|shown| {
+            (
+                shown.runner.name.as_str(),
+                shown.under_way,
+                shown.is_expired,
+            )
+        })
+        .collect();
+    assert_eq!(told, [("one", 3, false), ("two", 0, false)]);
+    desk.memory().set_clock(at(15));
+    let shown = runners(&*desk.c, token.batch_id).unwrap();
+    assert!(shown[0].is_expired && !shown[1].is_expired);
+}
