@@ -125,6 +125,68 @@ impl PaymentId {
     pub const NONE: Self = Self::new(0);
 }
 
+number! {
+    /// Names what a bill said, by the number that the journal gave it. What was said later has a greater number.
+    ///
+    /// Unique in a journal, over all of its batches.
+    BillId
+}
+
+impl BillId {
+    /// No bill: comes before the first one.
+    pub const NONE: Self = Self::new(0);
+    /// No bill: comes after every one.
+    pub const AFTER_ALL: Self = Self::new(i64::MAX);
+}
+
+number! {
+    /// Names a policy that evidence was judged by, by the number that the journal gave it.
+    ///
+    /// Unique in a journal: all batches that were judged alike share a number.
+    PolicyId
+}
+
+number! {
+    /// Names a text that gateways say again and again, by the number that the journal gave it.
+    ///
+    /// Unique in a journal, over all of its batches; a text that was not heard of late may have several numbers.
+    PhraseId
+}
+
+number! {
+    /// Names a recovery, by the number that the journal gave it when it was noticed. What was noticed later has a greater number.
+    ///
+    /// Unique in a journal: a recovery is about all of its batches.
+    RecoveryId
+}
+
+number! {
+    /// Names an order of a person that a copy must not forget, by its place in the journal: what was ordered later has a greater
+    /// number.
+    ///
+    /// Unique in a journal, over all of its batches.
+    OrderId
+}
+
+impl OrderId {
+    /// No order: comes before the first one.
+    pub const NONE: Self = Self::new(0);
+}
+
+number! {
+    /// Names a notice, by its place in the journal: what was made later has a greater number.
+    ///
+    /// Unique in a journal. A receiver never hears it: to the receiver a notice has an identifier of its own.
+    NoticeId
+}
+
+number! {
+    /// Names rows that a person is shown before they are paid, by their place in the journal.
+    ///
+    /// Unique in a journal, over all of its batches.
+    AlikeId
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +209,8 @@ mod tests {
         assert!(LoadId::NONE < LoadId::new(1) && LoadId::new(i64::MAX - 1) < LoadId::AFTER_ALL);
         assert!(EvidenceId::NONE < EvidenceId::new(1));
         assert!(EvidenceId::new(i64::MAX - 1) < EvidenceId::AFTER_ALL);
+        assert!(BillId::NONE < BillId::new(1) && BillId::new(i64::MAX - 1) < BillId::AFTER_ALL);
+        assert!(OrderId::NONE < OrderId::new(1));
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub use identifier_form::{
 };
 pub use identifier_scheme::{IdentifierScheme, RowKey};
 pub use ids::{BatchName, GatewayTransactionId, IdError, Originator, Reference, ServiceCode};
-pub use journal_ids::{BatchId, Epoch, EvidenceId, LaneId, LoadId, PaymentId};
+pub use journal_ids::{
+    AlikeId, BatchId, BillId, Epoch, EvidenceId, LaneId, LoadId, NoticeId, OrderId, PaymentId,
+    PhraseId, PolicyId, RecoveryId,
+};
 pub use meter::{DurationMeter, Durations, WorkMeter};
 pub use msisdn::{Country, Line, Msisdn, MsisdnError};
 pub use origin::Origin;

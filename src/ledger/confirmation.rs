@@ -4,7 +4,7 @@
 //! comes later (rows that are added, retries, an amount that a bill tells) has a greater number, and waits for a
 //! confirmation of its own.
 
-use crate::domain::{Money, Tally};
+use crate::domain::{BillId, Money, Tally};
 
 /// How far a confirmation reaches: the numbers that were given last when its figures were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,20 +12,20 @@ pub struct Bound {
     /// Of an instruction: of a row, or of a retry.
     pub instruction: i64,
     /// Of what a bill said.
-    pub bill: i64,
+    pub bill: BillId,
 }
 
 impl Bound {
     /// Reaches over everything, also over what is still to come.
     pub const EVERYTHING: Self = Self {
         instruction: i64::MAX,
-        bill: i64::MAX,
+        bill: BillId::AFTER_ALL,
     };
 
     /// Reaches over nothing: whatever may be asked, not a payment leaves.
     pub const NOTHING: Self = Self {
         instruction: 0,
-        bill: 0,
+        bill: BillId::NONE,
     };
 
     /// Reaches as far as both do.
@@ -39,7 +39,7 @@ impl Bound {
 
     /// Returns whether a payment was among those that were shown, with its amount; `priced_by` is the bill that told it.
     #[must_use]
-    pub fn covers(&self, instruction: i64, priced_by: Option<i64>) -> bool {
+    pub fn covers(&self, instruction: i64, priced_by: Option<BillId>) -> bool {
         instruction <= self.instruction && priced_by.is_none_or(|bill| bill <= self.bill)
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     fn what_has_a_greater_number_than_what_was_shown_is_not_confirmed() {
         let bound = Bound {
             instruction: 10,
-            bill: 3,
+            bill: BillId::new(3),
         };
         for (instruction, priced_by, covered) in [
             (1, None, true),
@@ -201,12 +201,12 @@ mod tests {
             (11, Some(3), false),
         ] {
             assert_eq!(
-                bound.covers(instruction, priced_by),
+                bound.covers(instruction, priced_by.map(BillId::new)),
                 covered,
                 "{instruction} {priced_by:?}"
             );
         }
-        assert!(Bound::EVERYTHING.covers(i64::MAX, Some(i64::MAX)));
+        assert!(Bound::EVERYTHING.covers(i64::MAX, Some(BillId::AFTER_ALL)));
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         ] {
             let bound = Bound {
                 instruction: 3,
-                bill: 0,
+                bill: BillId::NONE,
             };
             let confirmation = Confirmation::of(shown.clone(), bound, Answer::Asked);
             let mut allowance = confirmation.allowance().unwrap();

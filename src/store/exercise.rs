@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::tables::{bill, evidence, held_lane, instruction, life, lookup, notice, used};
 use super::{Beside, Error, Read, Reads, Scan, Shape, Test, Transact, Value, Writes, shape};
-use crate::domain::{BatchId, LaneId, PaymentId, Timestamp};
+use crate::domain::{BatchId, LaneId, LoadId, PaymentId, Timestamp};
 use crate::ledger::HeldFor;
 use crate::lifecycle::State;
 
@@ -394,7 +394,7 @@ fn columns_that_are_left_out_have_what_the_schema_says<S: Transact>(store: &S) {
 fn an_empty_column_makes_way_for_another<S: Transact>(store: &S) {
     shape! {
         struct Row of instruction {
-            seq: PaymentId, batch_id: BatchId, load_id: i64, line: i64, identifier: String, generation: i64, received_at: i64,
+            seq: PaymentId, batch_id: BatchId, load_id: LoadId, line: i64, identifier: String, generation: i64, received_at: i64,
             service_id: LaneId, msisdn: String, account_number: Option<String>, currency: String, country: String, as_due: bool,
             amount: i64,
         }
@@ -404,7 +404,7 @@ fn an_empty_column_makes_way_for_another<S: Transact>(store: &S) {
             let row = Row {
                 seq: PaymentId::new(seq),
                 batch_id: BatchId::new(1),
-                load_id: 1,
+                load_id: LoadId::new(1),
                 line: seq,
                 identifier: format!("id-{seq}"),
                 generation: 0,

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::{Error, Field, Value};
 use crate::domain::{
-    Amount, BatchId, BatchName, Country, Currency, Day, Epoch, EvidenceId, GatewayTransactionId,
-    LaneId, LoadId, Msisdn, Originator, PayerTransactionId, PaymentId, Reference, ServiceCode,
+    AlikeId, Amount, BatchId, BatchName, BillId, Country, Currency, Day, Epoch, EvidenceId,
+    GatewayTransactionId, LaneId, LoadId, Msisdn, NoticeId, OrderId, Originator,
+    PayerTransactionId, PaymentId, PhraseId, PolicyId, RecoveryId, Reference, ServiceCode,
     Timestamp,
 };
 use crate::ledger::HeldFor;
@@ -95,7 +96,10 @@ macro_rules! id {
     )+};
 }
 
-id!(BatchId, Epoch, EvidenceId, LaneId, LoadId, PaymentId);
+id!(
+    AlikeId, BatchId, BillId, Epoch, EvidenceId, LaneId, LoadId, NoticeId, OrderId, PaymentId,
+    PhraseId, PolicyId, RecoveryId
+);
 
 impl Field for Timestamp {
     fn to_value(&self) -> Value<'_> {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 
-use crate::domain::{BatchId, Currency, PaymentId, Totals};
+use crate::domain::{BatchId, BillId, Currency, PaymentId, Totals};
 use crate::journal::Error;
 use crate::journal::codec::events::{DOCUMENT_CHECKED, REPLACED, ROWS_LOADED};
 use crate::journal::codec::values::corrupt;
@@ -24,7 +24,9 @@ pub(in crate::journal) fn reach_of(c: &dyn Read, batch_id: BatchId) -> Result<Bo
     let newest_bill = Scan::of(&bill::TABLE).descending();
     Ok(Bound {
         instruction: c.value(&newest, instruction::seq)?.unwrap_or(0),
-        bill: c.value(&newest_bill, bill::bill_id)?.unwrap_or(0),
+        bill: c
+            .value(&newest_bill, bill::bill_id)?
+            .unwrap_or(BillId::NONE),
     })
 }
 
@@ -102,7 +104,7 @@ shape! {
 }
 shape! {
     /// A bill that told the amount of a row.
-    struct Told of bill { seq: PaymentId, bill_id: i64, due: Option<i64>, currency: Option<String> }
+    struct Told of bill { seq: PaymentId, bill_id: BillId, due: Option<i64>, currency: Option<String> }
 }
 shape! {
     /// A row that a bill is about.
@@ -215,7 +217,7 @@ fn documents(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Option<[u8
 
 /// Over the amounts that bills told.
 fn bills(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32]>, Error> {
-    if bound.bill == 0 {
+    if bound.bill == BillId::NONE {
         return Ok(None);
     }
     let mut canon = CanonicalHasher::of("approval bills");
@@ -226,7 +228,7 @@ fn bills(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Option<[u8; 32
         let row = rows.find_as::<Billed>(told.seq.get())?;
         if let Some(row) = row.filter(|row| row.batch_id == batch_id && row.as_due) {
             canon.integer(told.seq.get());
-            canon.integer(told.bill_id);
+            canon.integer(told.bill_id.get());
             canon.maybe(told.due, CanonicalHasher::integer);
             canon.maybe(told.currency.as_deref(), CanonicalHasher::text);
             canon.maybe(row.amount, CanonicalHasher::integer);

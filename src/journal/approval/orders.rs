@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::figures::{Figured, reach_of};
 use super::on_record::{Pinned, recorded};
-use crate::domain::{BatchId, Currency, EvidenceId, PaymentId, Timestamp, Totals};
+use crate::domain::{BatchId, Currency, EvidenceId, PaymentId, RecoveryId, Timestamp, Totals};
 use crate::journal::codec::catalog::of_batch;
 use crate::journal::codec::events::{ACTED, ORDER_CARRIED_OUT, ORDER_SIGNED};
 use crate::journal::codec::values::corrupt;
@@ -279,7 +279,7 @@ fn orders_of(
         key(one).cmp(&key(other))
     });
     shape! {
-        struct Begun of recovery { recovery_id: i64, begun_at: Timestamp }
+        struct Begun of recovery { recovery_id: RecoveryId, begun_at: Timestamp }
     }
     let recovery: Option<Begun> = c.first(&Scan::of(&recovery::TABLE).descending())?;
     let recovery = recovery.map_or_else(String::new, |begun| {

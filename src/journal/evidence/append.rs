@@ -2,7 +2,7 @@
 
 use super::encoding::Digest;
 use super::salt::Salt;
-use crate::domain::{BatchId, EvidenceId, PaymentId};
+use crate::domain::{BatchId, EvidenceId, PaymentId, PhraseId, PolicyId};
 use crate::journal::Error;
 use crate::store::tables::evidence;
 use crate::store::{self, Column, Field, Row, Shape, Table, Value, Write, Writes};
@@ -20,9 +20,9 @@ pub(in crate::journal) struct Waiting {
     pub(in crate::journal) digest: Option<Digest>,
     pub(in crate::journal) detail: Option<String>,
     pub(in crate::journal) batch_id: BatchId,
-    pub(in crate::journal) policy_id: Option<i64>,
+    pub(in crate::journal) policy_id: Option<PolicyId>,
     pub(in crate::journal) hash: Option<Digest>,
-    pub(in crate::journal) phrase_id: Option<i64>,
+    pub(in crate::journal) phrase_id: Option<PhraseId>,
     pub(in crate::journal) gateway_transaction_id: Option<String>,
     pub(in crate::journal) receipt_number: Option<String>,
     pub(in crate::journal) receiver_narration: Option<String>,

@@ -13,7 +13,9 @@ use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
 use super::salt::{self, Salt};
-use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails, Timestamp};
+use crate::domain::{
+    BatchId, EvidenceId, PaymentId, PhraseId, PolicyId, ResponseDetails, Timestamp,
+};
 use crate::journal::codec::events::is_heard;
 use crate::journal::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
@@ -170,7 +172,7 @@ pub(in crate::journal) struct Chain {
     heads: BTreeMap<BatchId, Head>,
     /// Number of the newest row of evidence; `None` until it is asked for.
     newest: Option<EvidenceId>,
-    policies: Vec<(Terms, i64)>,
+    policies: Vec<(Terms, PolicyId)>,
     waiting: Vec<Waiting>,
     phrases: Phrases,
     leaf: Leaves,
@@ -306,7 +308,7 @@ impl Chain {
         }
     }
 
-    fn policy(&mut self, c: &dyn Write, terms: Terms) -> Result<i64, Error> {
+    fn policy(&mut self, c: &dyn Write, terms: Terms) -> Result<PolicyId, Error> {
         if let Some((_, id)) = self.policies.iter().find(|(known, _)| *known == terms) {
             return Ok(*id);
         }
@@ -319,12 +321,12 @@ impl Chain {
             .only(policy::status_query, Test::is(&query));
         let id = match c.value(&alike, policy::policy_id)? {
             Some(id) => id,
-            None => c.append(&StoredPolicy {
+            None => PolicyId::new(c.append(&StoredPolicy {
                 not_found_quarantine: quarantine,
                 exposures_max: exposures,
                 settle_on: settle,
                 status_query: query,
-            })?,
+            })?),
         };
         self.policies.push((terms, id));
         Ok(id)
@@ -342,7 +344,11 @@ impl Chain {
     }
 
     /// Returns the number of a text that the gateway said.
-    pub(in crate::journal) fn phrase(&mut self, c: &dyn Write, text: &str) -> Result<i64, Error> {
+    pub(in crate::journal) fn phrase(
+        &mut self,
+        c: &dyn Write,
+        text: &str,
+    ) -> Result<PhraseId, Error> {
         self.phrases.number(c, text)
     }
 

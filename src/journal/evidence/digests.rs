@@ -12,7 +12,7 @@ use super::chain::{Chain, Evidence};
 use super::encoding::{CanonicalHasher, Digest, digest_over};
 use super::instruction_blocks;
 use super::salt::Sealed;
-use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId, Timestamp};
+use crate::domain::{BatchId, BillId, EvidenceId, LoadId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::codec::catalog::{batch_of, loaded_for, rehearsal};
 use crate::journal::codec::events::{FILE_LOADED, MIGRATED, PINNED, STOOD, UPLOADED};
@@ -52,7 +52,10 @@ const BILL: [Column; 8] = [
 /// The salt of a bill, and what names a person: with a salt that is hashed into a leaf.
 const BILL_LEAF: [Column; 3] = [bill::salt, bill::customer_name, bill::description];
 
-pub(in crate::journal) fn bill_digest(c: &dyn Read, bill_id: i64) -> Result<Option<Digest>, Error> {
+pub(in crate::journal) fn bill_digest(
+    c: &dyn Read,
+    bill_id: BillId,
+) -> Result<Option<Digest>, Error> {
     let columns: Vec<Column> = BILL.into_iter().chain(BILL_LEAF).collect();
     let salt = BILL.len();
     let mut found = None;
@@ -92,7 +95,10 @@ fn leaf_of_row(c: &dyn Read, scan: &Scan<'_>, columns: &[Column]) -> Result<Opti
 }
 
 /// Returns the leaf of what a bill says of a person.
-pub(in crate::journal) fn bill_leaf(c: &dyn Read, bill_id: i64) -> Result<Option<Digest>, Error> {
+pub(in crate::journal) fn bill_leaf(
+    c: &dyn Read,
+    bill_id: BillId,
+) -> Result<Option<Digest>, Error> {
     leaf_of_row(c, &Scan::of(&bill::TABLE).at(&bill_id), &BILL_LEAF)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::domain::PhraseId;
 use crate::journal::Error;
 use crate::store::tables::phrase;
 use crate::store::{Reads, Scan, Write, Writes, shape};
@@ -18,19 +19,23 @@ shape! {
     struct Said of phrase { text: String }
 }
 shape! {
-    struct Phrase of phrase { phrase_id: i64, text: String }
+    struct Phrase of phrase { phrase_id: PhraseId, text: String }
 }
 
 /// The numbers of the texts that were heard of late.
 #[derive(Default)]
 pub(in crate::journal) struct Phrases {
-    known: HashMap<String, i64>,
+    known: HashMap<String, PhraseId>,
     recalled: bool,
 }
 
 impl Phrases {
     /// Returns the number of a text, giving it one when it has none or is not remembered.
-    pub(in crate::journal) fn number(&mut self, c: &dyn Write, text: &str) -> Result<i64, Error> {
+    pub(in crate::journal) fn number(
+        &mut self,
+        c: &dyn Write,
+        text: &str,
+    ) -> Result<PhraseId, Error> {
         if !self.recalled {
             self.recall(c)?;
         }
@@ -40,7 +45,7 @@ impl Phrases {
         let said = Said {
             text: text.to_owned(),
         };
-        let number = c.append(&said)?;
+        let number = PhraseId::new(c.append(&said)?);
         self.remember(said.text, number);
         Ok(number)
     }
@@ -54,7 +59,7 @@ impl Phrases {
         Ok(())
     }
 
-    fn remember(&mut self, text: String, number: i64) {
+    fn remember(&mut self, text: String, number: PhraseId) {
         if text.len() > PHRASE_REMEMBERED_MAX {
             return;
         }

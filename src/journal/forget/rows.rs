@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::domain::{BatchId, Currency, Day, EvidenceId, LoadId, Msisdn, PaymentId, Reference};
+use crate::domain::{
+    BatchId, BillId, Currency, Day, EvidenceId, LoadId, Msisdn, PaymentId, Reference,
+};
 use crate::journal::Error;
 use crate::journal::codec::insert::Texts;
 use crate::journal::codec::instructions::Instructions;
@@ -195,7 +197,7 @@ fn forget_bills(c: &dyn Write, seq: PaymentId) -> Result<(), Error> {
         struct Kept of bill { customer_name: Option<String>, description: String, salt: Digest }
     }
     let own = Scan::by(&bill::bill_by_payment).at(&seq);
-    let ids: Vec<i64> = salted(c, &own, [bill::bill_id, bill::salt])?;
+    let ids: Vec<BillId> = salted(c, &own, [bill::bill_id, bill::salt])?;
     for id in ids {
         let leaf = bill_leaf(c, id)?.ok_or_else(|| corrupt("a bill without a salt"))?;
         c.change(

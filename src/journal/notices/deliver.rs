@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::Timestamp;
+use crate::domain::{NoticeId, Timestamp};
 use crate::journal::writer::handle::Journal;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, NextNotice};
@@ -72,7 +72,7 @@ impl Journal {
 shape! {
     /// A notice that waits.
     struct Waiting of notice {
-        notice_id: i64, id: String, body: String, attempts: u32, due_at: Timestamp, trouble: Option<String>,
+        notice_id: NoticeId, id: String, body: String, attempts: u32, due_at: Timestamp, trouble: Option<String>,
     }
 }
 shape! {

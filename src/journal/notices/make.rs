@@ -1,7 +1,7 @@
 //! What was told of a batch, and what is told now.
 
 use super::waiting::count_waiting;
-use crate::domain::{BatchId, BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, NoticeId, Timestamp};
 use crate::journal::codec::catalog::{batches, known_batch, name, of_batch};
 use crate::journal::codec::values::{corrupt, state_number};
 use crate::journal::read::reader::Reader;
@@ -212,7 +212,7 @@ fn insert(
 /// Forgets what was delivered, is no longer so, and is not the newest of its subject.
 fn forget(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
     shape! {
-        struct Kept of notice { notice_id: i64, kind: String, subject: String, stands: bool, body: Option<String> }
+        struct Kept of notice { notice_id: NoticeId, kind: String, subject: String, stands: bool, body: Option<String> }
     }
     // Those of one subject stand together, the newest first.
     let newest_first = Scan::by(&notice::notice_of_batch)
@@ -235,10 +235,10 @@ fn forget(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
 }
 
 /// Returns what was told of a batch, and the rows in which that stands.
-fn on_record(c: &dyn Read, batch_id: BatchId) -> Result<(NoticeBatch, Vec<i64>), Error> {
+fn on_record(c: &dyn Read, batch_id: BatchId) -> Result<(NoticeBatch, Vec<NoticeId>), Error> {
     shape! {
         struct Row of notice {
-            notice_id: i64, kind: String, subject: String, figure: i64, made_at: Timestamp, stands: bool,
+            notice_id: NoticeId, kind: String, subject: String, figure: i64, made_at: Timestamp, stands: bool,
         }
     }
     let of_batch = Scan::by(&notice::notice_of_batch).at(&batch_id);

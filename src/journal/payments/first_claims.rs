@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId};
+use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, PolicyId};
 use crate::journal::Error;
 use crate::journal::codec::events::CLAIMED_TOGETHER;
 use crate::journal::codec::values::corrupt;
@@ -70,13 +70,13 @@ impl ClaimRange {
 pub(in crate::journal) struct FirstClaim {
     pub(in crate::journal) evidence_id: EvidenceId,
     pub(in crate::journal) at: i64,
-    pub(in crate::journal) policy_id: Option<i64>,
+    pub(in crate::journal) policy_id: Option<PolicyId>,
 }
 
 shape! {
     /// A block of first claims.
     pub(in crate::journal) struct ClaimBlock of evidence {
-        evidence_id: EvidenceId, at: i64, policy_id: Option<i64>, detail: Option<String>,
+        evidence_id: EvidenceId, at: i64, policy_id: Option<PolicyId>, detail: Option<String>,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, PolicyId, Timestamp};
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::events::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
@@ -117,7 +117,7 @@ fn last(c: &dyn Read, seq: PaymentId, event: i64) -> Result<EvidenceId, Error> {
 shape! {
     /// What was recorded of a payment.
     struct Recorded of evidence {
-        evidence_id: EvidenceId, event: i64, class: Option<i64>, detail: Option<String>, policy_id: Option<i64>,
+        evidence_id: EvidenceId, event: i64, class: Option<i64>, detail: Option<String>, policy_id: Option<PolicyId>,
     }
 }
 
@@ -136,8 +136,8 @@ impl Recorded {
 /// Returns whether evidence was recorded under a policy by which the gateway could be asked.
 fn could_ask(
     c: &dyn Read,
-    policy_id: Option<i64>,
-    known: &mut BTreeMap<i64, bool>,
+    policy_id: Option<PolicyId>,
+    known: &mut BTreeMap<PolicyId, bool>,
 ) -> Result<bool, Error> {
     let Some(id) = policy_id else {
         return Ok(false);

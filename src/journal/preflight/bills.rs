@@ -8,7 +8,7 @@ use serde_json::json;
 use super::rivals::name_rivals;
 use super::unpriced::{add_unpriced, may_be_posted};
 use crate::domain::{
-    Amount, BatchId, BatchName, Country, Currency, LaneId, LoadId, Money, Msisdn,
+    Amount, BatchId, BatchName, BillId, Country, Currency, LaneId, LoadId, Money, Msisdn,
     PayerTransactionId, PaymentId, ServiceCode, Timestamp,
 };
 use crate::journal::codec::catalog::known_batch;
@@ -402,14 +402,14 @@ fn append(
         description: finding.description.clone(),
         salt: salt::fresh()?,
     };
-    let bill_id = Writes::append(c, &bill)?;
+    let bill_id = BillId::new(Writes::append(c, &bill)?);
     c.append(&Evidence {
         batch_id,
         seq: finding.seq,
         at: now,
         kind: (BILLED, None, None),
         digest: bill_digest(c, bill_id)?.as_ref(),
-        detail: Some(&json!({"bill": bill_id}).to_string()),
+        detail: Some(&json!({"bill": bill_id.get()}).to_string()),
         ..Evidence::default()
     })
 }

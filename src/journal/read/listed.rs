@@ -8,7 +8,7 @@ use super::phrases::Phrases;
 use super::reader::{Snapshot, Visited, service_codes};
 use crate::domain::{
     BankAccount, Currency, LaneId, LoadId, Money, Msisdn, NOT_BEFORE, ORIGIN, PayerTransactionId,
-    PaymentId, ServiceCode,
+    PaymentId, PhraseId, ServiceCode,
 };
 use crate::journal::codec::values::{NEVER, amount_of, corrupt, currency_of, stamp, state_of};
 use crate::journal::payments::agreed::all_named_otherwise;
@@ -186,7 +186,7 @@ impl<'c> Known<'c> {
             status_description: match number(&life[10])? {
                 Some(phrase) => self
                     .phrases
-                    .find(phrase)?
+                    .find(PhraseId::new(phrase))?
                     .ok_or_else(|| corrupt("a phrase that is missing"))?,
                 None => "",
             },

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::domain::PhraseId;
 use crate::journal::Error;
 use crate::store::tables::phrase;
 use crate::store::{Read, Reads, Scan};
@@ -12,7 +13,7 @@ const PHRASES_MAX: usize = 1024;
 /// Looks phrases up, and remembers them.
 pub(in crate::journal) struct Phrases<'c> {
     c: &'c dyn Read,
-    known: HashMap<i64, Option<String>>,
+    known: HashMap<PhraseId, Option<String>>,
 }
 
 impl<'c> Phrases<'c> {
@@ -24,7 +25,7 @@ impl<'c> Phrases<'c> {
     }
 
     /// Returns a phrase; `None` where it is missing.
-    pub(in crate::journal) fn find(&mut self, number: i64) -> Result<Option<&str>, Error> {
+    pub(in crate::journal) fn find(&mut self, number: PhraseId) -> Result<Option<&str>, Error> {
         if !self.known.contains_key(&number) {
             // Most are said of many payments; one that is said of a single payment is not kept for long.
             if self.known.len() >= PHRASES_MAX {

@@ -10,7 +10,7 @@ use super::records::{Record, Records};
 use super::rows::Rows;
 use crate::domain::{
     BatchId, BatchName, ControlTotals, Currency, EvidenceId, LaneId, LoadId, Originator,
-    PayerTransactionId, PaymentId, Timestamp,
+    PayerTransactionId, PaymentId, PhraseId, Timestamp,
 };
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::catalog::{known_batch, name};
@@ -60,7 +60,7 @@ shape! {
     struct Learned of evidence {
         evidence_id: EvidenceId, at: Timestamp, event: i64, class: Option<i64>, code: Option<i32>, anomaly: Option<String>,
         detail: Option<String>, gateway_transaction_id: Option<String>, receipt_number: Option<String>,
-        receiver_narration: Option<String>, phrase_id: Option<i64>,
+        receiver_narration: Option<String>, phrase_id: Option<PhraseId>,
     }
 }
 shape! {

@@ -8,7 +8,8 @@ use super::looked_for::names_in;
 use super::phrases::Phrases;
 use super::reader::Snapshot;
 use crate::domain::{
-    Amount, Currency, LoadId, Money, Msisdn, PayerTransactionId, PaymentId, Tally, Timestamp,
+    Amount, Currency, LoadId, Money, Msisdn, PayerTransactionId, PaymentId, PhraseId, Tally,
+    Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::codec::catalog::id_of;
@@ -136,7 +137,7 @@ impl Snapshot<'_> {
     fn said_of(&self, seq: PaymentId) -> Result<(PayerTransactionId, String), Error> {
         let id = id_of(self.c, seq)?;
         let own = Scan::of(&life::TABLE).at(&seq);
-        let phrase: Option<Option<i64>> = self.c.value(&own, life::phrase_id)?;
+        let phrase: Option<Option<PhraseId>> = self.c.value(&own, life::phrase_id)?;
         let text = match phrase.flatten() {
             Some(number) => Phrases::of(self.c).find(number)?.map(str::to_owned),
             None => None,
@@ -171,7 +172,7 @@ impl Snapshot<'_> {
                     life.get(2)?,
                     life.get(3)?,
                 ),
-                None => (false, None::<i32>, None::<i64>),
+                None => (false, None::<i32>, None::<PhraseId>),
             };
             if stands != state || is_replaced || code.is_some() && own != code {
                 return Ok(ControlFlow::Continue(()));

@@ -8,7 +8,7 @@ use super::on_chain;
 use super::payers;
 use super::presume::{Reach, presume};
 use super::when_done;
-use crate::domain::{BatchId, BatchName, EvidenceId, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, EvidenceId, PaymentId, RecoveryId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::batches;
 use crate::journal::codec::catalog::known_batch;
@@ -126,12 +126,12 @@ fn put(
     lost: OrdersLost,
     ran: Option<String>,
     now: Timestamp,
-) -> Result<i64, Error> {
+) -> Result<RecoveryId, Error> {
     let last_row = Scan::of(&instruction::TABLE).descending();
     let last_row: Option<PaymentId> = c.value(&last_row, instruction::seq)?;
     let last_word = Scan::of(&evidence::TABLE).descending();
     let last_word: Option<EvidenceId> = c.value(&last_word, evidence::evidence_id)?;
-    Ok(c.append(&Noticed {
+    Ok(RecoveryId::new(c.append(&Noticed {
         begun_at: now,
         cause: cause.number(),
         newest_seq: last_row.filter(|_| !is_new).unwrap_or(PaymentId::NONE),
@@ -139,7 +139,7 @@ fn put(
         orders_lost: lost.count,
         orders_unknown: lost.unknown,
         ran_since: ran,
-    })?)
+    })?))
 }
 
 /// Tells every batch of a recovery that was put on record, and presumes posted whatever is ready; returns how many payments.

@@ -1,6 +1,6 @@
 //! Orders of people, as they are stored.
 
-use crate::domain::Timestamp;
+use crate::domain::{OrderId, RecoveryId, Timestamp};
 use crate::journal::Error;
 use crate::journal::codec::facts::fact;
 use crate::ledger::recovery::{ORDERS_MAX, Order, OrdersLost};
@@ -15,7 +15,7 @@ shape! {
 }
 shape! {
     /// An order that the journal has missed.
-    struct Missed of lost_order { recovery_id: i64, after_order: i64, line: String }
+    struct Missed of lost_order { recovery_id: RecoveryId, after_order: OrderId, line: String }
 }
 shape! {
     /// How many orders a recovery has found lost.
@@ -23,7 +23,7 @@ shape! {
 }
 
 /// Returns the last orders that are on record one by one, after this one.
-pub(in crate::journal) fn given_orders(c: &dyn Read, after: i64) -> Result<Vec<Order>, Error> {
+pub(in crate::journal) fn given_orders(c: &dyn Read, after: OrderId) -> Result<Vec<Order>, Error> {
     // More than a mark holds, as one that is given again may be among many that are not lost.
     let last = Scan::of(&given_order::TABLE)
         .after(&after)
@@ -65,11 +65,13 @@ pub(in crate::journal) fn orders(c: &dyn Read) -> Result<u64, Error> {
 /// Keeps what was lost, as it is noticed.
 pub(in crate::journal) fn note_lost(
     c: &dyn Write,
-    recovery_id: i64,
+    recovery_id: RecoveryId,
     lost: &[Order],
 ) -> Result<(), Error> {
     let last = Scan::of(&given_order::TABLE).descending();
-    let after_order = c.value(&last, given_order::order_id)?.unwrap_or(0);
+    let after_order = c
+        .value(&last, given_order::order_id)?
+        .unwrap_or(OrderId::NONE);
     for order in lost {
         c.append(&Missed {
             recovery_id,

@@ -7,7 +7,10 @@ pub(in crate::journal) use super::given_orders::keep_order;
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
 use super::place::look;
-use crate::domain::{BatchId, BatchName, ContentDigest, PayerTransactionId, PaymentId, Timestamp};
+use crate::domain::{
+    BatchId, BatchName, ContentDigest, OrderId, PayerTransactionId, PaymentId, RecoveryId,
+    Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::Journal;
 use crate::journal::Reader;
@@ -116,10 +119,10 @@ pub(in crate::journal) fn allow_repeats(
     c: &WriteSession,
     place: (BatchId, Timestamp),
     digest: &str,
-    base: i64,
+    base: PaymentId,
 ) -> Result<(), Error> {
     let mut rows = Touched::default();
-    let mut last = PaymentId::new(base);
+    let mut last = base;
     Found::kept(c.scratch()?).each_pair(Table::Repeat, |seq, _| {
         if seq > last {
             last = seq;
@@ -135,13 +138,13 @@ pub(in crate::journal) fn allow_repeats(
 
 shape! {
     /// An order that was lost.
-    struct Missed of lost_order { recovery_id: i64, after_order: i64, line: String }
+    struct Missed of lost_order { recovery_id: RecoveryId, after_order: OrderId, line: String }
 }
 
 /// Returns the lost orders that are known one by one and that nobody has given again.
 fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
     let unsaid = Scan::of(&recovery::TABLE).only(recovery::orders_reason, Test::Absent);
-    let unsaid: Vec<i64> = c.values(&unsaid, recovery::recovery_id)?;
+    let unsaid: Vec<RecoveryId> = c.values(&unsaid, recovery::recovery_id)?;
     let mut missing = Vec::new();
     c.each(&Scan::of(&lost_order::TABLE), |lost: Missed| {
         if unsaid.contains(&lost.recovery_id) {

@@ -1,6 +1,7 @@
 //! The mark that a journal gets when it takes its place.
 
 use super::given_orders::{given_orders, orders};
+use crate::domain::OrderId;
 use crate::journal::Error;
 use crate::journal::codec::catalog::{epoch, name};
 use crate::journal::codec::facts::note_new;
@@ -26,7 +27,7 @@ pub(in crate::journal) fn marked(
         born,
         epoch: epoch(c)?,
         orders: orders(c)?,
-        given: kept_orders(before, &given_orders(c, 0)?),
+        given: kept_orders(before, &given_orders(c, OrderId::NONE)?),
         positions: Vec::new(),
         payers,
     })

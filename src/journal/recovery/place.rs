@@ -5,7 +5,7 @@ use std::path::Path;
 use super::begun::{Missing, begin};
 use super::given_orders::{given_orders, orders};
 use super::marks::{first_mark, marked};
-use crate::domain::EvidenceId;
+use crate::domain::{EvidenceId, OrderId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::{epoch, has, name};
 use crate::journal::mark::{self, Place};
@@ -94,7 +94,7 @@ pub(in crate::journal) fn look(
         epoch: epoch(c)?,
         evidence: newest.unwrap_or(EvidenceId::NONE),
         orders: orders(c)?,
-        given: given_orders(c, 0)?,
+        given: given_orders(c, OrderId::NONE)?,
         heads: heads.collect::<Result<_, Error>>()?,
     };
     Ok((judge(traces, &found), found))

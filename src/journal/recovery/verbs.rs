@@ -12,7 +12,7 @@ use super::place::look;
 use super::presume::{each, move_by};
 use super::presumed::presumptions;
 use super::when_done;
-use crate::domain::{BatchId, BatchName, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, PaymentId, RecoveryId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::Reader;
 use crate::journal::codec::catalog::batches;
@@ -248,13 +248,13 @@ fn assert_nothing_ran(c: &dyn Read) -> Result<(), Error> {
 
 shape! {
     /// What lay beside the journal when a recovery began.
-    struct Ran of recovery { recovery_id: i64, done_at: Option<Timestamp>, ran_since: String }
+    struct Ran of recovery { recovery_id: RecoveryId, done_at: Option<Timestamp>, ran_since: String }
 }
 
 /// Returns what lay beside the journal when its recovery began, and speaks of more than the journal knows.
 fn ran_since(c: &dyn Read) -> Result<Option<String>, Error> {
     let newest = Scan::of(&recovery::TABLE).descending();
-    let newest: Option<i64> = c.value(&newest, recovery::recovery_id)?;
+    let newest: Option<RecoveryId> = c.value(&newest, recovery::recovery_id)?;
     let told = Scan::of(&recovery::TABLE).only(recovery::ran_since, Test::Present);
     let mut said = Vec::new();
     c.each(&told, |told: Ran| {

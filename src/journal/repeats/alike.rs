@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use super::found::{Found, Table};
-use crate::domain::{BatchId, BatchName, LoadId, PaymentId, Timestamp};
+use crate::domain::{AlikeId, BatchId, BatchName, LoadId, PaymentId, Timestamp};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::corrupt;
 use crate::journal::load::job::Load;
@@ -196,7 +196,7 @@ impl Journal {
 fn alike(c: &dyn Read, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
     shape! {
         struct Kept of alike {
-            alike_id: i64, kind: i64, batch: String, source: String, loaded_at: Timestamp, count: i64, lines: String,
+            alike_id: AlikeId, kind: i64, batch: String, source: String, loaded_at: Timestamp, count: i64, lines: String,
         }
     }
     shape! {

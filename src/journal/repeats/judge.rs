@@ -291,7 +291,7 @@ impl Load<'_> {
             let may_be_allowed = repeats.came_back != CameBack::WithoutRepeats;
             if may_be_allowed && plan.allowed.as_ref() == Some(&repeats.digest) {
                 let place = (self.batch_id, self.plan.now);
-                allow_repeats(self.c, place, &repeats.digest, self.base)?;
+                allow_repeats(self.c, place, &repeats.digest, PaymentId::new(self.base))?;
                 when_done::watch_repeats(self.c, plan, self.plan.now)?;
                 self.note(record, Table::Repeat, AlikeKind::Allowed, sorted)?;
             } else {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::{BatchId, BatchName, Timestamp};
+use crate::domain::{BatchId, BatchName, BillId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::events::CONFIRMED;
 use crate::journal::evidence::chain::Evidence;
@@ -39,7 +39,7 @@ fn bound(c: &dyn Read) -> Result<Bound, Error> {
     let newest_bill = c.value(&bills.descending(), bill::bill_id)?;
     Ok(Bound {
         instruction: newest.unwrap_or(0),
-        bill: newest_bill.unwrap_or(0),
+        bill: newest_bill.unwrap_or(BillId::NONE),
     })
 }
 
@@ -62,7 +62,7 @@ pub(in crate::journal) fn record(
         "count": open.count,
         "amounts": open.amounts.decimals(),
         "up_to": bound.instruction,
-        "up_to_bill": bound.bill,
+        "up_to_bill": bound.bill.get(),
         "by": answer.name(),
     });
     c.append(&Evidence {

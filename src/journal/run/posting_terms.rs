@@ -1,6 +1,6 @@
 //! What keeps a payment whose life has begun from being posted: its document, and how far a confirmation reaches.
 
-use crate::domain::{BatchId, LaneId, PaymentId};
+use crate::domain::{BatchId, BillId, LaneId, PaymentId};
 use crate::journal::Error;
 use crate::journal::codec::values::{NEVER, corrupt};
 use crate::ledger::confirmation::Bound;
@@ -53,7 +53,7 @@ impl PostingTerms {
 }
 
 /// Returns the bill that told the amount of a payment.
-fn priced_by(c: &dyn Read, seq: PaymentId) -> Result<Option<i64>, Error> {
+fn priced_by(c: &dyn Read, seq: PaymentId) -> Result<Option<BillId>, Error> {
     let told = Scan::by(&bill::bill_that_decided)
         .at(&seq)
         .only(bill::outcome, Test::is(&0_i64));

@@ -17,7 +17,7 @@ use super::subject::Subject;
 use super::tallies::Tallies;
 use crate::domain::{
     Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, PaymentId,
-    ServiceCode, Timestamp,
+    PhraseId, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::evidence::append::Kind;
@@ -390,7 +390,7 @@ impl WriteSession {
     }
 
     /// Returns the number of a text that the gateway said.
-    pub(in crate::journal) fn phrase(&self, text: &str) -> Result<i64, Error> {
+    pub(in crate::journal) fn phrase(&self, text: &str) -> Result<PhraseId, Error> {
         self.chain.borrow_mut().phrase(self.keeper.store(), text)
     }
 

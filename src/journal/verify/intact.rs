@@ -6,7 +6,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use crate::domain::{BatchId, EvidenceId, LaneId, LoadId, Payment, PaymentId, Timestamp};
+use crate::domain::{
+    BatchId, BillId, EvidenceId, LaneId, LoadId, Payment, PaymentId, PolicyId, Timestamp,
+};
 use crate::journal::Error;
 use crate::journal::codec::catalog::of_payment;
 use crate::journal::codec::events::{
@@ -33,7 +35,7 @@ pub(in crate::journal) struct Intact {
     blocks: Vec<Block>,
     /// First claims that share a row of evidence, by their lanes, in order.
     pub(in crate::journal) claims: BTreeMap<LaneId, Vec<Claims>>,
-    policies: BTreeMap<i64, Policy>,
+    policies: BTreeMap<PolicyId, Policy>,
     /// The payments of the block that was compared last for a claim.
     compared: Option<Compared>,
 }
@@ -54,7 +56,7 @@ struct Block {
 pub(in crate::journal) struct Claims {
     evidence_id: EvidenceId,
     at: i64,
-    policy_id: Option<i64>,
+    policy_id: Option<PolicyId>,
     pub(in crate::journal) span: Span,
 }
 
@@ -68,7 +70,7 @@ shape! {
 }
 shape! {
     /// The bill that decided an amount.
-    struct Decided of bill { bill_id: i64, due: i64, currency: String }
+    struct Decided of bill { bill_id: BillId, due: i64, currency: String }
 }
 shape! {
     /// Where a row stands in its file.
@@ -214,7 +216,7 @@ impl Intact {
         Ok(Ok(self.compared.as_ref().filter(is_in)))
     }
 
-    fn policy(&mut self, c: &dyn Read, policy_id: Option<i64>) -> Result<Policy, Error> {
+    fn policy(&mut self, c: &dyn Read, policy_id: Option<PolicyId>) -> Result<Policy, Error> {
         let Some(policy_id) = policy_id else {
             return Ok(Policy::default());
         };
@@ -418,7 +420,7 @@ pub(in crate::journal) fn check_instruction(
 pub(in crate::journal) struct Evidence {
     pub(in crate::journal) uploaded: Option<Digest>,
     /// By the numbers of the bills.
-    bills: BTreeMap<i64, Digest>,
+    bills: BTreeMap<BillId, Digest>,
 }
 
 /// Folds the evidence of a payment again.
@@ -432,7 +434,7 @@ pub(in crate::journal) fn replay(
     let first = intact
         .first_claim(c, lane, seq)?
         .map(|claims| (claims.evidence_id, claims.at, claims.policy_id));
-    let mut facts: Vec<(EvidenceId, i64, RecordedEvent, Option<i64>)> = Vec::new();
+    let mut facts: Vec<(EvidenceId, i64, RecordedEvent, Option<PolicyId>)> = Vec::new();
     if let Some((evidence_id, at, policy_id)) = first {
         facts.push((
             evidence_id,
@@ -462,7 +464,7 @@ pub(in crate::journal) fn replay(
                 let bill: Option<serde_json::Value> =
                     detail.and_then(|text| serde_json::from_str(text).ok());
                 if let Some(bill) = bill.and_then(|detail| detail["bill"].as_i64()) {
-                    seen.bills.insert(bill, digest);
+                    seen.bills.insert(BillId::new(bill), digest);
                 }
             }
             _ => {}

@@ -92,6 +92,7 @@ pub fn reach(
 mod tests {
     use super::super::ssh::made_up::public;
     use super::*;
+    use crate::domain::BillId;
 
     fn hand((by, key): (&str, u8)) -> Hand {
         Hand {
@@ -101,7 +102,10 @@ mod tests {
     }
 
     fn bound(instruction: i64, bill: i64) -> Bound {
-        Bound { instruction, bill }
+        Bound {
+            instruction,
+            bill: BillId::new(bill),
+        }
     }
 
     #[test]
@@ -287,7 +291,10 @@ mod tests {
                 .collect();
             let found = reach(required, &loaders, unsigned, &approvals);
             assert_eq!(found.instruction, expected.0, "{case}");
-            assert!(found.instruction == 0 || found.bill == expected.1, "{case}");
+            assert!(
+                found.instruction == 0 || found.bill.get() == expected.1,
+                "{case}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use data_encoding::HEXLOWER;
 
-use crate::domain::{LoadId, Timestamp, Totals};
+use crate::domain::{BillId, LoadId, Timestamp, Totals};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::confirmation::Bound;
@@ -284,7 +284,7 @@ impl Claimed {
             by: value("by")?.to_owned(),
             bound: Bound {
                 instruction: number("up to number")?,
-                bill: number("bills up to")?,
+                bill: BillId::new(number("bills up to")?),
             },
             loads,
             target,
@@ -329,7 +329,7 @@ mod tests {
             figures: Figures {
                 bound: Bound {
                     instruction: 12,
-                    bill: 3,
+                    bill: BillId::new(3),
                 },
                 count: 10,
                 totals,

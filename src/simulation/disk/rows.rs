@@ -1,6 +1,6 @@
 //! The rows of the journal as whoever judges it reads them: past its verbs, and with no word of its own codec but the columns.
 
-use crate::domain::{BatchId, PayerTransactionId, PaymentId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, PayerTransactionId, PaymentId, Timestamp};
 use crate::lifecycle::State;
 use crate::store::tables::{batch, evidence, identifier, instruction, life};
 use crate::store::{Read, Reads, Scan, shape};
@@ -38,7 +38,7 @@ shape! {
 shape! {
     /// What is on record of a payment.
     pub(in crate::simulation) struct Heard of evidence {
-        evidence_id: i64, at: i64, event: i64, class: Option<i64>, code: Option<i32>, digest: Option<Vec<u8>>,
+        evidence_id: EvidenceId, at: i64, event: i64, class: Option<i64>, code: Option<i32>, digest: Option<Vec<u8>>,
     }
 }
 shape! {

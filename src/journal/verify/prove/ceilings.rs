@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use super::prover::Verifier;
-use crate::domain::{Day, EvidenceId, PaymentId, Timestamp, WireZone};
+use crate::domain::{Day, EvidenceId, LaneId, PaymentId, Timestamp, WireZone};
 use crate::journal::Error;
 use crate::journal::codec::events::CLAIMED_TOGETHER;
 use crate::journal::codec::facts::fact;
@@ -36,7 +36,7 @@ const FOR_GOOD: i64 = i64::MAX;
 
 shape! {
     /// What counts towards ceilings.
-    struct Part of counted { realm: i64, service_id: i64, recipient: String, currency: String, amount: i64, day: i64 }
+    struct Part of counted { realm: i64, service_id: LaneId, recipient: String, currency: String, amount: i64, day: i64 }
 }
 shape! {
     /// What these come to on a day.
@@ -206,7 +206,7 @@ mod tests {
 
     shape! {
         struct Whole of counted {
-            seq: i64, realm: i64, service_id: i64, recipient: String, currency: String, amount: i64, day: i64, counts: i64,
+            seq: i64, realm: i64, service_id: LaneId, recipient: String, currency: String, amount: i64, day: i64, counts: i64,
         }
     }
 
@@ -227,7 +227,7 @@ mod tests {
             let row = Whole {
                 seq,
                 realm: 0,
-                service_id: seq % 2,
+                service_id: LaneId::new(seq % 2),
                 recipient: (seq % 20).to_string(),
                 currency: "KES".to_owned(),
                 amount: 10,

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
 use super::prover::Verifier;
-use crate::domain::{BatchId, EvidenceId, LoadId, PaymentId};
+use crate::domain::{BatchId, BillId, EvidenceId, LoadId, PaymentId, PhraseId, PolicyId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::{account, loaded_for, reading, rehearsal};
 use crate::journal::codec::events::{
@@ -140,7 +140,7 @@ impl Verifier<'_> {
         c.each_row(&rows, &EVIDENCE, |row| {
             let mut row: Cells<'_> = row.values()?;
             if let Value::Integer(number) = row[PHRASE_AT] {
-                row[PHRASE_AT] = match phrases.find(number)? {
+                row[PHRASE_AT] = match phrases.find(PhraseId::new(number))? {
                     Some(text) => Value::Text(text.into()),
                     None => Value::Bytes(b"".as_slice().into()),
                 };
@@ -208,7 +208,7 @@ impl Verifier<'_> {
         for at in 0..POLICY_AT {
             take_in(&mut canon, &shown(row, at, leaf.is_some()));
         }
-        let policy_id: Option<i64> = get(row, POLICY_AT)?;
+        let policy_id: Option<PolicyId> = get(row, POLICY_AT)?;
         let terms = policy_id.and_then(|id| self.policies.get(&id));
         canon.terms(terms.map(|(terms, _)| *terms));
         let words = [0, 1, 2, 3].map(|at| shown(row, SAID_AT + at, leaf.is_some()));
@@ -228,7 +228,7 @@ impl Verifier<'_> {
             Ok(sealed) => sealed,
             // The hash of the row will not fit either.
             Err(error) => {
-                self.find(format!("evidence {}: {error}", get::<i64>(row, 0)?));
+                self.find(format!("evidence {}: {error}", get::<EvidenceId>(row, 0)?));
                 return Ok(None);
             }
         };
@@ -336,7 +336,7 @@ impl Verifier<'_> {
             }
             BILLED => {
                 covered.bills += 1;
-                let bill = number("bill");
+                let bill = BillId::new(number("bill"));
                 (
                     format!("bill {bill} of row {seq}"),
                     bill_digest(self.c, bill)?,

@@ -8,7 +8,8 @@ use super::learn::{said_in, word};
 use super::next::next_of;
 use super::prover::{Above, Verifier};
 use crate::domain::{
-    BatchId, EvidenceId, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, RowKey, Timestamp,
+    BatchId, EvidenceId, IdentifierScheme, LaneId, PayerTransactionId, PaymentId, PhraseId,
+    PolicyId, RowKey, Timestamp,
 };
 use crate::journal::Error;
 use crate::journal::codec::catalog::{find, of_payment};
@@ -298,7 +299,7 @@ impl Verifier<'_> {
             let detail = text_of(&detail);
             let kind: i64 = row.get(1)?;
             let fact = fact_of(kind, row.get(2)?, row.get(3)?, detail)?;
-            let policy_id: Option<i64> = row.get(5)?;
+            let policy_id: Option<PolicyId> = row.get(5)?;
             let policy = policy_id
                 .and_then(|id| self.policies.get(&id))
                 .map_or(&unjudged, |(_, policy)| policy);
@@ -541,7 +542,7 @@ impl Pass<'_> {
 }
 
 /// Returns what the gateway said under this number.
-fn phrase(phrases: &mut Phrases<'_>, number: Option<i64>) -> Result<Option<String>, Error> {
+fn phrase(phrases: &mut Phrases<'_>, number: Option<PhraseId>) -> Result<Option<String>, Error> {
     let Some(number) = number else {
         return Ok(None);
     };

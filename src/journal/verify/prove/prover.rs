@@ -1,6 +1,6 @@
 //! What goes through a batch to prove it.
 
-use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId};
+use crate::domain::{BatchId, BatchName, IdentifierScheme, LaneId, PolicyId};
 use crate::journal::FINDINGS_SHOWN;
 use crate::journal::approval::orders_proven::verify_orders;
 use crate::journal::approval::proven::verify_signatures;
@@ -24,7 +24,7 @@ pub(super) const FINDING_CHARACTERS_MAX: usize = 500;
 shape! {
     /// A policy that evidence was judged by.
     struct StoredPolicy of policy {
-        policy_id: i64, not_found_quarantine: i64, exposures_max: i64, settle_on: i64, status_query: i64,
+        policy_id: PolicyId, not_found_quarantine: i64, exposures_max: i64, settle_on: i64, status_query: i64,
     }
 }
 shape! {
@@ -37,7 +37,7 @@ pub(super) struct Verifier<'a> {
     pub(super) c: &'a dyn Read,
     pub(super) batch: BatchName,
     pub(super) batch_id: BatchId,
-    pub(super) policies: BTreeMap<i64, (Terms, Policy)>,
+    pub(super) policies: BTreeMap<PolicyId, (Terms, Policy)>,
     /// Rows of evidence on the chain that are about one payment.
     pub(super) about_payments: u64,
     /// First claims of payments that share rows of evidence.

@@ -1,7 +1,7 @@
 //! What lies beside a journal: the time of its mark, its lock file, and the orders that these count.
 
 use super::*;
-use crate::domain::Epoch;
+use crate::domain::{BillId, Epoch};
 
 fn stamp(named: u64, changed: u64) -> Stamp {
     Stamp {
@@ -223,7 +223,7 @@ fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
     }
     let shown = Bound {
         instruction: 7,
-        bill: 2,
+        bill: BillId::new(2),
     };
     assert_eq!(held_back(shown, OrdersLost::default()), shown);
     for (count, unknown) in [(1, false), (0, true)] {
