@@ -181,7 +181,6 @@ pub(in crate::journal) fn abandon(
             &mut subject,
             Event::Abandoned,
             &ResponseDetails::default(),
-            None,
             moment,
             policy,
         )?;
