@@ -197,7 +197,6 @@ pub(in crate::journal) fn abandon(
             &mut subject,
             Event::Abandoned,
             &ResponseDetails::default(),
-            None,
             moment,
             policy,
         )?;
