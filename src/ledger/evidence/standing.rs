@@ -2,6 +2,7 @@
 
 use super::words::keeping;
 use crate::domain::Timestamp;
+use crate::ledger::told_identifier::worth_keeping;
 use crate::lifecycle::{PaymentState, Policy, RecordedEvent, fold, proven};
 
 /// Where a payment stands, with what was said of it.
@@ -58,10 +59,12 @@ impl Standing {
             self.settled_at = Some(at.as_millis());
         }
         let keeping = keeping(event, from, to);
+        let [id, receipt, narration, description] = words;
         if keeping.is_delivery && self.application_id.is_none() {
-            let [_, receipt, ..] = &words;
-            self.application_id.clone_from(receipt);
+            self.application_id.clone_from(&receipt);
         }
+        let id = id.filter(|id| worth_keeping(Some(id)).is_some());
+        let words = [id, receipt, narration, description];
         for (known, said) in self.words.iter_mut().zip(words) {
             if said.is_some() && !(keeping.fills_gaps && known.is_some()) {
                 *known = said;

@@ -606,7 +606,7 @@ fn kept(before: &Standing, change: &Change<'_>) -> Standing {
 #[test]
 fn whoever_replays_evidence_finds_the_words_that_were_kept() {
     let policy = Policy::default();
-    let told = [full("T1"), ResponseDetails::default()];
+    let told = [full("T1"), full("000"), ResponseDetails::default()];
     let known = [
         [None, None, None, None],
         ["T0", "R0", "N0", "D0"].map(|word| Some(word.to_owned())),
