@@ -2,7 +2,7 @@
 
 use super::values::corrupt;
 use crate::journal::Error;
-use crate::ledger::evidence::Kind;
+use crate::ledger::evidence::{Kind, Standing};
 use crate::lifecycle::{Class, CodeMeaning, Event, RecordedEvent};
 
 /// Returns the number and the words of an event: `(number, class, code)`.
@@ -229,9 +229,7 @@ pub(in crate::journal) fn fact_of(
 ) -> Result<RecordedEvent, Error> {
     Ok(match number {
         PRESUMED_POSTED => RecordedEvent::PresumedPosted,
-        STOOD => {
-            RecordedEvent::Stood(crate::journal::payments::stood::Standing::of_detail(detail)?.life)
-        }
+        STOOD => RecordedEvent::Stood(Standing::of_detail(detail)?.life),
         NOTED_CALLBACK..=MIGRATED
         | CLAIMED_TOGETHER
         | ACTED

@@ -582,3 +582,73 @@ fn what_is_recorded_adds_up_to_where_the_payment_stands() {
         }
     }
 }
+
+/// Keeps words as a store does.
+fn kept(before: &Standing, change: &Change<'_>) -> Standing {
+    let mut stands = before.clone();
+    stands.life = change.life;
+    if change.ends {
+        stands.settled_at = Some(now().now.as_millis());
+    }
+    let Some(told) = &change.told else {
+        return stands;
+    };
+    for (known, said) in stands.words.iter_mut().zip(told.words.all()) {
+        if said.is_some() && !(told.fill_gaps && known.is_some()) {
+            *known = said.map(str::to_owned);
+        }
+    }
+    let application_id = told.application_id.map(str::to_owned);
+    stands.application_id = stands.application_id.or(application_id);
+    stands
+}
+
+#[test]
+fn whoever_replays_evidence_finds_the_words_that_were_kept() {
+    let policy = Policy::default();
+    let told = [full("T1"), full("000"), ResponseDetails::default()];
+    let known = [
+        [None, None, None, None],
+        ["T0", "R0", "N0", "D0"].map(|word| Some(word.to_owned())),
+    ];
+    for before in State::ALL.map(life) {
+        for (said, words) in told
+            .iter()
+            .flat_map(|said| known.iter().map(move |known| (said, known)))
+        {
+            for event in Class::ALL
+                .iter()
+                .flat_map(|(class, _)| [reply(*class), answer(*class), callback(*class)])
+            {
+                let before = Standing {
+                    life: before,
+                    words: words.clone(),
+                    ..Standing::NEW
+                };
+                let judgement = Judgement::default();
+                let evidence = NewEvidence {
+                    event,
+                    said,
+                    judgement: &judgement,
+                };
+                let change = apply(&before.life, evidence, now(), &policy);
+                let stored = kept(&before, &change);
+                let mut replayed = before;
+                for row in change.rows.iter().flatten() {
+                    let words = if row.has_words {
+                        Words::of(said)
+                    } else {
+                        Words::default()
+                    };
+                    let words = words.all().map(|word| word.map(str::to_owned));
+                    replayed.learn(recorded(row.kind), now().now, words, &policy);
+                }
+                let differences = stored.differences(&replayed);
+                assert!(
+                    differences.is_empty(),
+                    "{event:?} {stored:?}: {differences:?}"
+                );
+            }
+        }
+    }
+}
