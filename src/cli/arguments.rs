@@ -12,6 +12,7 @@ mod serve;
 mod services;
 mod signing;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
@@ -65,15 +66,16 @@ pub struct Common {
     /// Profile of the configuration
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
-    /// The journal
+    /// The journal: a file, or postgres://USER@HOST/DATABASE [default: that of the profile, or else disburse.db]
+    // What is wrong with it is told later, and the variable is not shown: somebody may have put a password there.
     #[arg(
         long,
         global = true,
-        value_name = "FILE",
+        value_name = "JOURNAL",
         env = "DISBURSE_JOURNAL",
-        default_value = "disburse.db"
+        hide_env_values = true
     )]
-    pub journal: PathBuf,
+    pub journal: Option<OsString>,
     /// Print data as JSON
     #[arg(long, global = true)]
     pub json: bool,
