@@ -4,6 +4,7 @@ mod approve;
 mod archive;
 mod file;
 mod init;
+mod journal;
 mod notices;
 mod orders;
 mod reconcile;
@@ -26,6 +27,7 @@ pub(super) use file::{
     LoadOptions, OnError, TemplateArguments,
 };
 pub(super) use init::{DoctorArguments, InitArguments};
+pub(super) use journal::{JournalCommand, JournalCopy};
 pub(super) use notices::NoticesArguments;
 pub(super) use orders::{
     CancelArguments, NameArguments, RecoverArguments, ResolveArguments, ResumeLaneArguments,
@@ -143,6 +145,11 @@ pub(super) enum Command {
     Backup(BackupArguments),
     /// Put finished batches into files of their own: evidence, report and signatures
     Archive(Box<ArchiveArguments>),
+    /// Make, check or move a journal that is on a server
+    Journal {
+        #[command(subcommand)]
+        command: JournalCommand,
+    },
     /// List the notices that wait, or deliver them
     Notices(NoticesArguments),
     /// Listen for callbacks, between runs

@@ -32,7 +32,7 @@ pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, archive as archiving, backup, bill, check, dialect, explain, float, init,
-    layout, listen, load, lookup, notices as notices_command, orders,
+    journal as journal_command, layout, listen, load, lookup, notices as notices_command, orders,
     probe, reconcile, recover, report, resolve, resolve_many, retry, sandbox, schedule, serve,
     shell, show_config, status_all, template, token, upload, verify,
 };
@@ -141,6 +141,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Archive(arguments) => archiving::archive(&session, *arguments).await,
+        Command::Journal { command } => journal_command::journal(&session, &command),
         Command::Notices(arguments) => notices_command::notices(&session, &arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Serve(arguments) => serve::serve(&session, &arguments).await,
