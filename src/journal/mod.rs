@@ -26,6 +26,7 @@ mod recovery;
 mod repeats;
 mod run;
 mod schema;
+pub mod server;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::schema::open::{self, Missing};
 use super::session::keeper::Keeper;
-use super::{Error, Location, ServerAddress};
+use super::{Error, Location, ServerAddress, server};
 
 /// Opens what only reads.
 pub(in crate::journal) fn for_reading(at: &Location) -> Result<Keeper, Error> {
@@ -21,14 +21,12 @@ pub(in crate::journal) fn for_writing(at: &Location, missing: Missing) -> Result
 }
 
 /// Opens a journal that is on a server.
-pub(in crate::journal) fn open_server(address: &ServerAddress) -> Result<Keeper, Error> {
+fn open_server(address: &ServerAddress) -> Result<Keeper, Error> {
     #[cfg(test)]
     if let Some(keeper) = rehearsed::take(address) {
         return Ok(keeper);
     }
-    Err(Error::NoServerStore {
-        journal: address.to_string(),
-    })
+    server::open_server(address)
 }
 
 /// What stands for servers in tests: whoever opens an address has the store that was put there, alone.
@@ -89,12 +87,6 @@ mod tests {
         assert_eq!(journal.recovery().await.unwrap(), None);
         let batch = BatchName::parse("june").unwrap();
         assert!(!journal.has_batch(batch).await.unwrap());
-        drop(journal);
-        let error = Journal::open(&at).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "journal postgres://pay@rehearsed/written: is on a server, and this disburse has no store for it"
-        );
     }
 
     #[test]

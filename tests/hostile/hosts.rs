@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use super::fixture::{Kind, Server, shared};
 use super::gateway::Gateway;
-use super::office::{BATCH, Office, RUN_MAX, Running, Setup};
+use super::office::{BATCH, Office, Running, Setup};
 use super::oracle::check;
 use super::script::{Mixed, dice, millis};
 
@@ -76,9 +76,16 @@ impl Hosts<'_> {
     fn start(&self, host: usize) -> Running {
         let config = format!("host-{host}.toml");
         let name = format!("host-{host}");
-        let out = format!("report-{host}");
         self.office.start(&[
-            "run", BATCH, "--config", &config, "--runner", &name, "--yes", "--out", &out, "--max-wait", "30s",
+            "run",
+            BATCH,
+            "--config",
+            &config,
+            "--runner",
+            &name,
+            "--yes",
+            "--max-wait",
+            "30s",
         ])
     }
 
@@ -102,7 +109,12 @@ impl Hosts<'_> {
     /// Lets those go on whose pause is over.
     fn wake(&mut self) {
         let now = Instant::now();
-        let over: Vec<usize> = self.paused.iter().filter(|(_, at)| **at <= now).map(|(host, _)| *host).collect();
+        let over: Vec<usize> = self
+            .paused
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(host, _)| *host)
+            .collect();
         for host in over {
             self.paused.remove(&host);
             if let Some(run) = self.running.get(&host) {
@@ -119,7 +131,11 @@ impl Hosts<'_> {
             if self.go_on() {
                 break;
             }
-            assert!(began.elapsed() < LONGEST, "not finished: {:?}", self.office.call(&["status", BATCH]));
+            assert!(
+                began.elapsed() < LONGEST,
+                "not finished: {:?}",
+                self.office.call(&["status", BATCH])
+            );
             sleep(millis(50));
         }
         for (host, until) in std::mem::take(&mut self.paused) {
@@ -130,7 +146,10 @@ impl Hosts<'_> {
             let ended = run.wait();
             assert!(matches!(ended.code, Some(0 | 3 | 4 | 5)), "{ended:?}");
         }
-        self.office.call(&["run", BATCH, "--yes", "--max-wait", "8s"]).code.unwrap()
+        self.office
+            .call(&["run", BATCH, "--yes", "--max-wait", "8s"])
+            .code
+            .unwrap()
     }
 }
 
@@ -227,5 +246,4 @@ fn a_server_that_is_killed_and_comes_back_has_every_commit() {
     }
     let code = hosts.finish();
     check("a killed server", &gateway, &office, Some(code));
-    assert!(RUN_MAX > Duration::ZERO);
 }

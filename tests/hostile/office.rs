@@ -212,7 +212,11 @@ attempts_max = 50
             .args(arguments)
             .env_clear()
             .env("DISBURSE_PASSWORD", PASSWORD)
-            .envs(self.journal.iter().map(|journal| ("DISBURSE_JOURNAL", journal)))
+            .envs(
+                self.journal
+                    .iter()
+                    .map(|journal| ("DISBURSE_JOURNAL", journal)),
+            )
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(File::create(&out).unwrap())

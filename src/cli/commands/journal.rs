@@ -34,7 +34,9 @@ fn address(session: &Session, text: &OsStr) -> Result<ServerAddress, Error> {
 }
 
 fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
-    Err(no_store(address))
+    journal::server::make(address)?;
+    output::note(&format!("{address}: has an empty journal now"));
+    Ok(ExitStatus::Done)
 }
 
 fn check(address: &ServerAddress) -> Result<ExitStatus, Error> {

@@ -91,6 +91,8 @@ pub enum Error {
     Open { path: PathBuf, cause: String },
     #[error("journal {journal}: is on a server, and {work}")]
     NotInAFile { journal: String, work: FileOnly },
+    #[error("{what}")]
+    Server { what: String },
     #[error("journal {journal}: is on a server, and this disburse has no store for it")]
     NoServerStore { journal: String },
     #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
