@@ -301,7 +301,7 @@ impl Journal {
         posts: BootTime,
         questions: BootTime,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             crate::journal::run::rest::rest(c, token, posts, questions)
         })
         .await
@@ -383,7 +383,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(CommitMode::Alone, |c| verbs::callback_key(c))
+        self.ask_again(CommitMode::Alone, |c| verbs::callback_key(c))
             .await
     }
 

@@ -52,22 +52,21 @@ impl Hosts<'_> {
     fn go_on(&mut self) -> bool {
         let mut is_finished = false;
         for host in 0..HOSTS {
-            let has_ended = |run: &mut Running| run.child.try_wait().unwrap().is_some();
-            match self.running.get_mut(&host) {
-                Some(run) if has_ended(run) => {
-                    let ended = self.running.remove(&host).unwrap().wait();
-                    match ended.code {
-                        Some(0 | 3) => is_finished = true,
-                        // Stopped by the gateway, timed out, or fenced: another run goes on.
-                        Some(4 | 5) => {}
-                        _ => panic!("host {host}: {ended:?}"),
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    let run = self.start(host);
-                    self.running.insert(host, run);
-                }
+            let Some(mut run) = self.running.remove(&host) else {
+                let run = self.start(host);
+                self.running.insert(host, run);
+                continue;
+            };
+            if run.child.try_wait().unwrap().is_none() {
+                self.running.insert(host, run);
+                continue;
+            }
+            let ended = run.wait();
+            match ended.code {
+                Some(0 | 3) => is_finished = true,
+                // Stopped by the gateway, timed out, or fenced: another run goes on.
+                Some(4 | 5) => {}
+                _ => panic!("host {host}: {ended:?}"),
             }
         }
         is_finished

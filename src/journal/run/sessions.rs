@@ -89,7 +89,11 @@ pub(in crate::journal) fn close_expired(
     let now = Transact::now(&**c)?;
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
     let mut abandoned = 0;
-    for Open { session_id, .. } in open.into_iter().filter(|open| open.lease_until < now) {
+    // Whoever is alive may have waited for its turn as long as this transaction did, and renews its lease next.
+    let waited = i64::try_from(c.waited().as_millis()).unwrap_or(i64::MAX);
+    let heard_by = Timestamp::from_millis(now.as_millis().saturating_sub(waited));
+    let is_over = |open: &Open| open.lease_until < heard_by;
+    for Open { session_id, .. } in open.into_iter().filter(is_over) {
         tracing::warn!(
             session = session_id.get(),
             "another run of the batch is not heard of any more; the gateway is asked about what it had under way"

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -52,6 +53,8 @@ pub(in crate::journal) struct WriteSession {
     limiters: RefCell<BTreeMap<BatchId, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
+    /// How long the transaction waited for those before it.
+    waited: Cell<Duration>,
     /// A run began in this transaction.
     new_epoch: Cell<Option<Epoch>>,
     /// A person gave an order in this transaction: so many are on record now.
@@ -91,6 +94,7 @@ impl WriteSession {
             calendars: RefCell::default(),
             limiters: RefCell::default(),
             mark: None,
+            waited: Cell::default(),
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
             new_given: RefCell::default(),
@@ -98,6 +102,16 @@ impl WriteSession {
             knows_recoveries: Cell::default(),
             scratch: OnceCell::new(),
         }
+    }
+
+    /// Notes how long the transaction that begins waited for those before it.
+    pub(in crate::journal) fn note_wait(&self, waited: Duration) {
+        self.waited.set(waited);
+    }
+
+    /// Returns how long the transaction waited for those before it: others may have waited as long.
+    pub(in crate::journal) fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     /// From now on, a mark follows what is written.

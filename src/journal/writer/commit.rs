@@ -59,17 +59,20 @@ pub(in crate::journal) fn commit(
 
 /// Returns whether an error may be another one at the next time, and says that nothing was written.
 fn passes_by(error: &Error) -> bool {
+    use store::Error as E;
     matches!(
         error,
         Error::Storage {
-            cause: store::Error::DecideAgain { .. }
+            cause: E::DecideAgain { .. } | E::ConnectionLost { .. } | E::Busy { .. }
         }
     )
 }
 
 fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), Error> {
     // Another writer is waited for here, where nothing has been done yet.
+    let waits = Instant::now();
     Transact::begin(&**connection)?;
+    connection.note_wait(waits.elapsed());
     let done = connection
         .begin()
         .and_then(|()| {

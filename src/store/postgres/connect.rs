@@ -51,7 +51,7 @@ impl Default for Deadlines {
             turn: seconds(15),
             commit: seconds(20),
             learn: seconds(10),
-            idle: seconds(60),
+            idle: seconds(5),
         }
     }
 }
