@@ -55,6 +55,8 @@ pub(in crate::journal) struct WriteSession {
     mark: Option<Beside>,
     /// How long the transaction waited for those before it.
     waited: Cell<Duration>,
+    /// Since when, by its own clock, the store was there whenever it was asked.
+    reached_since: Cell<Option<Timestamp>>,
     /// A run began in this transaction.
     new_epoch: Cell<Option<Epoch>>,
     /// A person gave an order in this transaction: so many are on record now.
@@ -95,6 +97,7 @@ impl WriteSession {
             limiters: RefCell::default(),
             mark: None,
             waited: Cell::default(),
+            reached_since: Cell::default(),
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
             new_given: RefCell::default(),
@@ -107,6 +110,18 @@ impl WriteSession {
     /// Notes how long the transaction that begins waited for those before it.
     pub(in crate::journal) fn note_wait(&self, waited: Duration) {
         self.waited.set(waited);
+    }
+
+    /// Notes that the store was not there, or others were in the way for too long.
+    pub(in crate::journal) fn note_trouble(&self) {
+        self.reached_since.take();
+    }
+
+    /// Returns since when the store was there whenever it was asked; it is now.
+    pub(in crate::journal) fn reached_since(&self, now: Timestamp) -> Timestamp {
+        let since = self.reached_since.get().unwrap_or(now);
+        self.reached_since.set(Some(since));
+        since
     }
 
     /// Returns how long the transaction waited for those before it: others may have waited as long.
