@@ -13,11 +13,15 @@ mod connect_error;
 mod expected;
 mod failure;
 #[cfg(test)]
+mod figures;
+#[cfg(test)]
 pub(crate) mod fixture;
 mod host;
+mod known;
 mod link;
 mod make;
 mod password;
+mod pending;
 mod read;
 mod statement;
 mod store;

@@ -7,7 +7,7 @@ use crate::store::exercise::exercise;
 use crate::store::memory::Memory;
 
 /// Opens a new journal on a server.
-fn fresh(server: &Server) -> Postgres {
+pub(super) fn fresh(server: &Server) -> Postgres {
     let database = server.database();
     let address = Address::parse(&server.address(&database), &Environment::default()).unwrap();
     Postgres::make(address, Deadlines::default()).unwrap()
