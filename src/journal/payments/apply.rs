@@ -83,10 +83,7 @@ pub(in crate::journal) fn apply(
         subject.moved.heard = heard;
     }
     c.remember(subject);
-    #[cfg(test)]
-    if event == Event::Lost && crate::seeded_bugs::SeededBug::EvidenceForgotten.is_active() {
-        return Ok(anomaly);
-    }
+    planted_instead!(journal::without_evidence(event, anomaly));
     append(
         c,
         subject,

@@ -27,11 +27,7 @@ pub(in crate::journal) fn commit(
             if writes && let Err(error) = end(&**connection) {
                 let _ = connection.rollback();
                 connection.forget();
-                #[cfg(test)]
-                if crate::seeded_bugs::SeededBug::FailedCommitCounts.is_active() {
-                    return Ok(());
-                }
-                return Err(error);
+                return planted!(journal::failed_commit(Err(error)));
             }
             #[cfg(debug_assertions)]
             crate::failpoints::pass("after-commit");
