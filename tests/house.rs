@@ -226,7 +226,12 @@ fn no_files_import_one_another_in_a_circle() {
 #[test]
 fn nothing_but_the_cli_prints_exits_or_knows_clap() {
     nowhere(&sources(), |file| {
-        if within(file, &["src/cli/", "src/main.rs", "src/simulation/"]) {
+        // The servers of tests, which say where they check nothing.
+        let servers = "src/store/postgres/fixture.rs";
+        if within(
+            file,
+            &["src/cli/", "src/main.rs", "src/simulation/", servers],
+        ) {
             return Vec::new();
         }
         let words = [
@@ -275,9 +280,10 @@ fn the_lifecycle_and_the_engines_core_hold_no_clock_no_chance_no_runtime_and_no_
     });
 }
 
-/// What speaks to SQLite in its own words: its store, its schema, its file, and databases of their own that a command fills to sort what
+/// What speaks to SQLite or PostgreSQL in its own words: their stores, schemas, SQLite's file, and databases of their own that a command fills to sort what
 /// memory has no room for. Everything else of the journal reads and writes through the store's port.
-const MAY_HAVE_STATEMENTS: [&str; 18] = [
+const MAY_HAVE_STATEMENTS: [&str; 19] = [
+    "src/store/postgres/",
     "src/store/sqlite.rs",
     "src/store/schema.rs",
     "src/journal/schema/",
@@ -513,7 +519,7 @@ const SEVERAL_SEAMS: [(&str, usize); 18] = [
 
 /// Places at which a mistake has a function return at once. The number only falls: what has been found reads better when it is passed
 /// through.
-const SEAMS_THAT_RETURN: usize = 23;
+const SEAMS_THAT_RETURN: usize = 22;
 
 /// The program's own code of every file that may hold a seam.
 fn with_seams(sources: &[File]) -> Vec<(&File, &str)> {

@@ -129,7 +129,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             Ok(crate::journal::codec::values::batch_id(c, name.as_str())?.is_some())
         })
         .await
@@ -145,7 +145,7 @@ impl Journal {
         terms: RunTerms,
         policy: Arc<Policy>,
     ) -> Result<Acquired, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             verbs::acquire(c, &batch, &terms, &policy)
         })
         .await
@@ -163,7 +163,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
             Ok((claims, verbs::due(c, token, now)?, halt))
         })
@@ -180,7 +180,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             verbs::abandon_own(c, token, now, &policy)
         })
         .await
@@ -196,7 +196,7 @@ impl Journal {
         why: HeldFor,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             lanes::hold_all(c, token, why, now)
         })
         .await
@@ -213,7 +213,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             verbs::clearances(c, token, &seqs, now, &policy)
         })
         .await
@@ -230,7 +230,7 @@ impl Journal {
         now: Timestamp,
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             let questions = verbs::questions(c, token, limit, now, lease)?;
             Ok((questions, verbs::due(c, token, now)?))
         })
@@ -250,7 +250,7 @@ impl Journal {
         moment: StepContext,
         policy: Arc<Policy>,
     ) -> Result<Vec<Transition>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             by.map_or(Ok(()), |token| fence::assert_current(c, token))?;
             record::record(c, &findings, moment, &policy)
         })
@@ -262,7 +262,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             fence::assert_current(c, token)?;
             sessions::renew(c, token)?;
             verbs::due(c, token, now)
@@ -275,7 +275,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal: the session ends with its lease then.
     pub async fn leave(&self, token: RunToken, policy: Arc<Policy>) -> Result<u64, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             sessions::leave(c, token, &policy)
         })
         .await
@@ -286,7 +286,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn now(&self) -> Result<Timestamp, Error> {
-        self.ask(CommitMode::Shared, |c| Ok(Transact::now(&**c)?))
+        self.ask_again(CommitMode::Shared, |c| Ok(Transact::now(&**c)?))
             .await
     }
 
@@ -311,7 +311,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             c.write_tallies()?;
             crate::journal::read::batch_status::standing(c, &batch)
         })
@@ -329,7 +329,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             lanes::hold_lane(c, token, lane, &reason, now)
         })
         .await
@@ -340,7 +340,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: LaneId) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             lanes::reopen_lane(c, token, lane)
         })
         .await
@@ -371,7 +371,7 @@ impl Journal {
         policy: Arc<Policy>,
         by: Option<Arc<ReadBy>>,
     ) -> Result<Received, Error> {
-        self.ask(CommitMode::Patient, move |c| {
+        self.ask_again(CommitMode::Patient, move |c| {
             callbacks::callback(c, &note, moment, &policy, by.as_deref())
         })
         .await
@@ -391,6 +391,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask(CommitMode::Shared, move |c| knows(c, id)).await
+        self.ask_again(CommitMode::Shared, move |c| knows(c, id))
+            .await
     }
 }

@@ -4,7 +4,13 @@
 //! otherwise afterwards, that word is worth nothing until the gateway says it again, asked after the other one.
 
 use super::generations::{Word, agrees};
-use crate::lifecycle::Class;
+use crate::lifecycle::{Class, State};
+
+/// Returns whether a payment has ended, and nobody was paid by it.
+#[must_use]
+pub fn has_ended_unpaid(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled)
+}
 
 /// One thing that is on record of a payment, in the order of its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::domain::{BatchId, LaneId, PayerTransactionId, Payment, PaymentId, Tim
 use crate::journal::{Claim, Clearance, Error, LoadPlan};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::generations::Order;
-use crate::lifecycle::{Anomaly, Event, PaymentState, State};
+use crate::lifecycle::{PaymentState, State};
 use crate::store::tables::life;
 use crate::store::{Reads, Scan, Write, Writes, shape};
 
@@ -70,15 +70,6 @@ pub(crate) fn names_nothing<T: Default, E>() -> Option<Result<T, E>> {
     SeededBug::OtherAmountSettles
         .is_active()
         .then(|| Ok(T::default()))
-}
-
-/// What a loss comes to that leaves no evidence.
-pub(crate) fn without_evidence<E>(
-    event: Event,
-    anomaly: Option<Anomaly>,
-) -> Option<Result<Option<Anomaly>, E>> {
-    let is_made = event == Event::Lost && SeededBug::EvidenceForgotten.is_active();
-    is_made.then_some(Ok(anomaly))
 }
 
 /// What becomes of a retry, whatever its earlier generations have come to.

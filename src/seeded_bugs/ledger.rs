@@ -9,6 +9,7 @@ use crate::ledger::approval::judge::Hand;
 use crate::ledger::approval::rule::Rule;
 use crate::ledger::calendar::Gate;
 use crate::ledger::confirmation::Bound;
+use crate::ledger::evidence::{Kind, Row};
 use crate::ledger::likeness::Oddity;
 use crate::ledger::limits::reason::Reason;
 use crate::ledger::mended::Meant;
@@ -18,6 +19,7 @@ use crate::ledger::pin::Pin;
 use crate::ledger::reconciliation::{Settle, Shown};
 use crate::ledger::recovery::{OrdersLost, Verdict};
 use crate::ledger::repeats::{Standing, Terms};
+use crate::lifecycle::Event;
 
 /// Of a file that is amended: is a row of it a new one or a mended one?
 pub(crate) fn is_ambiguous(found: bool) -> bool {
@@ -106,6 +108,12 @@ pub(crate) fn is_within(found: bool) -> bool {
 /// Whether a document that the file service has is ours.
 pub(crate) fn is_there_already(found: bool) -> bool {
     found || SeededBug::AnyDocumentIsThere.is_active()
+}
+
+/// What is recorded of what happened.
+pub(crate) fn recorded(found: Option<Row>) -> Option<Row> {
+    let is_lost = |row: &Row| row.kind == Kind::Event(Event::Lost);
+    found.filter(|row| !is_lost(row) || !SeededBug::EvidenceForgotten.is_active())
 }
 
 /// Whether a failure was taken back.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::tables::{inquiry, used};
-use super::{Clash, Column, Read, Row, Scan, Table, Test, Transact, Value};
+use super::{Clash, Column, Error, Read, Row, Scan, Table, Test, Transact, Value};
 
 /// Plays the same random reads and writes to two stores, which must say the same.
 pub(crate) fn compare<A: Transact, B: Transact>(a: &A, b: &B, seed: u64, steps: usize) {
@@ -12,50 +12,88 @@ pub(crate) fn compare<A: Transact, B: Transact>(a: &A, b: &B, seed: u64, steps: 
         let whole = format!("seed {seed}, step {step}");
         a.begin().unwrap();
         b.begin().unwrap();
+        let mut is_refused = false;
         for _ in 0..chance.below(6) {
-            let (table, columns) = chance.table();
-            let row = chance.row(table, columns);
-            let clash = [Clash::Refuse, Clash::Keep, Clash::Replace][chance.below(3)];
-            match chance.below(4) {
-                0 | 1 => {
-                    let rows = [row];
-                    let said = a.insert_rows(table, columns, &rows, clash).ok();
-                    assert_eq!(
-                        said,
-                        b.insert_rows(table, columns, &rows, clash).ok(),
-                        "{whole}"
-                    );
+            let write = chance.write();
+            match (write.perform(a), write.perform(b)) {
+                (Some(said), Some(other)) => assert_eq!(said, other, "{whole}: {write:?}"),
+                (said, other) => {
+                    // Who has not said so yet says it with the commit.
+                    assert!(said.is_none() || a.commit().is_err(), "{whole}: {write:?}");
+                    assert!(other.is_none() || b.commit().is_err(), "{whole}: {write:?}");
+                    is_refused = true;
+                    break;
                 }
-                2 => {
-                    let key = Column::new(0);
-                    let scan = Scan::of(table).only(key, Test::Is(row[0].clone()));
-                    let (last, value) = (columns[columns.len() - 1], &row[columns.len() - 1..]);
-                    let said = a.change_rows(&scan, &[last], value).ok();
-                    assert_eq!(said, b.change_rows(&scan, &[last], value).ok(), "{whole}");
-                }
-                _ => {
-                    let scan = Scan::of(table).only(Column::new(1), Test::AtMost(row[1].clone()));
-                    let said = a.remove_rows(&scan).ok();
-                    assert_eq!(said, b.remove_rows(&scan).ok(), "{whole}");
-                }
+            }
+            if chance.below(3) == 0 {
+                look(a, b, &mut chance, &whole);
             }
         }
         match chance.below(3) {
             0 => (a.rollback().unwrap(), b.rollback().unwrap()),
+            _ if is_refused => (a.rollback().unwrap(), b.rollback().unwrap()),
             _ => (a.commit().unwrap(), b.commit().unwrap()),
         };
-        let (table, columns) = chance.table();
-        for scan in chance.scans(table) {
-            assert_eq!(
-                contents(a, &scan, columns),
-                contents(b, &scan, columns),
-                "{whole}: {scan:?}"
-            );
-            assert_eq!(
-                a.count_rows(&scan).unwrap(),
-                b.count_rows(&scan).unwrap(),
-                "{whole}"
-            );
+        look(a, b, &mut chance, &whole);
+    }
+}
+
+/// Reads the same of both.
+fn look(a: &impl Read, b: &impl Read, chance: &mut Chance, whole: &str) {
+    let (table, columns) = chance.table();
+    for scan in chance.scans(table) {
+        let (said, other) = (contents(a, &scan, columns), contents(b, &scan, columns));
+        assert_eq!(said, other, "{whole}: {scan:?}");
+        let (said, other) = (a.count_rows(&scan).unwrap(), b.count_rows(&scan).unwrap());
+        assert_eq!(said, other, "{whole}: {scan:?}");
+    }
+}
+
+/// Something that is written.
+#[derive(Debug)]
+enum Change {
+    Insert(Clash),
+    /// Of the rows that have a value in the first column of their key, or of the one that has a key.
+    Set {
+        is_by_key: bool,
+    },
+    Remove,
+}
+
+#[derive(Debug)]
+struct RandomWrite {
+    table: &'static Table,
+    columns: &'static [Column],
+    row: Vec<Value<'static>>,
+    change: Change,
+}
+
+impl RandomWrite {
+    /// Writes it; returns how many rows there were, or nothing where it is refused.
+    fn perform(&self, store: &impl Transact) -> Option<u64> {
+        let (table, columns, row) = (self.table, self.columns, &self.row);
+        let said = match self.change {
+            Change::Insert(clash) => {
+                store.insert_rows(table, columns, std::slice::from_ref(row), clash)
+            }
+            Change::Set { is_by_key } => {
+                let (last, value) = (columns[columns.len() - 1], &row[columns.len() - 1..]);
+                let mut scan = Scan::of(table);
+                match is_by_key {
+                    true => scan.at = row[..table.key].to_vec(),
+                    false => scan = scan.only(Column::new(0), Test::Is(row[0].clone())),
+                }
+                store.change_rows(&scan, &[last], value)
+            }
+            Change::Remove => {
+                let scan = Scan::of(table).only(Column::new(1), Test::AtMost(row[1].clone()));
+                store.remove_rows(&scan)
+            }
+        };
+        match said {
+            Ok(rows) => Some(rows),
+            Err(Error::Refused { .. }) => None,
+            Err(error) => panic!("{error:?}"),
         }
     }
 }
@@ -105,6 +143,24 @@ impl Chance {
         match self.below(2) {
             0 => (&inquiry::TABLE, INQUIRY),
             _ => (&used::TABLE, USED),
+        }
+    }
+
+    fn write(&mut self) -> RandomWrite {
+        let (table, columns) = self.table();
+        let row = self.row(table, columns);
+        let clash = [Clash::Refuse, Clash::Keep, Clash::Replace][self.below(3)];
+        let change = match self.below(6) {
+            0..3 => Change::Insert(clash),
+            3 => Change::Set { is_by_key: true },
+            4 => Change::Set { is_by_key: false },
+            _ => Change::Remove,
+        };
+        RandomWrite {
+            table,
+            columns,
+            row,
+            change,
         }
     }
 

@@ -46,6 +46,12 @@ pub enum Error {
         /// The value, and what was to stand there.
         what: Arc<str>,
     },
+    /// The connection to the store ended, or answers no more: nothing of the transaction that was under way is there.
+    #[error("{what}")]
+    ConnectionLost {
+        /// In the words of the store.
+        what: Arc<str>,
+    },
     /// Whether the transaction was committed is not known.
     #[error("{what}")]
     OutcomeUnknown {

@@ -75,6 +75,20 @@ fn in_one<S: Transact>(store: &S, work: impl FnOnce(&S)) {
     store.commit().unwrap();
 }
 
+/// Asserts that a rule of a table refuses what is written, at once or with the commit, and that nothing of it is there then.
+fn is_refused<S: Transact>(store: &S, work: impl FnOnce(&S) -> Result<(), Error>) {
+    store.begin().unwrap();
+    let mark = held(77, 77, 77);
+    store.insert(&mark).unwrap();
+    let outcome = work(store).and_then(|()| store.commit());
+    assert!(matches!(outcome, Err(Error::Refused { .. })), "{outcome:?}");
+    if store.is_open() {
+        store.rollback().unwrap();
+    }
+    let marked = Scan::of(&held_lane::TABLE).at(&mark.batch_id);
+    assert!(!store.any(&marked).unwrap());
+}
+
 fn seqs(lives: &[Life]) -> Vec<i64> {
     lives.iter().map(|life| life.seq.get()).collect()
 }
@@ -275,53 +289,67 @@ fn rows_are_found_beside_others<S: Transact>(store: &S) {
 }
 
 fn what_is_unique_is_there_once<S: Transact>(store: &S) {
-    store.begin().unwrap();
-    store.insert(&held(1, 1, 10)).unwrap();
-    let error = store.insert(&held(1, 1, 20)).unwrap_err();
-    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
-    assert!(!store.insert_new(&held(1, 1, 20)).unwrap());
-    assert!(store.insert_new(&held(1, 2, 20)).unwrap());
-    store.put(&held(1, 1, 30)).unwrap();
-    let batch = BatchId::new(1);
-    let all = Scan::of(&held_lane::TABLE).at(&batch);
-    let at: Vec<i64> = store.values(&all, held_lane::held_at).unwrap();
-    assert_eq!(at, [30, 20]);
+    in_one(store, |store| store.insert(&held(1, 1, 10)).unwrap());
+    is_refused(store, |store| store.insert(&held(1, 1, 20)));
+    is_refused(store, |store| {
+        store.insert_all(&[held(1, 2, 20), held(1, 1, 20)])
+    });
+    is_refused(store, |store| {
+        store.insert(&held(1, 3, 20))?;
+        store.insert(&held(1, 3, 30))
+    });
     let number = Number {
         country: "KE".to_owned(),
         msisdn: "1".to_owned(),
         at: 5,
         carrier: Some("A".to_owned()),
     };
-    store.insert(&number).unwrap();
-    // What is put leaves the columns alone that it does not have.
-    shape! {
-        struct Looked of lookup { country: String, msisdn: String, at: i64 }
-    }
-    let looked = Looked {
-        country: "KE".to_owned(),
-        msisdn: "1".to_owned(),
-        at: 9,
-    };
-    store.put(&looked).unwrap();
-    let found: Number = store.first(&Scan::of(&lookup::TABLE)).unwrap().unwrap();
-    assert_eq!((found.at, found.carrier.as_deref()), (9, Some("A")));
-    // One index says it as well as the key.
-    store.append(&notice("a", 1)).unwrap();
-    let error = store.append(&notice("a", 2)).unwrap_err();
-    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
-    let bill = |outcome| Bill {
+    in_one(store, |store| {
+        assert!(!store.insert_new(&held(1, 1, 20)).unwrap());
+        assert!(store.insert_new(&held(1, 2, 20)).unwrap());
+        store.put(&held(1, 1, 30)).unwrap();
+        let batch = BatchId::new(1);
+        let all = Scan::of(&held_lane::TABLE).at(&batch);
+        let at: Vec<i64> = store.values(&all, held_lane::held_at).unwrap();
+        assert_eq!(at, [30, 20]);
+        store.insert(&number).unwrap();
+        // What is put leaves the columns alone that it does not have.
+        shape! {
+            struct Looked of lookup { country: String, msisdn: String, at: i64 }
+        }
+        let looked = Looked {
+            country: "KE".to_owned(),
+            msisdn: "1".to_owned(),
+            at: 9,
+        };
+        store.put(&looked).unwrap();
+        let found: Number = store.first(&Scan::of(&lookup::TABLE)).unwrap().unwrap();
+        assert_eq!((found.at, found.carrier.as_deref()), (9, Some("A")));
+    });
+    // One index says it as well as the key, and one of some rows alone.
+    in_one(store, |store| {
+        store.append(&notice("a", 1)).unwrap();
+        for outcome in [2, 2, 0] {
+            store.append(&decided(outcome)).unwrap();
+        }
+    });
+    is_refused(store, |store| store.append(&notice("a", 2)).map(|_| ()));
+    is_refused(store, |store| store.append(&decided(1)).map(|_| ()));
+    in_one(store, |store| {
+        store.append(&decided(2)).unwrap();
+        assert_eq!(store.count(&Scan::of(&notice::TABLE)).unwrap(), 1);
+        assert_eq!(store.count(&Scan::of(&bill::TABLE)).unwrap(), 4);
+    });
+}
+
+fn decided(outcome: i64) -> Bill {
+    Bill {
         seq: PaymentId::new(1),
         at: 1,
         outcome,
         due: Some(1),
         description: String::new(),
-    };
-    store.append(&bill(2)).unwrap();
-    store.append(&bill(2)).unwrap();
-    store.append(&bill(0)).unwrap();
-    let error = store.append(&bill(1)).unwrap_err();
-    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
-    store.rollback().unwrap();
+    }
 }
 
 fn rows_are_appended_value_by_value<S: Transact>(store: &S) {
@@ -351,17 +379,14 @@ fn rows_are_appended_value_by_value<S: Transact>(store: &S) {
         let numbers: Vec<i64> = store.values(&all, bill::bill_id).unwrap();
         assert_eq!(numbers, (1..=204).collect::<Vec<_>>());
     });
-    in_one(store, |store| {
-        let mut appender = store.appender(&held_lane::TABLE, Held::COLUMNS).unwrap();
+    is_refused(store, |store| {
+        let mut appender = store.appender(&held_lane::TABLE, Held::COLUMNS)?;
         for row in [held(1, 1, 10), held(1, 1, 20)] {
-            // It says so at once, or when it is flushed.
-            let outcome = Shape::values(&row)
-                .into_iter()
-                .try_for_each(|value| appender.value(value))
-                .and_then(|()| appender.flush());
-            let is_first = row.held_at == Timestamp::from_millis(10);
-            assert_eq!(outcome.is_ok(), is_first);
+            for value in Shape::values(&row) {
+                appender.value(value)?;
+            }
         }
+        appender.flush()
     });
 }
 

@@ -16,6 +16,8 @@ mod fields;
 #[cfg(test)]
 pub(crate) mod memory;
 mod port;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod row;
 mod scan;
 pub(crate) mod schema;

@@ -67,6 +67,9 @@ pub trait Append {
 }
 
 /// A transaction that writes.
+///
+/// A rule of a table that is broken may be told at once, or later in the same transaction: with the next read of what was written,
+/// at the latest with the commit. Once something was refused, or has failed otherwise, the transaction can only be rolled back.
 pub trait Write: Read {
     /// Inserts rows that have these columns; columns that are left out have what the schema says. Returns how many were written.
     ///

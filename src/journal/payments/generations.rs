@@ -181,15 +181,7 @@ fn supersede(
     }
     // It rests on the state alone: no wait of the policy enters into it.
     let policy = Policy::default();
-    apply(
-        c,
-        &mut newest,
-        Event::Superseded,
-        &said,
-        None,
-        moment,
-        &policy,
-    )?;
+    apply(c, &mut newest, Event::Superseded, &said, moment, &policy)?;
     c.moved(&newest, from)?;
     Ok(newest.moved.life)
 }

@@ -24,7 +24,6 @@ use crate::journal::operator::names::rows_named;
 use crate::journal::payments::agreed::named_otherwise;
 use crate::journal::payments::first_claims::{FirstClaim, first_claim};
 use crate::journal::payments::inquiries::{doubted, waits_for};
-use crate::journal::payments::stood::WORDS;
 use crate::journal::preflight::bills::{bills, last_bill};
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
@@ -34,6 +33,7 @@ use crate::journal::{
     BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, PaymentRecord, Standing,
     UnpricedRecord, WaitsFor,
 };
+use crate::ledger::evidence::WORDS;
 use crate::ledger::heads::BatchHead;
 use crate::ledger::names::PaymentName;
 use crate::ledger::recovery::JournalId;

@@ -183,7 +183,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn orders_lost(&self) -> Result<OrdersLost, Error> {
-        self.ask(CommitMode::Shared, |c| lost_orders(c)).await
+        self.ask_again(CommitMode::Shared, |c| lost_orders(c)).await
     }
 
     /// Returns the lost orders that are known one by one and that nobody has given again.
@@ -191,7 +191,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn orders_missing(&self) -> Result<Vec<Order>, Error> {
-        self.ask(CommitMode::Shared, |c| missing(c)).await
+        self.ask_again(CommitMode::Shared, |c| missing(c)).await
     }
 
     /// Takes a person's word that the orders which are lost were given again: from now on runs post. `without`: how many are

@@ -38,7 +38,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn recovery(&self) -> Result<Option<Recovery>, Error> {
-        self.ask(CommitMode::Shared, |c| open_recovery(c)).await
+        self.ask_again(CommitMode::Shared, |c| open_recovery(c))
+            .await
     }
 
     /// Declares the recovery done: from now on, what is loaded is posted first.
@@ -58,7 +59,7 @@ impl Journal {
     /// # Errors
     /// As [`Self::recovered`].
     pub async fn assert_recovery_done(&self) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, |c| assert_done(c)).await
+        self.ask_again(CommitMode::Shared, |c| assert_done(c)).await
     }
 
     /// Returns what speaks against it that nothing has run since a copy was made; `None`: nothing does.
@@ -66,7 +67,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn ran_since(&self) -> Result<Option<String>, Error> {
-        self.ask(CommitMode::Shared, |c| ran_since(c)).await
+        self.ask_again(CommitMode::Shared, |c| ran_since(c)).await
     }
 
     /// Takes a person's word that nothing has run since the copy was made: what only the presumption made doubtful is ready

@@ -148,15 +148,7 @@ fn doubt(
         let mut subject = subject(c, *seq)?;
         let moment = StepContext { now, jitter: 0 };
         let nothing = ResponseDetails::default();
-        apply(
-            c,
-            &mut subject,
-            Event::Abandoned,
-            &nothing,
-            None,
-            moment,
-            policy,
-        )?;
+        apply(c, &mut subject, Event::Abandoned, &nothing, moment, policy)?;
         c.moved(&subject, State::Posting)?;
         generations::settle(c, &mut subject, moment, Some(policy))?;
     }

@@ -182,7 +182,6 @@ pub(in crate::journal) fn abandon(
             &mut subject,
             Event::Abandoned,
             &ResponseDetails::default(),
-            None,
             moment,
             policy,
         )?;

@@ -46,6 +46,8 @@ pub(in crate::journal) struct WriteSession {
     waits: RefCell<BTreeMap<BatchId, DeferredQueries>>,
     intact: RefCell<BTreeMap<BatchId, Intact>>,
     allowances: RefCell<BTreeMap<BatchId, Allowance>>,
+    /// As they were when the transaction began: what it took is not taken where it comes to nothing.
+    allowances_before: RefCell<BTreeMap<BatchId, Allowance>>,
     calendars: RefCell<BTreeMap<BatchId, Arc<Calendar>>>,
     limiters: RefCell<BTreeMap<BatchId, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
@@ -85,6 +87,7 @@ impl WriteSession {
             ordered: RefCell::default(),
             intact: RefCell::default(),
             allowances: RefCell::default(),
+            allowances_before: RefCell::default(),
             calendars: RefCell::default(),
             limiters: RefCell::default(),
             mark: None,
@@ -189,6 +192,9 @@ impl WriteSession {
         self.new_orders.take();
         self.new_given.take();
         self.chain.borrow_mut().start();
+        self.allowances_before
+            .borrow_mut()
+            .clone_from(&self.allowances.borrow());
         self.tallies.take();
         if self.recent.borrow_mut().begin(self.keeper.store())? {
             self.knows_recoveries.take();
@@ -203,6 +209,7 @@ impl WriteSession {
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
     pub(in crate::journal) fn forget(&self) {
         self.chain.take();
+        self.allowances.replace(self.allowances_before.take());
         self.tallies.take();
         self.recent.take();
         self.intact.take();

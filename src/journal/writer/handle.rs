@@ -136,38 +136,56 @@ impl Journal {
         Arc::clone(&self.shared.commits)
     }
 
+    /// Has the writer carry out a verb, which takes what it needs with it.
     pub(in crate::journal) async fn ask<T: Send + 'static>(
         &self,
         manner: CommitMode,
         work: impl FnOnce(&mut WriteSession) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let (reply, answer) = oneshot::channel();
         let value = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&value);
-        let actor = self.actor.clone();
-        let ordered = Ordered {
-            configured: self.rule.clone(),
-            is_proposed: self.is_proposed,
-            given: Vec::new(),
-        };
-        let work: Work = Box::new(move |connection| {
-            connection.hand_to(actor, ordered);
-            let found = work(connection)?;
-            assert_signed(connection)?;
-            *slot
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);
+        let (slot, hand) = (Arc::clone(&value), self.hand());
+        let work = Work::Once(Some(Box::new(move |connection| {
+            let found = hand.carry_out(connection, work)?;
+            put(&slot, found);
             Ok(())
-        });
+        })));
+        Box::pin(self.perform(manner, work)).await?;
+        take(&value).ok_or_else(stopped)
+    }
+
+    /// The same of a verb that may be carried out anew, where the transaction came to nothing: a store that several processes share
+    /// loses a connection now and then.
+    pub(in crate::journal) async fn ask_again<T: Send + 'static>(
+        &self,
+        manner: CommitMode,
+        mut work: impl FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let value = Arc::new(Mutex::new(None));
+        let (slot, hand) = (Arc::clone(&value), self.hand());
+        let work = Work::Again(Box::new(move |connection| {
+            let found = hand.carry_out(connection, &mut work)?;
+            put(&slot, found);
+            Ok(())
+        }));
+        Box::pin(self.perform(manner, work)).await?;
+        take(&value).ok_or_else(stopped)
+    }
+
+    /// In whose hands a verb is carried out.
+    fn hand(&self) -> Hand {
+        Hand {
+            actor: self.actor.clone(),
+            rule: self.rule.clone(),
+            is_proposed: self.is_proposed,
+        }
+    }
+
+    async fn perform(&self, manner: CommitMode, work: Work) -> Result<(), Error> {
         #[cfg(test)]
         if let Some(inline) = &self.shared.inline {
-            inline.perform(work).await?;
-            return value
-                .lock()
-                .ok()
-                .and_then(|mut v| v.take())
-                .ok_or_else(stopped);
+            return inline.perform(work).await;
         }
+        let (reply, answer) = oneshot::channel();
         let job = Job {
             manner,
             work,
@@ -192,13 +210,48 @@ impl Journal {
             }
         }
         let answered = answer.await.map_err(|_| stopped())?;
-        answered.map_err(|error| error.naming_holder(&self.shared.path))?;
-        let found = value
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .take();
-        found.ok_or_else(stopped)
+        answered.map_err(|error| error.naming_holder(&self.shared.path))
     }
+}
+
+/// Who gave a command, and under which rule.
+struct Hand {
+    actor: Option<Arc<Actor>>,
+    rule: Option<Arc<Rule>>,
+    is_proposed: bool,
+}
+
+impl Hand {
+    fn carry_out<T>(
+        &self,
+        connection: &mut WriteSession,
+        work: impl FnOnce(&mut WriteSession) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let ordered = Ordered {
+            configured: self.rule.clone(),
+            is_proposed: self.is_proposed,
+            given: Vec::new(),
+        };
+        connection.hand_to(self.actor.clone(), ordered);
+        let found = work(connection)?;
+        assert_signed(connection)?;
+        Ok(found)
+    }
+}
+
+/// Where the value of a verb waits for the commit.
+type Slot<T> = Mutex<Option<T>>;
+
+fn put<T>(slot: &Slot<T>, value: T) {
+    *slot
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(value);
+}
+
+fn take<T>(slot: &Slot<T>) -> Option<T> {
+    slot.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .take()
 }
 
 fn stopped() -> Error {

@@ -1,0 +1,346 @@
+//! Where a journal in PostgreSQL is, as an address says it.
+//!
+//! `postgres://USER@HOST,HOST:PORT/DATABASE?sslmode=verify-full`: one or more servers of a cluster, of which the one that takes writes
+//! is looked for. A folder is named as `?host=/run/postgresql`. What libpq knows of this form is meant as libpq means it, but that
+//! `sslmode` is `verify-full` by default where a host is not this machine.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::host::Host;
+use super::password::{Environment, PasswordSource};
+
+/// The port of PostgreSQL.
+const PORT: u16 = 5432;
+
+/// The most servers of one cluster.
+const HOSTS_MAX: usize = 16;
+
+/// The most bytes of an address.
+const LENGTH_MAX: usize = 4_096;
+
+/// Why an address is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It begins with neither.
+    #[error("the address of a journal in PostgreSQL begins with postgres:// or postgresql://")]
+    Scheme,
+    /// Nobody writes so long ones.
+    #[error("the address of the journal is longer than {LENGTH_MAX} bytes")]
+    TooLong,
+    /// Others of this machine would see it.
+    #[error(
+        "the address of the journal has a password in it, which everybody on this machine can see: take it out, and put it into ~/.pgpass (mode 600), into the file that journal_password_file names, or into PGPASSWORD"
+    )]
+    Password,
+    /// A part is written in a way that has no meaning.
+    #[error("the address of the journal: {what}")]
+    Malformed {
+        /// Which one, and why.
+        what: String,
+    },
+    /// A parameter has no meaning here.
+    #[error(
+        "the address of the journal has the parameter {name}, which has no meaning here: known are host, port, sslmode, sslrootcert, sslcert and sslkey"
+    )]
+    UnknownParameter {
+        /// Its name.
+        name: String,
+    },
+    /// Nobody is named.
+    #[error("the address of the journal names no user: postgres://USER@HOST/DATABASE")]
+    NoUser,
+    /// Nothing is named.
+    #[error(
+        "the address of the journal names no host: postgres://USER@HOST/DATABASE, or ?host=/run/postgresql for a server on this machine"
+    )]
+    NoHost,
+}
+
+fn malformed(what: impl Into<String>) -> AddressError {
+    AddressError::Malformed { what: what.into() }
+}
+
+/// How a connection is encrypted, and whom it trusts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SslMode {
+    /// It is not.
+    Disable,
+    /// It is where the server can, whoever that is.
+    Prefer,
+    /// It is, with whoever answers; with a root certificate, as [`Self::VerifyCa`].
+    Require,
+    /// It is, with a server whose certificate is of the root.
+    VerifyCa,
+    /// It is, with a server whose certificate is of the root and has its name.
+    VerifyFull,
+}
+
+/// The modes by their names.
+const MODES: [(&str, SslMode); 5] = [
+    ("disable", SslMode::Disable),
+    ("prefer", SslMode::Prefer),
+    ("require", SslMode::Require),
+    ("verify-ca", SslMode::VerifyCa),
+    ("verify-full", SslMode::VerifyFull),
+];
+
+impl fmt::Display for SslMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = MODES.iter().find(|(_, mode)| mode == self);
+        f.write_str(known.map_or("", |(name, _)| name))
+    }
+}
+
+/// Where a journal in PostgreSQL is, and how it is reached.
+#[derive(Clone, Debug)]
+pub struct Address {
+    pub(super) user: String,
+    pub(super) hosts: Vec<Host>,
+    pub(super) database: String,
+    pub(super) sslmode: SslMode,
+    pub(super) sslrootcert: Option<PathBuf>,
+    /// The certificate of the client, and its key.
+    pub(super) client_certificate: Option<(PathBuf, PathBuf)>,
+    pub(super) password: PasswordSource,
+}
+
+/// Parameters as they were given.
+#[derive(Default)]
+struct Parameters {
+    host: Option<String>,
+    port: Option<String>,
+    sslmode: Option<SslMode>,
+    sslrootcert: Option<PathBuf>,
+    sslcert: Option<PathBuf>,
+    sslkey: Option<PathBuf>,
+}
+
+impl Parameters {
+    fn read(text: &str) -> Result<Self, AddressError> {
+        let mut found = Self::default();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| malformed(format!("the parameter {pair} has no value")))?;
+            let value = decoded(value)?;
+            match name {
+                "host" => found.host = Some(value),
+                "port" => found.port = Some(value),
+                "sslmode" => {
+                    let known = MODES.iter().find(|(name, _)| *name == value);
+                    let (_, mode) = known.ok_or_else(|| {
+                        malformed(format!(
+                            "sslmode is {value}: known are disable, prefer, require, verify-ca and verify-full"
+                        ))
+                    })?;
+                    found.sslmode = Some(*mode);
+                }
+                "sslrootcert" => found.sslrootcert = Some(value.into()),
+                "sslcert" => found.sslcert = Some(value.into()),
+                "sslkey" => found.sslkey = Some(value.into()),
+                "password" | "sslpassword" => return Err(AddressError::Password),
+                other => {
+                    return Err(AddressError::UnknownParameter {
+                        name: other.to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn decoded(text: &str) -> Result<String, AddressError> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    let decoded = decoded.map_err(|_| malformed("a text that is not UTF-8"))?;
+    match decoded.contains('\0') {
+        true => Err(malformed("a text with the character U+0000")),
+        false => Ok(decoded.into_owned()),
+    }
+}
+
+fn port(text: &str) -> Result<u16, AddressError> {
+    match text.parse() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(malformed(format!("the port {text} is none"))),
+    }
+}
+
+/// Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
+fn host(text: &str) -> Result<(String, Option<u16>), AddressError> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (name, rest) = rest
+            .split_once(']')
+            .ok_or_else(|| malformed(format!("the host {text} has no end")))?;
+        let port = match rest.strip_prefix(':') {
+            Some(text) => Some(port(text)?),
+            None if rest.is_empty() => None,
+            None => return Err(malformed(format!("the host {text} has no end"))),
+        };
+        return Ok((name.to_owned(), port));
+    }
+    match text.split_once(':') {
+        Some((_, rest)) if rest.contains(':') => Err(malformed(format!(
+            "the host {text} has several ports; an IPv6 address stands in brackets"
+        ))),
+        Some((name, text)) => Ok((decoded(name)?, Some(port(text)?))),
+        None => Ok((decoded(text)?, None)),
+    }
+}
+
+/// Puts hosts and ports together, as they stand before the path and as parameters.
+fn hosts(written: &str, parameters: &Parameters) -> Result<Vec<Host>, AddressError> {
+    let mut found = Vec::new();
+    match &parameters.host {
+        Some(_) if !written.is_empty() => {
+            return Err(malformed("hosts stand before the path and as a parameter"));
+        }
+        Some(names) => {
+            let names = names.split(',');
+            found.extend(names.map(|name| (name.to_owned(), None)));
+        }
+        None => {
+            for text in written.split(',').filter(|_| !written.is_empty()) {
+                found.push(host(text)?);
+            }
+        }
+    }
+    if found.is_empty() || found.iter().any(|(name, _)| name.is_empty()) {
+        return Err(AddressError::NoHost);
+    }
+    if found.len() > HOSTS_MAX {
+        return Err(malformed(format!("more than {HOSTS_MAX} hosts")));
+    }
+    let ports = parameters.port.as_deref().map(|text| text.split(','));
+    let ports: Vec<u16> = ports
+        .into_iter()
+        .flatten()
+        .map(port)
+        .collect::<Result<_, _>>()?;
+    if ports.len() > 1 && ports.len() != found.len() {
+        return Err(malformed("there are not as many ports as hosts"));
+    }
+    let last = found.iter().rev().find_map(|(_, port)| *port);
+    let hosts = found.into_iter().enumerate().map(|(at, (name, own))| {
+        let given = ports.get(at).or(ports.first()).copied();
+        // HOST1,HOST2:PORT: the port that is written once is that of all.
+        let port = own.or(given).or(last).unwrap_or(PORT);
+        Host { name, port }
+    });
+    Ok(hosts.collect())
+}
+
+impl Address {
+    /// Returns whether a text means a journal in PostgreSQL, and not a file.
+    #[must_use]
+    pub fn is_meant(text: &str) -> bool {
+        text.starts_with("postgres://") || text.starts_with("postgresql://")
+    }
+
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// Where it is none, or has a password in it.
+    pub fn parse(text: &str, environment: &Environment) -> Result<Self, AddressError> {
+        if text.len() > LENGTH_MAX {
+            return Err(AddressError::TooLong);
+        }
+        let rest = text
+            .strip_prefix("postgres://")
+            .or_else(|| text.strip_prefix("postgresql://"))
+            .ok_or(AddressError::Scheme)?;
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, written) = match authority.rsplit_once('@') {
+            Some((user, _)) if user.contains(':') => return Err(AddressError::Password),
+            Some((user, written)) => (decoded(user)?, written),
+            None => (String::new(), authority),
+        };
+        let parameters = Parameters::read(parameters)?;
+        let hosts = hosts(written, &parameters)?;
+        let user = match user.is_empty() {
+            true => environment.user.clone().ok_or(AddressError::NoUser)?,
+            false => user,
+        };
+        let database = match database.is_empty() {
+            true => user.clone(),
+            false => decoded(database)?,
+        };
+        let is_here = hosts.iter().all(Host::is_here);
+        let sslmode = parameters.sslmode.unwrap_or(match is_here {
+            true => SslMode::Prefer,
+            false => SslMode::VerifyFull,
+        });
+        if sslmode == SslMode::VerifyCa && parameters.sslrootcert.is_none() {
+            return Err(malformed(
+                "sslmode=verify-ca needs sslrootcert: any certificate of a public authority would do otherwise",
+            ));
+        }
+        let client_certificate = match (parameters.sslcert, parameters.sslkey) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => return Err(malformed("sslcert and sslkey go together")),
+        };
+        Ok(Self {
+            user,
+            hosts,
+            database,
+            sslmode,
+            sslrootcert: parameters.sslrootcert,
+            client_certificate,
+            password: environment.password_source(),
+        })
+    }
+
+    /// Returns how connections are encrypted.
+    #[must_use]
+    pub fn sslmode(&self) -> SslMode {
+        self.sslmode
+    }
+}
+
+/// What stands in a part of an address as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'/');
+
+/// It has no password, wherever that comes from.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        let is_socket = self.hosts.iter().any(Host::is_socket);
+        write!(f, "postgres://{}@", encoded(&self.user))?;
+        if !is_socket {
+            for (place, host) in self.hosts.iter().enumerate() {
+                write!(f, "{}{host}", if place > 0 { "," } else { "" })?;
+            }
+        }
+        write!(f, "/{}?", encoded(&self.database).replace('/', "%2F"))?;
+        if is_socket {
+            let of =
+                |of: fn(&Host) -> String| self.hosts.iter().map(of).collect::<Vec<_>>().join(",");
+            let names = of(|host| utf8_percent_encode(&host.name, PLAIN).to_string());
+            write!(f, "host={names}&port={}&", of(|host| host.port.to_string()))?;
+        }
+        write!(f, "sslmode={}", self.sslmode)?;
+        if let Some(root) = &self.sslrootcert {
+            write!(f, "&sslrootcert={}", encoded(&root.to_string_lossy()))?;
+        }
+        if let Some((certificate, key)) = &self.client_certificate {
+            let (certificate, key) = (certificate.to_string_lossy(), key.to_string_lossy());
+            write!(
+                f,
+                "&sslcert={}&sslkey={}",
+                encoded(&certificate),
+                encoded(&key)
+            )?;
+        }
+        Ok(())
+    }
+}

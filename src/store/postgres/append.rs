@@ -1,0 +1,123 @@
+//! Appending rows by COPY: what a load writes a million times.
+
+use bytes::Bytes;
+use futures_util::SinkExt as _;
+
+use super::codec::{self, Kind};
+use super::columns::kinds_of;
+use super::statement;
+use super::store::Postgres;
+use crate::store::{Append, Column, Error, Table, Value, Write as _};
+
+/// Bytes that wait before they are sent.
+const CHUNK: usize = 1 << 20;
+
+/// What a binary COPY begins with: its signature, no flags, no extension.
+const HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+
+/// Appends rows to a table.
+pub(super) struct Appender<'s> {
+    store: &'s Postgres,
+    text: String,
+    table: &'static Table,
+    kinds: Vec<Kind>,
+    /// The columns of a row, as COPY counts them.
+    width: i16,
+    /// Values of the row that is being written.
+    written: usize,
+    rows: Vec<u8>,
+    /// Rows have the next numbers; the next one, once it is known.
+    number: Option<Option<i64>>,
+}
+
+impl<'s> Appender<'s> {
+    pub(super) fn new(
+        store: &'s Postgres,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> Result<Self, Error> {
+        let key = Column::new(0);
+        let is_numbered = table.numbered && !columns.contains(&key);
+        let mut all = columns.to_vec();
+        if is_numbered {
+            all.insert(0, key);
+        }
+        let width = i16::try_from(all.len()).map_err(|_| Error::corrupt("too many columns"))?;
+        Ok(Self {
+            store,
+            text: statement::copy(table, &all),
+            table,
+            kinds: kinds_of(table, columns)?,
+            width,
+            written: 0,
+            rows: Vec::with_capacity(CHUNK + CHUNK / 4),
+            number: is_numbered.then_some(None),
+        })
+    }
+
+    /// Begins a row.
+    fn begin_row(&mut self) -> Result<(), Error> {
+        if self.rows.is_empty() {
+            self.rows.extend_from_slice(HEAD);
+        }
+        self.rows.extend_from_slice(&self.width.to_be_bytes());
+        if let Some(next) = &mut self.number {
+            let number = match *next {
+                Some(number) => number,
+                None => self.store.allocate(self.table, 1)?,
+            };
+            *next = number.checked_add(1);
+            codec::copy_value(Kind::Integer, &Value::Integer(number), &mut self.rows)?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<(), Error> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        self.rows.extend_from_slice(&(-1_i16).to_be_bytes());
+        let rows = Bytes::copy_from_slice(&self.rows);
+        self.rows.clear();
+        let text = statement::Statement::plain(self.text.as_str());
+        self.store.ask(|link, within| {
+            let prepared = link.prepare(within, &text)?;
+            link.wait(within, async {
+                let sink = link.client().copy_in(&prepared).await?;
+                let mut sink = std::pin::pin!(sink);
+                sink.send(rows).await?;
+                sink.finish().await
+            })
+        })?;
+        Ok(())
+    }
+}
+
+impl Append for Appender<'_> {
+    fn value(&mut self, value: Value<'_>) -> Result<(), Error> {
+        if self.written == 0 {
+            self.begin_row()?;
+        }
+        let kind = self.kinds.get(self.written).copied();
+        let kind = kind.ok_or_else(|| Error::corrupt("a row without columns"))?;
+        codec::copy_value(kind, &value, &mut self.rows)?;
+        self.written += 1;
+        if self.written < self.kinds.len() {
+            return Ok(());
+        }
+        self.written = 0;
+        match self.rows.len() >= CHUNK {
+            true => self.send(),
+            false => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.send()?;
+        // Others may have inserted rows before the next one.
+        if let Some(next) = &mut self.number {
+            *next = None;
+        }
+        Ok(())
+    }
+}

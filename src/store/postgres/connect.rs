@@ -1,0 +1,327 @@
+//! Connecting to the server that takes writes, and what it must be like.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Config, NoTls, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::address::{Address, SslMode};
+use super::columns::SCHEMA_VERSION;
+use super::connect_error::ConnectError;
+use super::failure::{self, Failure};
+use super::host::Host;
+use super::link::{self, Link};
+use super::password::{Wanted, bytes_of};
+use super::statement::Statement;
+use super::{tls, wait};
+
+/// The oldest release of PostgreSQL that is taken, as it numbers itself.
+const RELEASE_MIN: i64 = 140_000;
+
+/// How long things are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// One server that does not let in.
+    pub connect: Duration,
+    /// All servers of an address, until one lets in.
+    pub connect_all: Duration,
+    /// One statement.
+    pub statement: Duration,
+    /// Another one that writes.
+    pub turn: Duration,
+    /// The end of a transaction.
+    pub commit: Duration,
+    /// To learn how a transaction ended whose end was not heard.
+    pub learn: Duration,
+    /// A transaction that does nothing, before the server ends it: others wait for it.
+    pub idle: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            connect: seconds(5),
+            connect_all: seconds(10),
+            statement: seconds(120),
+            turn: seconds(15),
+            commit: seconds(20),
+            learn: seconds(10),
+            idle: seconds(60),
+        }
+    }
+}
+
+/// A connection that may be used, and which process of the server serves it.
+pub(super) struct Connected {
+    pub(super) link: Link,
+    pub(super) backend: Backend,
+}
+
+/// A process of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Backend {
+    pub(super) pid: i64,
+    /// In microseconds since 1970: a number of a process is used again.
+    pub(super) started: i64,
+}
+
+/// Ends a process of the server whose connection is lost: it may still hold the rows that others wait for.
+const END_BACKEND: &str = "select pg_terminate_backend(pid) from pg_stat_activity
+    where pid = $1 and (extract(epoch from backend_start) * 1000000)::bigint = $2";
+
+impl Connected {
+    /// Ends another process of the server that was ours, if it is one of this server.
+    pub(super) fn end(&self, backend: &Backend, within: Duration) {
+        let end = Statement::plain(END_BACKEND)
+            .number(backend.pid)
+            .number(backend.started);
+        // Where it may not be ended, it ends by itself when it is idle for too long.
+        let _ = self.link.query(within, &end);
+    }
+}
+
+/// Connects to the server of an address that takes writes, whatever is in its database.
+pub(super) fn open(
+    address: &Address,
+    deadlines: &Deadlines,
+    until: Instant,
+) -> Result<Connected, ConnectError> {
+    let mut failure = None;
+    for host in &address.hosts {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let within = deadlines.connect.min(left);
+        match open_host(address, host, deadlines, within) {
+            Ok(connected) => return Ok(connected),
+            // What a server says of itself tells more than the silence of another one.
+            Err(error) if failure.as_ref().is_none_or(ConnectError::is_away) => {
+                failure = Some(error);
+            }
+            Err(_) => {}
+        }
+    }
+    Err(failure.unwrap_or_else(|| ConnectError::Away {
+        host: address
+            .hosts
+            .iter()
+            .map(Host::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+        what: "nothing answered in time".to_owned(),
+    }))
+}
+
+fn open_host(
+    address: &Address,
+    host: &Host,
+    deadlines: &Deadlines,
+    within: Duration,
+) -> Result<Connected, ConnectError> {
+    let wanted = Wanted {
+        host,
+        database: &address.database,
+        user: &address.user,
+    };
+    let password = address.password.password(&wanted)?;
+    let mut config = Config::new();
+    config
+        .host(&host.name)
+        .port(host.port)
+        .user(&address.user)
+        .dbname(&address.database)
+        .application_name("disburse")
+        .connect_timeout(within)
+        .tcp_user_timeout(Duration::from_secs(10))
+        .keepalives_idle(Duration::from_secs(10))
+        .keepalives_interval(Duration::from_secs(3))
+        .keepalives_retries(3);
+    if let Some(password) = &password {
+        config.password(bytes_of(password));
+    }
+    let is_plain = host.is_socket() || address.sslmode == SslMode::Disable;
+    config.ssl_mode(match address.sslmode {
+        _ if is_plain => tokio_postgres::config::SslMode::Disable,
+        SslMode::Prefer | SslMode::Disable => tokio_postgres::config::SslMode::Prefer,
+        _ => tokio_postgres::config::SslMode::Require,
+    });
+    let link = match is_plain {
+        true => dial(config, NoTls, within),
+        false => dial(
+            config,
+            MakeRustlsConnect::new(tls::config(address)?),
+            within,
+        ),
+    };
+    let link =
+        link.map_err(|failure| ConnectError::of(&failure, address, host, password.is_some()))?;
+    let backend = check_server(&link, host, deadlines)?;
+    Ok(Connected { link, backend })
+}
+
+/// Connects on the runtime of all connections.
+fn dial<T>(config: Config, tls: T, within: Duration) -> Result<Link, Failure>
+where
+    T: MakeTlsConnect<Socket> + Send + 'static,
+    T::TlsConnect: Send,
+    T::Stream: Send + Unpin + 'static,
+    <T::TlsConnect as tokio_postgres::tls::TlsConnect<Socket>>::Future: Send,
+{
+    let runtime = link::runtime()?;
+    let dialing = runtime.spawn(async move { timeout(within, config.connect(tls)).await });
+    let margin = Duration::from_secs(1);
+    match wait::until(Instant::now() + within + margin, dialing) {
+        Some(Ok(Ok(Ok((client, connection))))) => Ok(Link::new(client, connection, runtime)),
+        Some(Ok(Ok(Err(error)))) => Err(Failure::from(&error)),
+        Some(Err(error)) => Err(Failure::lost(error.to_string())),
+        Some(Ok(Err(_))) | None => Err(Failure::lost("nothing answered in time")),
+    }
+}
+
+/// Looks at what a server is, and sets what a session of ours needs.
+fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backend, ConnectError> {
+    let facts = Statement::plain(
+        "select current_setting('server_version_num')::bigint, pg_is_in_recovery(), current_setting('fsync'),
+            current_setting('synchronous_commit'), pg_backend_pid()::bigint,
+            (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()),
+            current_setting('server_encoding')",
+    );
+    let rows = link.query(deadlines.statement, &facts);
+    let rows = rows.map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    let row = rows
+        .first()
+        .ok_or_else(|| ConnectError::unexpected(host, "it says nothing of itself"))?;
+    let unread =
+        |error: tokio_postgres::Error| ConnectError::unexpected(host, &failure::words_of(&error));
+    let release: i64 = row.try_get(0).map_err(unread)?;
+    if release < RELEASE_MIN {
+        return Err(ConnectError::OldServer {
+            host: host.to_string(),
+            release: release / 10_000,
+        });
+    }
+    if row.try_get(1).map_err(unread)? {
+        return Err(ConnectError::Standby {
+            host: host.to_string(),
+        });
+    }
+    if row.try_get::<_, &str>(2).map_err(unread)? != "on" {
+        return Err(ConnectError::NotDurable {
+            host: host.to_string(),
+        });
+    }
+    let encoding: &str = row.try_get(6).map_err(unread)?;
+    if encoding != "UTF8" {
+        return Err(ConnectError::Encoding {
+            host: host.to_string(),
+            encoding: encoding.to_owned(),
+        });
+    }
+    let settings = settings(row.try_get(3).map_err(unread)?, deadlines);
+    let set = link.run(deadlines.statement, &settings);
+    set.map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    link.take_warnings();
+    Ok(Backend {
+        pid: row.try_get(4).map_err(unread)?,
+        started: row.try_get(5).map_err(unread)?,
+    })
+}
+
+/// Returns the settings of a session.
+fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
+    let mut text = String::from(
+        "set search_path = disburse; set client_encoding = 'UTF8'; set standard_conforming_strings = on; set timezone = 'UTC';",
+    );
+    // Rows are found along the index that is named, in its order: never by reading all of them, and never sorted.
+    text.push_str(
+        "set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off; set enable_incremental_sort = off;
+        set jit = off; set max_parallel_workers_per_gather = 0; set plan_cache_mode = force_generic_plan;",
+    );
+    // A statement whose asker is gone ends; so does a transaction that others wait for in vain.
+    let _ = write!(
+        text,
+        "set client_connection_check_interval = '5s'; set statement_timeout = 0; set lock_timeout = {};
+        set idle_in_transaction_session_timeout = {};",
+        deadlines.turn.as_millis(),
+        deadlines.idle.as_millis(),
+    );
+    if !["on", "remote_apply"].contains(&synchronous_commit) {
+        text.push_str("set synchronous_commit = on;");
+    }
+    text
+}
+
+/// Looks whether a database holds a journal that this release reads and writes.
+pub(super) fn check_schema(
+    link: &Link,
+    address: &Address,
+    deadlines: &Deadlines,
+) -> Result<(), ConnectError> {
+    let database = || address.database.clone();
+    let failed = |failure: Failure| match failure.is(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        true => ConnectError::NoPrivileges {
+            user: address.user.clone(),
+            what: "the schema disburse".to_owned(),
+        },
+        false => ConnectError::Unexpected {
+            host: address.database.clone(),
+            what: failure.what().to_string(),
+        },
+    };
+    let there = Statement::plain("select 1 from pg_namespace where nspname = 'disburse'");
+    if link
+        .query(deadlines.statement, &there)
+        .map_err(failed)?
+        .is_empty()
+    {
+        return Err(ConnectError::NoSchema {
+            database: database(),
+        });
+    }
+    let version = Statement::plain("select version from disburse.schema_version");
+    let rows = match link.query(deadlines.statement, &version) {
+        Err(failure) if failure.is(&SqlState::UNDEFINED_TABLE) => Vec::new(),
+        rows => rows.map_err(failed)?,
+    };
+    let found: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
+    match found {
+        None => {
+            return Err(ConnectError::ForeignSchema {
+                database: database(),
+            });
+        }
+        Some(found) if found < SCHEMA_VERSION => {
+            return Err(ConnectError::OlderSchema {
+                database: database(),
+                found,
+            });
+        }
+        Some(found) if found > SCHEMA_VERSION => {
+            return Err(ConnectError::NewerSchema {
+                database: database(),
+                found,
+            });
+        }
+        Some(_) => {}
+    }
+    let closed = Statement::plain(
+        "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = 'disburse' and c.relkind = 'r' and c.relname <> 'schema_version'
+            and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+                and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))",
+    );
+    let rows = link.query(deadlines.statement, &closed).map_err(failed)?;
+    match rows.first().and_then(|row| row.try_get::<_, &str>(0).ok()) {
+        Some(table) => Err(ConnectError::NoPrivileges {
+            user: address.user.clone(),
+            what: format!("the table disburse.{table}"),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,284 @@
+//! Why a journal in PostgreSQL cannot be used, and what to do.
+
+use tokio_postgres::error::SqlState;
+
+use super::address::{Address, SslMode};
+use super::columns::SCHEMA_VERSION;
+use super::failure::Failure;
+use super::host::Host;
+use super::password::PasswordError;
+use super::tls::TlsError;
+
+/// Why a journal in PostgreSQL cannot be used: what happened, and what to do.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nobody answers.
+    #[error(
+        "the journal cannot be reached at {host}: {what}. Is the server up, and does a firewall let it be reached?"
+    )]
+    Away {
+        /// The server.
+        host: String,
+        /// What was met.
+        what: String,
+    },
+    /// It is no server that speaks as PostgreSQL does, or it said something that nobody expected.
+    #[error("the journal at {host}: {what}")]
+    Unexpected {
+        /// The server.
+        host: String,
+        /// What was met.
+        what: String,
+    },
+    /// It is coming up, or going down.
+    #[error(
+        "the server of the journal at {host} lets nobody in for now: {what}. Try again in a moment"
+    )]
+    NotReady {
+        /// The server.
+        host: String,
+        /// What it says.
+        what: String,
+    },
+    /// All its seats are taken.
+    #[error(
+        "the server of the journal at {host} has no connection left: raise its max_connections, or end what holds them"
+    )]
+    Crowded {
+        /// The server.
+        host: String,
+    },
+    /// It does not know this user by this password.
+    #[error(
+        "the server of the journal at {host} does not let {user} in with this password ({source_of_password}). Put the right one there"
+    )]
+    WrongPassword {
+        /// The server.
+        host: String,
+        /// The user.
+        user: String,
+        /// Where it came from.
+        source_of_password: String,
+    },
+    /// It asks for a password, and there is none.
+    #[error(
+        "the server of the journal at {host} asks for the password of {user}: put it into ~/.pgpass (mode 600), or into the file that journal_password_file names"
+    )]
+    NoPassword {
+        /// The server.
+        host: String,
+        /// The user.
+        user: String,
+    },
+    /// Its rules do not let this user in.
+    #[error(
+        "the server of the journal at {host} does not let {user} in: {what}. Its pg_hba.conf says who may"
+    )]
+    NotLetIn {
+        /// The server.
+        host: String,
+        /// The user.
+        user: String,
+        /// What it says.
+        what: String,
+    },
+    /// There is no such database.
+    #[error(
+        "the server of the journal at {host} has no database {database}: create it (createdb {database}), or correct the address"
+    )]
+    NoDatabase {
+        /// The server.
+        host: String,
+        /// The database.
+        database: String,
+    },
+    /// It cannot be encrypted, or is not whom it says.
+    #[error(
+        "the connection to the journal at {host} cannot be encrypted with sslmode={mode}: {what}. sslrootcert names the certificate that signs those of the server"
+    )]
+    Tls {
+        /// The server.
+        host: String,
+        /// How it was to be encrypted.
+        mode: SslMode,
+        /// What was met.
+        what: String,
+    },
+    /// All servers only read.
+    #[error(
+        "the server of the journal at {host} is a standby, which only reads: name the primary, or all servers of the cluster (postgres://USER@HOST1,HOST2/DATABASE)"
+    )]
+    Standby {
+        /// The server.
+        host: String,
+    },
+    /// Its release is too old.
+    #[error(
+        "the server of the journal at {host} is PostgreSQL {release}: release 14 or a newer one is needed"
+    )]
+    OldServer {
+        /// The server.
+        host: String,
+        /// Its release.
+        release: i64,
+    },
+    /// What it says was written may be gone after a loss of power.
+    #[error(
+        "the server of the journal at {host} runs with fsync = off: a loss of power would lose payments that have left. Set fsync = on"
+    )]
+    NotDurable {
+        /// The server.
+        host: String,
+    },
+    /// The database has no room for all characters.
+    #[error(
+        "the database of the journal at {host} is encoded in {encoding}: create one in UTF8 (createdb --encoding=UTF8 --template=template0)"
+    )]
+    Encoding {
+        /// The server.
+        host: String,
+        /// Its encoding.
+        encoding: String,
+    },
+    /// Between it and us stands a pooler that gives every transaction another session.
+    #[error(
+        "between this program and the server of the journal at {host} stands a pooler that gives each transaction another session: name the server itself, or set pool_mode = session for this database"
+    )]
+    Pooler {
+        /// Where it answers.
+        host: String,
+    },
+    /// There is no journal.
+    #[error("the database {database} has no journal yet")]
+    NoSchema {
+        /// The database.
+        database: String,
+    },
+    /// There is one already.
+    #[error("the database {database} has a journal already")]
+    SchemaThere {
+        /// The database.
+        database: String,
+    },
+    /// A schema of that name is somebody else's.
+    #[error(
+        "the schema disburse of the database {database} is no journal of this program: take another database"
+    )]
+    ForeignSchema {
+        /// The database.
+        database: String,
+    },
+    /// An earlier release made it.
+    #[error(
+        "the journal in the database {database} has schema {found}, of an earlier release: this one needs {SCHEMA_VERSION}"
+    )]
+    OlderSchema {
+        /// The database.
+        database: String,
+        /// Its schema.
+        found: i64,
+    },
+    /// A later release made it.
+    #[error(
+        "the journal in the database {database} has schema {found}, of a later release than this one, which knows {SCHEMA_VERSION}: update this program"
+    )]
+    NewerSchema {
+        /// The database.
+        database: String,
+        /// Its schema.
+        found: i64,
+    },
+    /// The user may not do what is needed.
+    #[error(
+        "the user {user} may not read and write {what} of the journal: grant it, or name the user that made the journal"
+    )]
+    NoPrivileges {
+        /// The user.
+        user: String,
+        /// On what.
+        what: String,
+    },
+    /// The password cannot be had.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    /// Certificates or keys cannot be had.
+    #[error(transparent)]
+    TlsSettings(#[from] TlsError),
+}
+
+impl ConnectError {
+    /// Returns whether it says no more than that nobody answered.
+    pub(super) fn is_away(&self) -> bool {
+        matches!(self, Self::Away { .. })
+    }
+
+    /// Returns whether it may pass by itself: a server that is away, comes up, or is about to take writes.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Away { .. } | Self::NotReady { .. } | Self::Crowded { .. } | Self::Standby { .. }
+        )
+    }
+
+    pub(super) fn unexpected(host: &Host, what: &str) -> Self {
+        Self::Unexpected {
+            host: host.to_string(),
+            what: what.to_owned(),
+        }
+    }
+
+    /// Says why a server did not let in.
+    pub(super) fn of(
+        failure: &Failure,
+        address: &Address,
+        host: &Host,
+        has_password: bool,
+    ) -> Self {
+        let (user, host) = (address.user.clone(), host.to_string());
+        let what = failure.what().to_string();
+        let code = match failure {
+            Failure::Server { code, .. } => code.as_str(),
+            Failure::Lost { .. } => "",
+        };
+        let is = |states: &[SqlState]| states.iter().any(|state| state.code() == code);
+        if is(&[SqlState::INVALID_PASSWORD]) && has_password {
+            let source_of_password = address.password.to_string();
+            return Self::WrongPassword {
+                host,
+                user,
+                source_of_password,
+            };
+        }
+        if is(&[
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            SqlState::INVALID_PASSWORD,
+        ]) {
+            return Self::NotLetIn { host, user, what };
+        }
+        if is(&[SqlState::INVALID_CATALOG_NAME]) {
+            let database = address.database.clone();
+            return Self::NoDatabase { host, database };
+        }
+        if is(&[
+            SqlState::CANNOT_CONNECT_NOW,
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CRASH_SHUTDOWN,
+        ]) {
+            return Self::NotReady { host, what };
+        }
+        if is(&[SqlState::TOO_MANY_CONNECTIONS]) {
+            return Self::Crowded { host };
+        }
+        match (code, what) {
+            ("", what) if what.contains("password missing") => Self::NoPassword { host, user },
+            ("", what) if what.contains("TLS") => Self::Tls {
+                host,
+                mode: address.sslmode,
+                what,
+            },
+            ("", what) => Self::Away { host, what },
+            (_, what) => Self::Unexpected { host, what },
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Making a journal in an empty database.
+
+use std::time::Instant;
+
+use tokio_postgres::error::SqlState;
+
+use super::address::Address;
+use super::codec::tagged;
+use super::columns::SCHEMA;
+use super::connect::{self, Deadlines};
+use super::connect_error::ConnectError;
+use super::failure::Failure;
+use super::store::{Postgres, random_name};
+use crate::store::Value;
+
+impl Postgres {
+    /// Makes a journal in the database of an address, all of it or nothing, and opens it.
+    ///
+    /// # Errors
+    /// [`ConnectError::SchemaThere`] where there is one, and as [`Self::open`].
+    pub fn make(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
+        let until = Instant::now() + deadlines.connect_all;
+        let connected = connect::open(&address, &deadlines, until)?;
+        let store = Self::over(connected, address, deadlines)?;
+        // What the journal calls itself: a name that no other one has.
+        let name = tagged(&Value::Bytes(random_name(&store.address)?[..].into()));
+        let text = format!(
+            "begin; {SCHEMA}; insert into disburse.meta (key, value) values ('journal', '{name}'); commit"
+        );
+        let made = match store.link() {
+            Ok(link) => link.run(deadlines.statement, &text),
+            Err(error) => return Err(store.unmade(&error.to_string())),
+        };
+        made.map_err(|failure| store.not_made(&failure))?;
+        Ok(store)
+    }
+
+    fn unmade(&self, what: &str) -> ConnectError {
+        ConnectError::Unexpected {
+            host: self.address.database.clone(),
+            what: what.to_owned(),
+        }
+    }
+
+    fn not_made(&self, failure: &Failure) -> ConnectError {
+        let database = self.address.database.clone();
+        let is_there = [SqlState::DUPLICATE_SCHEMA, SqlState::UNIQUE_VIOLATION];
+        if is_there.iter().any(|state| failure.is(state)) {
+            return ConnectError::SchemaThere { database };
+        }
+        if failure.is(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            return ConnectError::NoPrivileges {
+                user: self.address.user.clone(),
+                what: format!("a new schema in the database {database}"),
+            };
+        }
+        self.unmade(failure.what())
+    }
+}

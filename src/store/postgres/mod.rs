@@ -1,0 +1,36 @@
+//! The store that is a PostgreSQL database, which many runners share.
+//!
+//! Transactions that write come one after the other, over all hosts: each begins with an update of the row `turn`, for which the
+//! others wait. What is read in one is what the one before has written, as in a file, and rules about money need no second form.
+//! One connection serves a store; it is made anew when it is lost, and a commit whose end was not heard is learned by its receipt.
+
+mod address;
+mod append;
+mod codec;
+mod columns;
+mod connect;
+mod connect_error;
+mod expected;
+mod failure;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod host;
+mod link;
+mod make;
+mod password;
+mod read;
+mod statement;
+mod store;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod transact;
+mod wait;
+mod write;
+
+pub use address::{Address, AddressError, SslMode};
+pub use connect::Deadlines;
+pub use connect_error::ConnectError;
+pub use password::{Environment, PasswordError};
+pub use store::Postgres;
+pub use tls::TlsError;

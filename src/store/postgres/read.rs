@@ -1,0 +1,138 @@
+//! Reading: rows in pages, each a statement of its own, so that whoever is shown one may ask for others.
+
+use std::ops::ControlFlow;
+
+use super::codec::{self, Kind, Raw};
+use super::columns::{kinds_of, order_of};
+use super::expected;
+use super::statement;
+use super::store::{Phase, Postgres};
+use crate::store::{Column, Error, Read, Row, Scan, Transact as _, Value};
+
+/// Rows of the first page, and of the greatest one: most passes want few rows.
+const PAGE: (usize, usize) = (16, 1024);
+
+/// Rows that came, and what their columns hold.
+struct Page<'k> {
+    row: tokio_postgres::Row,
+    kinds: &'k [Kind],
+    /// How many columns were asked for: behind them stands the place of the row in its order.
+    width: usize,
+}
+
+impl Row for Page<'_> {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn value(&self, at: usize) -> Result<Value<'_>, Error> {
+        value_of(&self.row, self.kinds, at)
+    }
+}
+
+fn value_of<'r>(
+    row: &'r tokio_postgres::Row,
+    kinds: &[Kind],
+    at: usize,
+) -> Result<Value<'r>, Error> {
+    let raw = row.try_get::<_, Option<Raw<'_>>>(at);
+    let raw = raw.map_err(|error| Error::corrupt(error.to_string()))?;
+    let kind = kinds
+        .get(at)
+        .ok_or_else(|| Error::corrupt("a column that nobody asked for"))?;
+    codec::value(*kind, raw)
+}
+
+impl Postgres {
+    /// Reads the next rows of a scan behind a place; their places stand behind the columns that are asked for.
+    fn page(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        read_up_to: Option<&[Value<'_>]>,
+        rows: usize,
+    ) -> Result<Vec<tokio_postgres::Row>, Error> {
+        let statement = statement::page(scan, columns, read_up_to, rows)?;
+        self.query(&statement)
+    }
+
+    /// Shows all rows of a scan, a page after the other.
+    fn pass(
+        &self,
+        scan: &Scan<'_>,
+        (columns, kinds, width): (&[Column], &[Kind], usize),
+        visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let mut left = scan.limit.unwrap_or(usize::MAX);
+        let mut place: Option<Vec<Value<'static>>> = None;
+        let mut wanted = PAGE.0;
+        while left > 0 {
+            let asked = wanted.min(left);
+            let rows = self.page(scan, columns, place.as_deref(), asked)?;
+            let is_last = rows.len() < asked;
+            left -= rows.len();
+            wanted = (wanted * 8).min(PAGE.1);
+            for row in rows {
+                let page = Page { row, kinds, width };
+                if visit(&page).is_break() {
+                    return Ok(());
+                }
+                let place = place.insert(Vec::new());
+                for at in width..kinds.len() {
+                    place.push(value_of(&page.row, kinds, at)?.into_owned());
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Postgres {
+    fn scan_rows(
+        &self,
+        scan: &Scan<'_>,
+        columns: &[Column],
+        visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let order = order_of(scan.table, scan.index);
+        let is_one = scan.index.is_none() && scan.at.len() >= order.len();
+        let most = if is_one { 1 } else { usize::MAX };
+        let mut scan = scan.clone();
+        scan.limit = Some(scan.limit.map_or(most, |limit| limit.min(most)));
+        let mut read = columns.to_vec();
+        if scan.limit > Some(PAGE.0) {
+            read.extend(order);
+        }
+        let kinds = kinds_of(scan.table, &read)?;
+        // What is written meanwhile stays out of a pass over several pages.
+        let begins = self.phase.get() == Phase::Idle && scan.limit > Some(PAGE.0);
+        if begins {
+            self.begin_passing()?;
+        }
+        let passed = self.pass(&scan, (&read, &kinds, columns.len()), visit);
+        if begins {
+            let ended = self.rollback();
+            return passed.and(ended);
+        }
+        passed
+    }
+
+    fn misfits(&self) -> Result<Vec<String>, Error> {
+        expected::misfits(self)
+    }
+
+    fn damage(&self) -> Result<Vec<String>, Error> {
+        expected::damage(self)
+    }
+
+    fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
+        let statement = statement::count(scan)?;
+        let rows = self.query(&statement)?;
+        let count = rows.first().and_then(|row| row.try_get(0).ok());
+        let count: i64 = count.ok_or_else(|| Error::corrupt("no count"))?;
+        u64::try_from(count).map_err(|_| Error::corrupt("a negative count"))
+    }
+}

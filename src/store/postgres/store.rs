@@ -1,0 +1,189 @@
+//! The store: a connection, and the transaction that is under way on it.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::time::{Duration, Instant};
+
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use super::address::Address;
+use super::connect::{self, Backend, Connected, Deadlines};
+use super::connect_error::ConnectError;
+use super::failure::Failure;
+use super::link::Link;
+use super::statement::Statement;
+use crate::store::Error;
+
+/// A journal in PostgreSQL, over one connection that is made anew when it is lost.
+pub struct Postgres {
+    pub(super) address: Address,
+    pub(super) deadlines: Deadlines,
+    /// How its transactions are known: a name of its own, which nobody else has.
+    pub(super) writer: [u8; 16],
+    pub(super) link: RefCell<Option<Connected>>,
+    pub(super) phase: Cell<Phase>,
+    /// Why the transaction that is under way cannot go on.
+    pub(super) broken: RefCell<Option<Error>>,
+    /// The newest transaction that it has made or seen.
+    pub(super) seen: RefCell<Option<Seen>>,
+    /// A process of the server to which the connection was lost.
+    left_behind: RefCell<Option<Backend>>,
+    /// Another one whenever somebody else has written.
+    pub(super) version: Cell<i64>,
+}
+
+/// A transaction that was committed, and who made it: numbers alone come again where a server lost the newest ones.
+pub(super) type Seen = (i64, Option<Vec<u8>>);
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing: each statement stands for itself.
+    Idle,
+    /// A transaction that reads.
+    Reading,
+    /// One that a pass over many rows has begun for itself.
+    Passing,
+    /// One that writes, with its number.
+    Writing(i64),
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Postgres")
+            .field("address", &self.address.to_string())
+            .field("phase", &self.phase.get())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Postgres {
+    /// Opens the journal at an address.
+    ///
+    /// # Errors
+    /// Where it cannot be reached, is none, or is none that this release reads.
+    pub fn open(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
+        let until = Instant::now() + deadlines.connect_all;
+        let connected = connect::open(&address, &deadlines, until)?;
+        connect::check_schema(&connected.link, &address, &deadlines)?;
+        Self::over(connected, address, deadlines)
+    }
+
+    /// A store over a connection.
+    pub(super) fn over(
+        connected: Connected,
+        address: Address,
+        deadlines: Deadlines,
+    ) -> Result<Self, ConnectError> {
+        Ok(Self {
+            writer: random_name(&address)?,
+            address,
+            deadlines,
+            link: RefCell::new(Some(connected)),
+            phase: Cell::new(Phase::Idle),
+            broken: RefCell::default(),
+            seen: RefCell::default(),
+            left_behind: RefCell::default(),
+            version: Cell::new(0),
+        })
+    }
+
+    /// Returns the address of the journal.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Returns the connection, made anew where there is none and nothing is under way.
+    pub(super) fn link(&self) -> Result<Ref<'_, Link>, Error> {
+        let is_there = |connected: &Connected| !connected.link.is_closed();
+        if !self.link.borrow().as_ref().is_some_and(is_there) {
+            if self.phase.get() != Phase::Idle {
+                return Err(Error::ConnectionLost {
+                    what: "the connection to PostgreSQL is gone".into(),
+                });
+            }
+            let until = Instant::now() + self.deadlines.connect_all;
+            self.connect(until).map_err(refused)?;
+        }
+        let link = Ref::filter_map(self.link.borrow(), |connected| {
+            connected.as_ref().map(|connected| &connected.link)
+        });
+        link.map_err(|_| Error::ConnectionLost {
+            what: "there is no connection to PostgreSQL".into(),
+        })
+    }
+
+    /// Connects anew, and ends what the connection before may have left behind.
+    pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
+        self.drop_link();
+        let connected = connect::open(&self.address, &self.deadlines, until)?;
+        connect::check_schema(&connected.link, &self.address, &self.deadlines)?;
+        if let Some(backend) = &*self.left_behind.borrow() {
+            connected.end(backend, self.deadlines.statement);
+        }
+        self.left_behind.replace(None);
+        self.link.replace(Some(connected));
+        Ok(())
+    }
+
+    /// Gives the connection up.
+    pub(super) fn drop_link(&self) {
+        if let Some(connected) = self.link.take() {
+            self.left_behind.replace(Some(connected.backend));
+        }
+    }
+
+    /// Does something over the connection. Whatever fails ends the transaction that is under way: it can only be rolled back then.
+    pub(super) fn ask<T>(
+        &self,
+        ask: impl FnOnce(&Link, Duration) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        if let Some(error) = &*self.broken.borrow() {
+            return Err(error.clone());
+        }
+        let link = self.link()?;
+        let answer = ask(&link, self.deadlines.statement).map_err(Error::from);
+        drop(link);
+        answer.inspect_err(|error| self.break_off(error))
+    }
+
+    /// Notes that the transaction cannot go on.
+    pub(super) fn break_off(&self, error: &Error) {
+        if self.phase.get() != Phase::Idle {
+            self.broken.replace(Some(error.clone()));
+        }
+    }
+
+    /// Reads the rows of a statement.
+    pub(super) fn query(
+        &self,
+        statement: &Statement<'_>,
+    ) -> Result<Vec<tokio_postgres::Row>, Error> {
+        self.ask(|link, within| link.query(within, statement))
+    }
+
+    /// Carries a statement out; returns how many rows it met.
+    pub(super) fn execute(&self, statement: &Statement<'_>) -> Result<u64, Error> {
+        self.ask(|link, within| link.execute(within, statement))
+    }
+}
+
+/// Returns a name that nobody else has.
+pub(super) fn random_name(address: &Address) -> Result<[u8; 16], ConnectError> {
+    let mut name = [0; 16];
+    let random = SystemRandom::new().fill(&mut name);
+    random.map_err(|_| ConnectError::Unexpected {
+        host: address.database.clone(),
+        what: "the system has no random bytes".to_owned(),
+    })?;
+    Ok(name)
+}
+
+/// Says in the words of a store why there is no connection.
+pub(super) fn refused(error: ConnectError) -> Error {
+    let what = error.to_string().into();
+    match error.may_pass() {
+        true => Error::ConnectionLost { what },
+        false => Error::Fault { what },
+    }
+}

@@ -1,0 +1,256 @@
+//! Transactions: those that write come one after the other, over all hosts, and how each ended is known.
+
+use std::time::{Duration, Instant};
+
+use super::connect::Connected;
+use super::failure::Failure;
+use super::statement::Statement;
+use super::store::{Phase, Postgres, Seen, refused};
+use crate::domain::Timestamp;
+use crate::store::{Error, Transact};
+
+/// How long nothing is asked while a server does not come back.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How much longer an answer is waited for than the server waits itself.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// Whatever the server takes for the default: in this mode a transaction sees what others committed before it took its turn.
+const BEGIN: &str = "begin isolation level read committed read write";
+
+/// All statements see the same rows.
+const BEGIN_READING: &str = "begin isolation level repeatable read read only";
+
+/// Takes the turn, and leaves the receipt of the transaction: both are there when it is committed, and not otherwise.
+///
+/// Until it has ended, whoever else begins waits for the first row, and whoever asks how it ended waits for the second.
+const TAKE_TURN: &str = "with taken as (
+        update disburse.turn set number = number + 1, previous = writer, writer = $1 where one returning number, previous
+    ), receipt as (
+        insert into disburse.writer as w (id, turn, begun_at) select $1, number, clock_timestamp() from taken
+        on conflict (id) do update set turn = excluded.turn, begun_at = excluded.begun_at
+    )
+    select number, previous from taken";
+
+/// The newest transaction that was committed, and who made it.
+const NEWEST: &str = "select number, writer from disburse.turn where one";
+
+const CLOCK: &str = "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
+/// Asks by a write which transaction of a writer was committed last: its acknowledgement covers the log before it.
+const LEARN: &str =
+    "insert into disburse.writer as w (id, turn, begun_at) values ($1, 0, clock_timestamp())
+    on conflict (id) do update set turn = w.turn returning turn";
+
+impl Postgres {
+    /// Begins a transaction that reads, for a pass over many rows.
+    pub(super) fn begin_passing(&self) -> Result<(), Error> {
+        self.start_reading(Phase::Passing)
+    }
+
+    fn start_reading(&self, phase: Phase) -> Result<(), Error> {
+        self.expect_idle()?;
+        let rows = self.start(
+            BEGIN_READING,
+            &Statement::plain(NEWEST),
+            self.deadlines.statement,
+        )?;
+        self.note(turn_of(&rows)?);
+        self.phase.set(phase);
+        Ok(())
+    }
+
+    /// Begins a transaction with its first statement.
+    fn start(
+        &self,
+        begin: &str,
+        first: &Statement<'_>,
+        within: Duration,
+    ) -> Result<Vec<tokio_postgres::Row>, Error> {
+        self.broken.replace(None);
+        let mut tried = 0;
+        loop {
+            let link = self.link()?;
+            let answer = link.run_and_query(within, begin, first);
+            tried += 1;
+            match answer {
+                Ok(rows) => return Ok(rows),
+                // It was lost while nothing was under way: what is begun anew is the same.
+                Err(Failure::Lost { .. }) if tried == 1 && link.is_closed() => {}
+                Err(failure) => {
+                    if failure.is_refusal() {
+                        let _ = link.run(self.deadlines.statement, "rollback");
+                    }
+                    return Err(failure.into());
+                }
+            }
+        }
+    }
+
+    /// Notes which transaction was committed last.
+    fn note(&self, seen: Seen) {
+        if self.seen.borrow().as_ref() != Some(&seen) {
+            self.version.set(self.version.get() + 1);
+            self.seen.replace(Some(seen));
+        }
+    }
+
+    fn expect_idle(&self) -> Result<(), Error> {
+        match self.phase.get() {
+            Phase::Idle => Ok(()),
+            _ => Err(Error::Fault {
+                what: "a transaction within a transaction".into(),
+            }),
+        }
+    }
+
+    /// Learns how a transaction ended whose end was not heard.
+    fn learn(&self, number: i64, lost: &str) -> Result<(), Error> {
+        let until = Instant::now() + self.deadlines.learn;
+        let mut failed = String::new();
+        while Instant::now() < until {
+            match self.ask_for_receipt(until) {
+                Ok(turn) if turn == number => return Ok(()),
+                Ok(_) => {
+                    return Err(Error::ConnectionLost {
+                        what: format!("{lost}; nothing of the transaction was written").into(),
+                    });
+                }
+                Err(error) => failed = error.to_string(),
+            }
+            // Nothing tells that a server is back.
+            std::thread::sleep(PAUSE);
+        }
+        Err(Error::OutcomeUnknown {
+            what: format!(
+                "whether a transaction was committed is not known: {lost}; then: {failed}"
+            )
+            .into(),
+        })
+    }
+
+    fn ask_for_receipt(&self, until: Instant) -> Result<i64, Error> {
+        self.connect(until).map_err(refused)?;
+        let link = self.link()?;
+        let left = until.saturating_duration_since(Instant::now());
+        link.take_warnings();
+        let rows = link.query(left, &Statement::plain(LEARN).bytes(&self.writer))?;
+        if let Some(warning) = link.take_warnings().pop() {
+            return Err(Error::Fault {
+                what: warning.into(),
+            });
+        }
+        let turn = rows.first().and_then(|row| row.try_get(0).ok());
+        turn.ok_or_else(|| Error::corrupt("no receipt in disburse.writer"))
+    }
+
+    /// Ends a transaction that writes; tells what was heard instead of its end.
+    fn end(&self) -> Result<(), Failure> {
+        let link = self.link.borrow();
+        let Some(Connected { link, .. }) = &*link else {
+            return Err(Failure::lost("the connection to PostgreSQL is gone"));
+        };
+        link.take_warnings();
+        link.run(self.deadlines.commit, "commit")?;
+        match link.take_warnings().pop() {
+            None => Ok(()),
+            // The wait for a standby was cut off: what was committed may be gone when the standby takes over.
+            Some(warning) => Err(Failure::lost(warning)),
+        }
+    }
+}
+
+/// Reads a number and a writer.
+fn turn_of(rows: &[tokio_postgres::Row]) -> Result<Seen, Error> {
+    let row = rows.first();
+    let read = row.and_then(|row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?)));
+    read.ok_or_else(|| Error::corrupt("no number in disburse.turn"))
+}
+
+impl Transact for Postgres {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn begin_reading(&self) -> Result<(), Error> {
+        self.start_reading(Phase::Reading)
+    }
+
+    fn now(&self) -> Result<Timestamp, Error> {
+        let rows = self.query(&Statement::plain(CLOCK))?;
+        let now = rows.first().and_then(|row| row.try_get(0).ok());
+        now.map(Timestamp::from_millis)
+            .ok_or_else(|| Error::corrupt("no time"))
+    }
+
+    fn begin(&self) -> Result<(), Error> {
+        self.expect_idle()?;
+        let take = Statement::plain(TAKE_TURN).bytes(&self.writer);
+        let within = self.deadlines.turn + MARGIN;
+        let (number, previous) = turn_of(&self.start(BEGIN, &take, within)?)?;
+        self.note((number - 1, previous));
+        self.phase.set(Phase::Writing(number));
+        Ok(())
+    }
+
+    fn commit(&self) -> Result<(), Error> {
+        if let Some(error) = self.broken.take() {
+            self.rollback()?;
+            return Err(error);
+        }
+        let number = match self.phase.replace(Phase::Idle) {
+            Phase::Writing(number) => number,
+            Phase::Reading | Phase::Passing => return self.query_end("commit"),
+            Phase::Idle => {
+                return Err(Error::Fault {
+                    what: "there is no transaction to end".into(),
+                });
+            }
+        };
+        match self.end() {
+            Ok(()) => {}
+            Err(failure) if failure.is_refusal() => return Err(failure.into()),
+            Err(failure) => self.learn(number, failure.what())?,
+        }
+        self.seen
+            .replace(Some((number, Some(self.writer.to_vec()))));
+        Ok(())
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.phase.get(), Phase::Reading | Phase::Writing(_))
+    }
+
+    fn version(&self) -> Result<i64, Error> {
+        if self.phase.get() == Phase::Idle {
+            let rows = self.query(&Statement::plain(NEWEST))?;
+            self.note(turn_of(&rows)?);
+        }
+        Ok(self.version.get())
+    }
+
+    fn rollback(&self) -> Result<(), Error> {
+        self.broken.replace(None);
+        match self.phase.replace(Phase::Idle) {
+            Phase::Idle => Ok(()),
+            _ => self.query_end("rollback"),
+        }
+    }
+}
+
+impl Postgres {
+    /// Ends a transaction of which nothing stays.
+    fn query_end(&self, text: &str) -> Result<(), Error> {
+        let ended = match &*self.link.borrow() {
+            Some(Connected { link, .. }) if !link.is_closed() => {
+                link.run(self.deadlines.statement, text).is_ok()
+            }
+            _ => false,
+        };
+        // What is lost is rolled back by the server.
+        if !ended {
+            self.drop_link();
+        }
+        Ok(())
+    }
+}
