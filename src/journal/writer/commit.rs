@@ -94,11 +94,7 @@ fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), 
             if writes && let Err(error) = end(&**connection) {
                 let _ = connection.rollback();
                 connection.forget();
-                #[cfg(test)]
-                if crate::seeded_bugs::SeededBug::FailedCommitCounts.is_active() {
-                    return Ok(());
-                }
-                return Err(error);
+                return planted!(journal::failed_commit(Err(error)));
             }
             #[cfg(debug_assertions)]
             crate::failpoints::pass("after-commit");
