@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::{Bound as End, ControlFlow};
 use std::sync::Arc;
 
@@ -72,6 +73,18 @@ pub(crate) struct Memory {
     tables: RefCell<BTreeMap<&'static str, Rows>>,
     /// What the transaction under way has changed; `None` between two.
     undo: RefCell<Option<Vec<Undo>>>,
+    /// Where several runs use it at once.
+    clock: Option<Clock>,
+}
+
+/// What tells a store the time.
+#[derive(Clone)]
+pub(crate) struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
 }
 
 impl Clone for Memory {
@@ -79,6 +92,7 @@ impl Clone for Memory {
         Self {
             tables: self.tables.clone(),
             undo: RefCell::default(),
+            clock: self.clock.clone(),
         }
     }
 }
@@ -274,6 +288,14 @@ impl Row for Shown<'_> {
 }
 
 impl Memory {
+    /// A store that several runs use at once, with the time of its own clock.
+    pub(crate) fn shared(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self {
+            clock: Some(Clock(Arc::new(now))),
+            ..Self::default()
+        }
+    }
+
     fn each(&self, scan: &Scan<'_>, visit: &mut dyn FnMut(&Columns) -> ControlFlow<()>) {
         let (mut shown, mut left) = (None, scan.limit.unwrap_or(usize::MAX));
         let mut wanted = SLICE.0;
@@ -498,6 +520,10 @@ impl Append for Appender<'_> {
 }
 
 impl Transact for Memory {
+    fn is_shared(&self) -> bool {
+        self.clock.is_some()
+    }
+
     // Nobody writes while it is read.
     fn begin_reading(&self) -> Result<(), Error> {
         self.begin()
@@ -505,9 +531,12 @@ impl Transact for Memory {
 
     // Simulated time is told from outside.
     fn now(&self) -> Result<Timestamp, Error> {
-        Err(Error::Fault {
-            what: "memory has no clock".into(),
-        })
+        match &self.clock {
+            Some(Clock(now)) => Ok(now()),
+            None => Err(Error::Fault {
+                what: "memory has no clock".into(),
+            }),
+        }
     }
 
     fn begin(&self) -> Result<(), Error> {

@@ -16,4 +16,5 @@ pub(super) mod reread;
 pub(super) mod reschedule;
 pub(super) mod rest;
 pub(super) mod restart;
+pub(super) mod slots;
 pub(super) mod verbs;

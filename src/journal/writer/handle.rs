@@ -36,6 +36,7 @@ pub struct Journal {
 struct Shared {
     path: PathBuf,
     file: FileId,
+    is_shared: bool,
     commits: Arc<WorkMeter>,
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -67,6 +68,7 @@ impl Journal {
         let counted = Arc::clone(&commits);
         let file = FileId::of(path);
         let opened = file.clone();
+        let is_shared = connection.is_shared();
         let thread = std::thread::Builder::new()
             .name("journal".into())
             .spawn(move || serve(connection, &jobs, missing, (&counted, &opened)))
@@ -78,6 +80,7 @@ impl Journal {
             shared: Arc::new(Shared {
                 path: path.into(),
                 file,
+                is_shared,
                 commits,
                 queue: Mutex::new(Some(queue)),
                 thread: Mutex::new(Some(thread)),
@@ -97,6 +100,7 @@ impl Journal {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
                 file: FileId::default(),
+                is_shared: inline.is_shared(),
                 commits: Arc::default(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
@@ -112,6 +116,12 @@ impl Journal {
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.shared.file.is_in_place()
+    }
+
+    /// Returns whether several runs, on any hosts, use what keeps its rows at once.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_shared
     }
 
     /// Returns the file's path.
