@@ -277,8 +277,7 @@ impl World {
 #[test]
 fn no_window_of_a_second_holds_more_than_the_rate_and_the_mean_is_near_it() {
     for hosts in [1, 2, 4, 8] {
-        for (rate, packets, seconds) in [(10, 1, 60), (100, 1, 20), (1_000, 1, 10), (200, 20, 60)]
-        {
+        for (rate, packets, seconds) in [(10, 1, 60), (100, 1, 20), (1_000, 1, 10), (200, 20, 60)] {
             for seed in 1..=2 {
                 let kind = Kind {
                     rate,
