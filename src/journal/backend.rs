@@ -26,6 +26,7 @@ use crate::journal::{
     Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
+use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::Transact;
 
@@ -303,6 +304,23 @@ impl Journal {
     ) -> Result<(), Error> {
         self.ask_again(CommitMode::Alone, move |c| {
             crate::journal::run::rest::rest(c, token, posts, questions)
+        })
+        .await
+    }
+
+    /// Grants slots to leave in to a run that shares its account with others: `clock` reads the clock of the run, which they are
+    /// mapped to. They are the run's once this returns, and nobody else's.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn slots(
+        &self,
+        token: RunToken,
+        request: SlotRequest,
+        clock: impl Fn() -> RunnerTime + Send + 'static,
+    ) -> Result<Granted, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            crate::journal::run::slots::slots(c, token, &request, clock)
         })
         .await
     }

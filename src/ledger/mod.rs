@@ -51,6 +51,7 @@ pub mod replacement;
 pub mod schedule;
 pub mod set_aside;
 pub mod shield;
+pub mod slots;
 pub mod stale;
 pub mod standstill;
 pub mod told_identifier;

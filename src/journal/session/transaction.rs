@@ -246,15 +246,6 @@ impl WriteSession {
         self.knows_recoveries.take();
     }
 
-    /// Returns the store, where it is memory.
-    #[cfg(test)]
-    pub(in crate::journal) fn memory(&self) -> Option<&crate::store::memory::Memory> {
-        match &self.keeper {
-            Keeper::Memory(memory) => Some(memory),
-            Keeper::Sqlite(_) => None,
-        }
-    }
-
     /// Returns the connection, for what SQLite alone can do.
     pub(in crate::journal) fn sqlite(&self) -> Option<&Connection> {
         self.keeper.sqlite()
