@@ -30,6 +30,7 @@ pub mod duplicate_check;
 pub mod evidence;
 pub mod failure;
 pub mod forgetting;
+pub mod fresh;
 pub mod generations;
 pub mod heads;
 pub mod inquiry;
