@@ -56,6 +56,7 @@ pub mod settling;
 pub mod shield;
 pub mod stale;
 pub mod standstill;
+pub mod successor;
 pub mod told_identifier;
 pub mod unread;
 pub mod was_repeat;
