@@ -145,6 +145,15 @@ impl Snapshot<'_> {
         standing(self.c, &self.batch)
     }
 
+    /// Returns the runs that are under way, on a journal that several share.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn runners(&self) -> Result<Vec<RunnerRecord>, Error> {
+        self.begun
+            .map_or(Ok(Vec::new()), |store| runners(store, self.batch_id))
+    }
+
     /// Returns what is on record of the batch.
     ///
     /// # Errors

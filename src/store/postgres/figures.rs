@@ -7,7 +7,7 @@ use super::tests::fresh;
 use super::*;
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId};
 use crate::lifecycle::State;
-use crate::store::tables::{evidence, identifier, instruction, life};
+use crate::store::tables::{instruction, life};
 use crate::store::{
     Error, Read as _, Reads as _, Scan, Shape, Transact, Value, Write as _, Writes as _, shape,
 };
