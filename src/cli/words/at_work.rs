@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Error;
 use crate::domain::{BatchName, Timestamp, WireZone};
-use crate::journal::{Location, Reader, RunnerRecord, holder};
+use crate::journal::{Location, RunnerRecord, Snapshot, holder};
 
 /// What stands before the time in the name of whoever is at work.
 const SINCE: &str = ", since ";
@@ -48,11 +48,11 @@ pub(in crate::cli) fn at_work(
 /// Returns whether a run of this batch is at work.
 pub(in crate::cli) fn runs(
     journal: &Location,
-    reader: &Reader,
+    snapshot: &Snapshot<'_>,
     batch: &BatchName,
 ) -> Result<bool, Error> {
     if journal.file().is_none() {
-        return Ok(!reader.snapshot(batch)?.runners()?.is_empty());
+        return Ok(!snapshot.runners()?.is_empty());
     }
     Ok(holder(journal).is_some_and(|who| is_run_of(&who, batch)))
 }
@@ -65,7 +65,10 @@ pub(in crate::cli) fn runner_texts(runners: &[RunnerRecord], zone: &WireZone) ->
             many => format!("{many} payments"),
         };
         let lease = match record.is_expired {
-            true => format!("not heard of since its lease ended at {}", zone.clock(record.lease_until)),
+            true => format!(
+                "not heard of since its lease ended at {}",
+                zone.clock(record.lease_until)
+            ),
             false => format!("lease until {}", zone.clock(record.lease_until)),
         };
         format!(

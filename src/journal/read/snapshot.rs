@@ -28,10 +28,11 @@ use crate::journal::preflight::bills::{bills, last_bill};
 use crate::journal::recovery::place::traces_of;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
+use crate::journal::run::sessions::runners;
 use crate::journal::session::members::{corrected, of_row, standing_for};
 use crate::journal::{
     BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, Location, PaymentRecord,
-    Standing, UnpricedRecord, WaitsFor,
+    RunnerRecord, Standing, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::evidence::WORDS;
 use crate::ledger::heads::BatchHead;
