@@ -13,8 +13,6 @@ mod connect_error;
 mod expected;
 mod failure;
 #[cfg(test)]
-mod figures;
-#[cfg(test)]
 pub(crate) mod fixture;
 mod host;
 mod known;

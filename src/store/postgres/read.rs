@@ -216,3 +216,16 @@ impl Read for Postgres {
         u64::try_from(count).map_err(|_| Error::corrupt("a negative count"))
     }
 }
+
+/// Returns how the server finds the rows of a scan, in its own words.
+#[cfg(test)]
+pub(super) fn plan_of(store: &Postgres, scan: &Scan<'_>) -> Result<String, Error> {
+    let order = order_of(scan.table, scan.index);
+    let mut statement = statement::page(scan, &order, None, 16)?;
+    statement.text.insert_str(0, "explain ");
+    let rows = store.query(&Leaving::nothing(), &statement)?;
+    let lines = rows
+        .iter()
+        .filter_map(|row| row.try_get::<_, String>(0).ok());
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}

@@ -70,6 +70,7 @@ impl Postgres {
     pub fn open(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
         let connected = connect::open(&address, &deadlines, until)?;
+        connect::check_pooler(&connected, &address, &deadlines)?;
         connect::check_schema(&connected.link, &address, &deadlines)?;
         Self::over(connected, address, deadlines)
     }

@@ -1,10 +1,10 @@
-//! Figures of the store: `POSTGRES_FIGURES=1 cargo test --release --lib -- postgres::figures --nocapture`.
+//! Figures of the store: `POSTGRES_FIGURES=1 cargo test --release --lib -- postgres::tests::figures --nocapture`.
 
 use std::time::{Duration, Instant};
 
-use super::fixture::{Kind, shared};
-use super::tests::fresh;
-use super::*;
+use super::super::Postgres;
+use super::super::fixture::{Kind, shared};
+use super::fresh;
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId};
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life};
