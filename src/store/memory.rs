@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::scan::Bound;
 use super::{
-    Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Test, Transact, Value,
-    Write,
+    Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Transact, Value, Write,
 };
 use crate::domain::Timestamp;
 
@@ -203,7 +202,7 @@ impl Rows {
         let passes = |row: &Columns| {
             scan.only
                 .iter()
-                .all(|(column, test)| passes(of_row(row, *column), test))
+                .all(|(column, test)| test.passes(of_row(row, *column)))
         };
         let found: Box<dyn Iterator<Item = (&Key, &Columns)>> = match scan.index {
             None if scan.is_descending => Box::new(self.rows.range(span).rev()),
@@ -260,19 +259,6 @@ fn span_of(scan: &Scan<'_>, shown: Option<&Key>) -> (Key, Key) {
         None => {}
     }
     (from, to)
-}
-
-fn passes(found: &Value<'static>, test: &Test<'_>) -> bool {
-    let is_some = *found != Value::Null;
-    match test {
-        Test::Is(value) => is_some && found == value,
-        Test::IsNot(value) => found != value,
-        Test::Among(values) => is_some && values.contains(found),
-        Test::AtLeast(value) => is_some && found >= value,
-        Test::AtMost(value) => is_some && found <= value,
-        Test::Absent => !is_some,
-        Test::Present => is_some,
-    }
 }
 
 /// The columns of a row that were asked for.

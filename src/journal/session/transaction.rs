@@ -437,6 +437,10 @@ impl Read for WriteSession {
         self.keeper.store().scan_rows(scan, columns, visit)
     }
 
+    fn expect(&self, table: &'static Table, keys: &[i64]) -> Result<(), store::Error> {
+        self.keeper.store().expect(table, keys)
+    }
+
     fn misfits(&self) -> Result<Vec<String>, store::Error> {
         self.keeper.store().misfits()
     }

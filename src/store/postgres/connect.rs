@@ -85,6 +85,66 @@ impl Connected {
     }
 }
 
+/// Asks which process of the server answers, and whether it still has what was set.
+const WHO: &str = "select pg_backend_pid()::bigint, (select (extract(epoch from backend_start) * 1000000)::bigint
+    from pg_stat_activity where pid = pg_backend_pid()), coalesce(current_setting('disburse.link', true), '')";
+
+/// How often two connections are asked in turn.
+const ASKED: usize = 3;
+
+impl Connected {
+    fn is_itself(&self, name: &str, within: Duration) -> Result<bool, Failure> {
+        let rows = self.link.query(within, &Statement::plain(WHO))?;
+        let told = rows.first().map(|row| {
+            let is_it = |pid, started| Backend { pid, started } == self.backend;
+            let name_is = row.try_get::<_, &str>(2).is_ok_and(|set| set == name);
+            let (pid, started) = (row.try_get(0), row.try_get(1));
+            name_is && pid.is_ok_and(|pid| started.is_ok_and(|started| is_it(pid, started)))
+        });
+        Ok(told.unwrap_or_default())
+    }
+}
+
+/// Refuses a pooler that gives each transaction another session of the server: two connections are served by two processes, each by
+/// its own for good, and what is set stays.
+pub(super) fn check_pooler(
+    first: &Connected,
+    address: &Address,
+    deadlines: &Deadlines,
+) -> Result<(), ConnectError> {
+    let until = Instant::now() + deadlines.connect;
+    // Where no second one is let in, the first one serves.
+    let Ok(second) = open(address, deadlines, until) else {
+        return Ok(());
+    };
+    let pooler = || ConnectError::Pooler {
+        host: address
+            .hosts
+            .iter()
+            .map(Host::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    if first.backend == second.backend {
+        return Err(pooler());
+    }
+    let within = deadlines.statement;
+    let both = [(first, "first"), (&second, "second")];
+    for (connected, name) in both {
+        let set = format!("set disburse.link = '{name}'");
+        connected.link.run(within, &set).map_err(|_| pooler())?;
+    }
+    for _ in 0..ASKED {
+        for (connected, name) in both {
+            // A statement that is not known any more was prepared in another session.
+            if !connected.is_itself(name, within).unwrap_or_default() {
+                return Err(pooler());
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Connects to the server of an address that takes writes, whatever is in its database.
 pub(super) fn open(
     address: &Address,
@@ -192,8 +252,14 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
             (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()),
             current_setting('server_encoding')",
     );
-    let rows = link.query(deadlines.statement, &facts);
-    let rows = rows.map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    // A statement that is not known just after it was prepared was prepared in another session.
+    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
+        true => ConnectError::Pooler {
+            host: host.to_string(),
+        },
+        false => ConnectError::unexpected(host, failure.what()),
+    };
+    let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
     let row = rows
         .first()
         .ok_or_else(|| ConnectError::unexpected(host, "it says nothing of itself"))?;
@@ -225,7 +291,7 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
     }
     let settings = settings(row.try_get(3).map_err(unread)?, deadlines);
     let set = link.run(deadlines.statement, &settings);
-    set.map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    set.map_err(failed)?;
     link.take_warnings();
     Ok(Backend {
         pid: row.try_get(4).map_err(unread)?,

@@ -21,6 +21,7 @@ impl Postgres {
     pub fn make(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
         let connected = connect::open(&address, &deadlines, until)?;
+        connect::check_pooler(&connected, &address, &deadlines)?;
         let store = Self::over(connected, address, deadlines)?;
         // What the journal calls itself: a name that no other one has.
         let name = tagged(&Value::Bytes(random_name(&store.address)?[..].into()));

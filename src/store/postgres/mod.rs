@@ -15,9 +15,11 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod host;
+mod known;
 mod link;
 mod make;
 mod password;
+mod pending;
 mod read;
 mod statement;
 mod store;

@@ -54,7 +54,7 @@ create unique index by_name on disburse.batch (name);
 
 create table disburse.load (
     load_id bigint primary key,
-    batch_id bigint not null references disburse.batch,
+    batch_id bigint not null references disburse.batch deferrable initially deferred,
     source text collate "C" not null,
     digest text collate "C" not null,
     loaded_at bigint not null,
@@ -312,7 +312,7 @@ create table disburse.upload (
 );
 
 create table disburse.upload_begun (
-    seq bigint not null references disburse.instruction (seq),
+    seq bigint not null references disburse.instruction (seq) deferrable initially deferred,
     digest bytea not null,
     primary key (seq, digest)
 );
