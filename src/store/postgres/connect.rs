@@ -48,10 +48,11 @@ impl Default for Deadlines {
             connect: seconds(5),
             connect_all: seconds(10),
             statement: seconds(120),
-            turn: seconds(15),
+            turn: seconds(30),
             commit: seconds(20),
             learn: seconds(10),
-            idle: seconds(60),
+            // Less than others wait for their turn: a host that stands still keeps none of them from it.
+            idle: seconds(25),
         }
     }
 }
@@ -302,7 +303,8 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
 /// Returns the settings of a session.
 fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
     let mut text = String::from(
-        "set search_path = disburse; set client_encoding = 'UTF8'; set standard_conforming_strings = on; set timezone = 'UTC';",
+        "set search_path = disburse; set client_encoding = 'UTF8'; set standard_conforming_strings = on; set timezone = 'UTC';
+        set default_transaction_isolation = 'read committed'; set default_transaction_read_only = off;",
     );
     // Rows are found along the index that is named, in its order: never by reading all of them, and never sorted.
     text.push_str(
@@ -313,7 +315,8 @@ fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
     let _ = write!(
         text,
         "set client_connection_check_interval = '5s'; set statement_timeout = 0; set lock_timeout = {};
-        set idle_in_transaction_session_timeout = {};",
+        set idle_in_transaction_session_timeout = {}; set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 3;
+        set tcp_keepalives_count = 3; set tcp_user_timeout = '10s';",
         deadlines.turn.as_millis(),
         deadlines.idle.as_millis(),
     );
