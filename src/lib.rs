@@ -53,6 +53,9 @@
 // A table of tests may be long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
+#[macro_use]
+mod planted;
+
 pub mod callback;
 pub mod cli;
 pub mod dialect;

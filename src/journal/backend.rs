@@ -9,6 +9,7 @@ use crate::journal::codec::catalog::knows;
 use crate::journal::load::already_loaded;
 use crate::journal::load::loading;
 use crate::journal::mark::{self, Place};
+use crate::journal::opening;
 use crate::journal::payments::callbacks;
 use crate::journal::payments::record;
 use crate::journal::recovery::place::take_place;
@@ -22,27 +23,28 @@ use crate::journal::writer::handle::Journal;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{
     Acquired, Claim, Clearance, Due, Error, Finding, Halt, IncomingCallback, LoadPlan, LoadRow,
-    Loaded, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
+    Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
+use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::Transact;
 
 impl Journal {
-    /// Opens a journal, making it when it is not there.
+    /// Opens a journal, making it when it is not there: a file, that is.
     ///
     /// # Errors
     /// Refuses files that are not ours, links, newer schemas.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Create)
+    pub fn open(at: &Location) -> Result<Self, Error> {
+        Self::start(at, Missing::Create)
     }
 
     /// Opens a journal that must be there.
     ///
     /// # Errors
     /// As [`Self::open`], and [`Error::Missing`].
-    pub fn open_existing(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Refuse)
+    pub fn open_existing(at: &Location) -> Result<Self, Error> {
+        Self::start(at, Missing::Refuse)
     }
 
     /// Makes a journal under a name that nobody else knows.
@@ -53,13 +55,13 @@ impl Journal {
     /// # Errors
     /// As [`Self::open`], and when there is such a file.
     pub fn aside(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Aside)
+        Self::start(&Location::from(path), Missing::Aside)
     }
 
-    fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let mut connection = WriteSession::new(open::for_writing(path, missing)?);
-        // What is made aside has no place yet.
-        if missing != Missing::Aside {
+    fn start(at: &Location, missing: Missing) -> Result<Self, Error> {
+        let mut connection = WriteSession::new(opening::for_writing(at, missing)?);
+        // What is made aside has no place yet, and beside a server lies nothing.
+        if let Some(path) = at.file().filter(|_| missing != Missing::Aside) {
             let absolute = open::absolute(path)?;
             let verdict = take_place(
                 &mut connection,
@@ -75,7 +77,7 @@ impl Journal {
                 );
             }
         }
-        Self::over(path, connection, missing)
+        Self::over(at, connection, missing)
     }
 
     /// Opens a journal in memory, for simulated time.
@@ -129,7 +131,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             Ok(crate::journal::codec::values::batch_id(c, name.as_str())?.is_some())
         })
         .await
@@ -145,7 +147,7 @@ impl Journal {
         terms: RunTerms,
         policy: Arc<Policy>,
     ) -> Result<Acquired, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             verbs::acquire(c, &batch, &terms, &policy)
         })
         .await
@@ -163,7 +165,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
             Ok((claims, verbs::due(c, token, now)?, halt))
         })
@@ -180,7 +182,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             verbs::abandon_own(c, token, now, &policy)
         })
         .await
@@ -196,7 +198,7 @@ impl Journal {
         why: HeldFor,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             lanes::hold_all(c, token, why, now)
         })
         .await
@@ -213,7 +215,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             verbs::clearances(c, token, &seqs, now, &policy)
         })
         .await
@@ -230,7 +232,7 @@ impl Journal {
         now: Timestamp,
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             let questions = verbs::questions(c, token, limit, now, lease)?;
             Ok((questions, verbs::due(c, token, now)?))
         })
@@ -250,7 +252,7 @@ impl Journal {
         moment: StepContext,
         policy: Arc<Policy>,
     ) -> Result<Vec<Transition>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             by.map_or(Ok(()), |token| fence::assert_current(c, token))?;
             record::record(c, &findings, moment, &policy)
         })
@@ -262,7 +264,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             fence::assert_current(c, token)?;
             sessions::renew(c, token)?;
             verbs::due(c, token, now)
@@ -275,7 +277,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal: the session ends with its lease then.
     pub async fn leave(&self, token: RunToken, policy: Arc<Policy>) -> Result<u64, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             sessions::leave(c, token, &policy)
         })
         .await
@@ -286,7 +288,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn now(&self) -> Result<Timestamp, Error> {
-        self.ask(CommitMode::Shared, |c| Ok(Transact::now(&**c)?))
+        self.ask_again(CommitMode::Shared, |c| Ok(Transact::now(&**c)?))
             .await
     }
 
@@ -300,8 +302,25 @@ impl Journal {
         posts: BootTime,
         questions: BootTime,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             crate::journal::run::rest::rest(c, token, posts, questions)
+        })
+        .await
+    }
+
+    /// Grants slots to leave in to a run that shares its account with others: `clock` reads the clock of the run, which they are
+    /// mapped to. They are the run's once this returns, and nobody else's.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn slots(
+        &self,
+        token: RunToken,
+        request: SlotRequest,
+        clock: impl Fn() -> RunnerTime + Send + 'static,
+    ) -> Result<Granted, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            crate::journal::run::slots::slots(c, token, &request, clock)
         })
         .await
     }
@@ -311,7 +330,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             c.write_tallies()?;
             crate::journal::read::batch_status::standing(c, &batch)
         })
@@ -329,7 +348,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             lanes::hold_lane(c, token, lane, &reason, now)
         })
         .await
@@ -340,7 +359,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over.
     pub async fn reopen_lane(&self, token: RunToken, lane: LaneId) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             lanes::reopen_lane(c, token, lane)
         })
         .await
@@ -371,7 +390,7 @@ impl Journal {
         policy: Arc<Policy>,
         by: Option<Arc<ReadBy>>,
     ) -> Result<Received, Error> {
-        self.ask(CommitMode::Patient, move |c| {
+        self.ask_again(CommitMode::Patient, move |c| {
             callbacks::callback(c, &note, moment, &policy, by.as_deref())
         })
         .await
@@ -382,7 +401,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(CommitMode::Alone, |c| verbs::callback_key(c))
+        self.ask_again(CommitMode::Alone, |c| verbs::callback_key(c))
             .await
     }
 
@@ -391,6 +410,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask(CommitMode::Shared, move |c| knows(c, id)).await
+        self.ask_again(CommitMode::Shared, move |c| knows(c, id))
+            .await
     }
 }

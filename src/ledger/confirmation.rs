@@ -82,14 +82,9 @@ impl Confirmation {
     /// Confirms what was shown.
     #[must_use]
     pub fn of(open: Tally, bound: Bound, answer: Answer) -> Self {
-        #[cfg(test)]
-        let bound = match crate::seeded_bugs::SeededBug::ConfirmationUnbounded.is_active() {
-            true => Bound::EVERYTHING,
-            false => bound,
-        };
         Self {
             open,
-            bound,
+            bound: planted!(ledger::confirmed(bound)),
             answer,
         }
     }

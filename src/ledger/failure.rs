@@ -4,7 +4,13 @@
 //! otherwise afterwards, that word is worth nothing until the gateway says it again, asked after the other one.
 
 use super::generations::{Word, agrees};
-use crate::lifecycle::Class;
+use crate::lifecycle::{Class, State};
+
+/// Returns whether a payment has ended, and nobody was paid by it.
+#[must_use]
+pub fn has_ended_unpaid(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled)
+}
 
 /// One thing that is on record of a payment, in the order of its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +130,7 @@ pub fn word(
             (_, None) => {}
         }
     }
-    #[cfg(test)]
-    let taken_back = taken_back && !crate::seeded_bugs::SeededBug::TakenBackUnheard.is_active();
+    let taken_back = planted!(ledger::is_taken_back(taken_back));
     // Nothing of a failure that an earlier release recorded says when it was.
     let taken_back = taken_back || missed || missed_ever && by.is_none();
     match by {
@@ -144,14 +149,11 @@ pub fn word(
 /// gateway has not said since, asked, that it does not have it.
 #[must_use]
 pub fn is_spoken_of(marks: impl IntoIterator<Item = Mark>) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::TakenBackUnheard.is_active() {
-        return false;
-    }
-    marks.into_iter().fold(false, |spoken_of, mark| match mark {
+    let spoken_of = marks.into_iter().fold(false, |spoken_of, mark| match mark {
         Mark::Answer(class) if fails(class) || class == Class::NotFound => false,
         mark => spoken_of || mark.casts_doubt(),
-    })
+    });
+    planted!(ledger::is_taken_back(spoken_of))
 }
 
 fn fails(class: Class) -> bool {

@@ -274,7 +274,7 @@ fn open_text(
         return Ok(None);
     }
     let zone = session.zone(standing.purpose == Purpose::Rehearsal);
-    if let Some(at_work) = at_work(session.journal_path(), commands.batch, &zone) {
+    if let Some(at_work) = at_work(session.location()?, commands.batch, &zone) {
         let text = format!("at work on this journal: {}", at_work.who);
         return Ok(Some(match at_work.runs_it {
             false => text,

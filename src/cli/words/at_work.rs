@@ -1,9 +1,7 @@
 //! Who is at work on a journal while somebody looks.
 
-use std::path::Path;
-
 use crate::domain::{BatchName, Timestamp, WireZone};
-use crate::journal::holder;
+use crate::journal::{Location, holder};
 
 /// What stands before the time in the name of whoever is at work.
 const SINCE: &str = ", since ";
@@ -33,7 +31,7 @@ pub(in crate::cli) struct AtWork {
 
 /// Returns who is at work on a journal; `None`: nobody is.
 pub(in crate::cli) fn at_work(
-    journal: &Path,
+    journal: &Location,
     batch: &BatchName,
     zone: &WireZone,
 ) -> Option<AtWork> {
@@ -45,7 +43,7 @@ pub(in crate::cli) fn at_work(
 }
 
 /// Returns whether a run of this batch is at work.
-pub(in crate::cli) fn runs(journal: &Path, batch: &BatchName) -> bool {
+pub(in crate::cli) fn runs(journal: &Location, batch: &BatchName) -> bool {
     holder(journal).is_some_and(|who| is_run_of(&who, batch))
 }
 

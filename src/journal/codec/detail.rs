@@ -4,16 +4,8 @@ use serde::Serialize;
 
 use crate::domain::ResponseDetails;
 
-/// What is kept of a reply beside the gateway's words, as JSON.
-pub(in crate::journal) fn detail_of(said: &ResponseDetails) -> Option<String> {
-    detail_with(said, None)
-}
-
-/// The same, with a body that could not be read.
-pub(in crate::journal) fn detail_with(
-    said: &ResponseDetails,
-    body: Option<&str>,
-) -> Option<String> {
+/// What is kept of a reply beside the gateway's words, as JSON; `body`: one that could not be read.
+pub(in crate::journal) fn detail_of(said: &ResponseDetails, body: Option<&str>) -> Option<String> {
     let detail = Detail {
         cause: Some(said.cause.as_str()).filter(|cause| !cause.is_empty()),
         http_status: said.http_status.filter(|status| *status != 200),

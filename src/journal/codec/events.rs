@@ -2,6 +2,7 @@
 
 use super::values::corrupt;
 use crate::journal::Error;
+use crate::ledger::evidence::{Kind, Standing};
 use crate::lifecycle::{Class, CodeMeaning, Event, RecordedEvent};
 
 /// Returns the number and the words of an event: `(number, class, code)`.
@@ -94,6 +95,19 @@ pub(in crate::journal) const RECOGNISED: i64 = 73;
 
 /// Nothing more is to be heard of such an identifier.
 pub(in crate::journal) const NOT_OURS: i64 = 74;
+
+/// Returns the number and the words of what a row of evidence records.
+pub(in crate::journal) fn kind_numbers(kind: Kind) -> (i64, Option<i64>, Option<i32>) {
+    let (number, event) = match kind {
+        Kind::Event(event) => return event_numbers(event),
+        Kind::Unread => return (NOTED_CALLBACK, None, None),
+        Kind::Other(event @ Event::Reply(_)) => (OTHER_REPLY, event),
+        Kind::Other(event @ Event::Callback(_)) => (OTHER_CALLBACK, event),
+        Kind::Other(event) => (OTHER_ANSWER, event),
+    };
+    let (_, class, code) = event_numbers(event);
+    (number, class, code)
+}
 
 /// That it was not found was heard too long ago: it is asked about again.
 pub(in crate::journal) const OUTDATED: i64 = 80;
@@ -215,9 +229,7 @@ pub(in crate::journal) fn fact_of(
 ) -> Result<RecordedEvent, Error> {
     Ok(match number {
         PRESUMED_POSTED => RecordedEvent::PresumedPosted,
-        STOOD => {
-            RecordedEvent::Stood(crate::journal::payments::stood::Standing::of_detail(detail)?.life)
-        }
+        STOOD => RecordedEvent::Stood(Standing::of_detail(detail)?.life),
         NOTED_CALLBACK..=MIGRATED
         | CLAIMED_TOGETHER
         | ACTED

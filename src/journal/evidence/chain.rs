@@ -13,12 +13,11 @@ use super::append::{self, Kind, WAITING_MAX, Waiting};
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
 use super::salt::{self, Salt};
-use crate::domain::{
-    BatchId, EvidenceId, PaymentId, PhraseId, PolicyId, ResponseDetails, Timestamp,
-};
+use crate::domain::{BatchId, EvidenceId, PaymentId, PhraseId, PolicyId, Timestamp};
 use crate::journal::codec::events::is_heard;
 use crate::journal::codec::values::corrupt;
 use crate::journal::{ChainHead, Error};
+use crate::ledger::evidence::Words;
 use crate::ledger::recovery::Position;
 use crate::lifecycle::Policy;
 use crate::store::tables::{chain, evidence, policy};
@@ -116,43 +115,6 @@ struct Leaves(CanonicalHasher);
 impl Default for Leaves {
     fn default() -> Self {
         Self(CanonicalHasher::of("evidence"))
-    }
-}
-
-/// What the gateway said of a payment. A text that is empty was not said.
-#[derive(Clone, Copy, Default)]
-pub(in crate::journal) struct Words<'a> {
-    pub(in crate::journal) gateway_transaction_id: Option<&'a str>,
-    pub(in crate::journal) receipt_number: Option<&'a str>,
-    pub(in crate::journal) receiver_narration: Option<&'a str>,
-    pub(in crate::journal) description: Option<&'a str>,
-}
-
-impl<'a> Words<'a> {
-    pub(in crate::journal) fn of(said: &'a ResponseDetails) -> Self {
-        fn full(text: &str) -> Option<&str> {
-            Some(text).filter(|text| !text.is_empty())
-        }
-        Self {
-            gateway_transaction_id: said.gateway_transaction_id.as_ref().map(|id| id.as_str()),
-            receipt_number: said.receipt_number.as_deref().and_then(full),
-            receiver_narration: said.receiver_narration.as_deref().and_then(full),
-            description: full(&said.description),
-        }
-    }
-
-    pub(in crate::journal) fn are_some(self) -> bool {
-        self.all().iter().any(Option::is_some)
-    }
-
-    /// In the order in which they are hashed.
-    fn all(self) -> [Option<&'a str>; 4] {
-        [
-            self.gateway_transaction_id,
-            self.receipt_number,
-            self.receiver_narration,
-            self.description,
-        ]
     }
 }
 

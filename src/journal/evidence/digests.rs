@@ -17,8 +17,9 @@ use crate::journal::Error;
 use crate::journal::codec::catalog::{batch_of, loaded_for, rehearsal};
 use crate::journal::codec::events::{FILE_LOADED, MIGRATED, PINNED, STOOD, UPLOADED};
 use crate::journal::codec::values::corrupt;
-use crate::journal::payments::stood::{Standing, standing_columns};
+use crate::journal::payments::stood::standing_columns;
 use crate::journal::repeats::fingerprints::chunks_of;
+use crate::ledger::evidence::Standing;
 use crate::store::tables::{batch, bill, evidence, instruction, load, rejected, upload};
 use crate::store::{Column, Read, Reads, Row, Scan, Test, Value, Write, shape};
 

@@ -21,7 +21,7 @@ impl Journal {
         now: Timestamp,
         lease: Duration,
     ) -> Result<NextNotice, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             next(c, at_once, now, now.after(lease))
         })
         .await
@@ -32,7 +32,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn notice_delivered(&self, id: String) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             shape! {
                 struct Delivered of notice { body: Option<String>, trouble: Option<String> }
             }
@@ -54,15 +54,18 @@ impl Journal {
         trouble: String,
         due: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
-            shape! {
-                struct Failed of notice { trouble: String, due_at: Timestamp }
-            }
+        shape! {
+            struct Failed of notice { trouble: String, due_at: Timestamp }
+        }
+        let failed = Failed {
+            trouble,
+            due_at: due,
+        };
+        self.ask_again(CommitMode::Shared, move |c| {
             let own = Scan::by(&notice::by_id)
                 .at(&id)
                 .only(notice::body, Test::Present);
-            let due_at = due;
-            c.change(&own, &Failed { trouble, due_at })?;
+            c.change(&own, &failed)?;
             Ok(())
         })
         .await

@@ -88,7 +88,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`], and faults of the journal.
     pub async fn note_open(&self, batch: BatchName) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| note_open(c, &batch))
+        self.ask_again(CommitMode::Shared, move |c| note_open(c, &batch))
             .await
     }
 
@@ -103,7 +103,7 @@ impl Journal {
         so: Vec<NewNotice>,
         now: Timestamp,
     ) -> Result<usize, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             #[cfg(debug_assertions)]
             crate::failpoints::pass("before-notices-are-made");
             make(c, &batch, is_open, &so, now)

@@ -67,15 +67,7 @@ pub(in crate::journal) fn carry_out(
     let said = ResponseDetails::default();
     // It rests on the state alone: no wait of the policy enters into it.
     let policy = Policy::default();
-    apply(
-        c,
-        &mut ready,
-        Event::Withdrawn,
-        &said,
-        None,
-        moment,
-        &policy,
-    )?;
+    apply(c, &mut ready, Event::Withdrawn, &said, moment, &policy)?;
     c.moved(&ready, from)?;
     moved.moved.life = ready.moved.life;
     Ok(true)

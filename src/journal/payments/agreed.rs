@@ -1,30 +1,18 @@
 //! What the gateway names of a payment, held against its instruction.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::domain::{BatchId, Country, Msisdn, PaymentId, ResponseDetails};
-use crate::journal::codec::detail::detail_of;
-use crate::journal::codec::events::{OTHER_ANSWER, OTHER_REPLY, event_numbers};
-use crate::journal::codec::lives::save_life;
+use crate::journal::Error;
 use crate::journal::codec::values::corrupt;
-use crate::journal::evidence::chain::{Evidence, Words};
 use crate::journal::repeats::fingerprints::Key;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::{Error, Heard};
+use crate::ledger::failure::has_ended_unpaid;
 use crate::ledger::forgetting::hidden_recipient;
-use crate::ledger::{
-    Judgement, Ours, Recipient, UNCOMPARED, judge, judge_forgotten, names_recipient,
-};
-use crate::lifecycle::{Anomaly, Event, PaymentState, Policy, State, Step, StepContext, step};
+use crate::ledger::{Judgement, Ours, Recipient, judge, judge_forgotten, names_recipient};
 use crate::store::tables::{instruction, named_otherwise};
 use crate::store::{Read, Reads, Scan, Writes, shape};
-
-/// Returns whether a payment has ended, and nobody was paid by it.
-pub(in crate::journal) fn has_ended_unpaid(state: State) -> bool {
-    matches!(state, State::Failed | State::Cancelled)
-}
 
 /// Compares what was named with what was ordered. Whoever reads the words, of a post, of a question or of a callback, believes nothing
 /// that differs.
@@ -37,10 +25,7 @@ pub(in crate::journal) fn judged(
     if said.named.is_empty() {
         return Ok(Judgement::default());
     }
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::OtherAmountSettles.is_active() {
-        return Ok(Judgement::default());
-    }
+    planted_instead!(journal::names_nothing());
     let (seq, money) = (subject.moved.seq, subject.moved.money);
     if !names_recipient(&said.named) {
         let recipient = None;
@@ -91,85 +76,6 @@ shape! {
 }
 shape! {
     struct NamedOtherwise of named_otherwise { batch_id: BatchId, seq: PaymentId, words: String }
-}
-
-/// Returns words with what their evidence has to say of them: that nobody could see whom they are about.
-pub(in crate::journal) fn noted<'s>(
-    said: &'s ResponseDetails,
-    judgement: &Judgement,
-) -> Cow<'s, ResponseDetails> {
-    if !judgement.uncompared {
-        return Cow::Borrowed(said);
-    }
-    let before = said.anomaly.iter().cloned();
-    let notes: Vec<String> = before.chain([format!("it names {UNCOMPARED}")]).collect();
-    Cow::Owned(ResponseDetails {
-        anomaly: Some(notes.join("; ")),
-        ..said.clone()
-    })
-}
-
-/// Makes the next question about a payment due now, if there is one.
-pub(in crate::journal) fn hastened(
-    life: PaymentState,
-    moment: StepContext,
-    policy: &Policy,
-) -> PaymentState {
-    if !life.state.is_asked_about() || !policy.status_query {
-        return life;
-    }
-    let due_at = life.due_at.map_or(moment.now, |at| at.min(moment.now));
-    PaymentState {
-        due_at: Some(due_at),
-        ..life
-    }
-}
-
-/// Records words that are about another payment: a post is lost, a question unanswered, whatever they say.
-pub(in crate::journal) fn apply_other(
-    c: &WriteSession,
-    subject: &mut Subject,
-    event: Event,
-    said: &ResponseDetails,
-    differs: &str,
-    moment: StepContext,
-    policy: &Policy,
-) -> Result<Option<Anomaly>, Error> {
-    let (number, class, code) = event_numbers(event);
-    let is_reply = matches!(event, Event::Reply(_));
-    let (kind, meaning) = if is_reply {
-        (OTHER_REPLY, Event::Lost)
-    } else {
-        (OTHER_ANSWER, Event::NoAnswer)
-    };
-    debug_assert!(number != event_numbers(meaning).0, "words, and not silence");
-    let before = subject.moved.life;
-    let Step { mut life, anomaly } = step(&before, meaning, moment, policy);
-    if is_reply {
-        // The gateway has the identifier, and answers: what it says of it when asked is all there is to wait for.
-        life = hastened(life, moment, policy);
-    }
-    if life != before {
-        save_life(c, subject.moved.seq, &life, true)?;
-    }
-    subject.moved.life = life;
-    subject.moved.heard = Heard::Other;
-    c.remember(subject);
-    let code_text = code.map_or_else(String::new, |code| format!("{code}, "));
-    let note = format!("not believed: {code_text}it names {differs}");
-    note_other(c, subject, &note)?;
-    c.append(&Evidence {
-        batch_id: subject.batch_id,
-        seq: subject.moved.seq,
-        at: moment.now,
-        kind: (kind, class, code),
-        anomaly: Some(&note),
-        detail: detail_of(said).as_deref(),
-        words: Words::of(said),
-        policy: Some(policy),
-        ..Evidence::default()
-    })?;
-    Ok(anomaly)
 }
 
 /// Notes, for the people, that the gateway named something of a payment that is not ours.

@@ -1,212 +1,185 @@
-//! Evidence in, states out: the only place where a payment's life changes.
+//! What evidence makes of a payment, written: the only place where its life changes. The rule is [`crate::ledger::evidence::apply`].
 
-use std::borrow::Cow;
-
-use super::agreed::{apply_other, judged, noted};
-use super::taken::{conclude_other, conclude_taken, recognise};
-use crate::domain::{PaymentId, ResponseDetails, Timestamp};
+use super::agreed::{judged, note_other};
+use crate::domain::{ResponseDetails, Timestamp};
+use crate::journal::Error;
 use crate::journal::codec::detail::detail_of;
-use crate::journal::codec::events::event_numbers;
-use crate::journal::codec::lives::{SavedLife, save_life};
+use crate::journal::codec::events::{event_numbers, kind_numbers};
+use crate::journal::codec::lives::SavedLife;
 use crate::journal::codec::values::{NEVER, assert_changed};
-use crate::journal::evidence::chain::{Evidence, Words};
+use crate::journal::evidence::chain::Evidence;
 use crate::journal::run::lanes::open_all;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::{Error, Heard};
-use crate::ledger::HeldFor;
-use crate::ledger::told_identifier::worth_keeping;
-use crate::lifecycle::{
-    Anomaly, Class, Event, PaymentState, Policy, State, Step, StepContext, step,
-};
+use crate::ledger::Judgement;
+use crate::ledger::evidence::{self, Change, Heard, Kind, NewEvidence, Row, Told, Words};
+use crate::lifecycle::{Event, Policy, State, Step, StepContext, step};
 use crate::store::tables::life;
-use crate::store::{Field, Reads, Scan, Shape, Test, Value, Write, Writes, shape};
+use crate::store::{Column, Field, Reads, Scan, Shape, Test, Value, Write, Writes, shape};
 
-/// Applies one event to a payment that was read before, and appends the evidence.
+/// What was heard, as it is kept.
+#[derive(Clone, Copy)]
+pub(in crate::journal) struct Source<'a> {
+    pub(in crate::journal) said: &'a ResponseDetails,
+    /// Of the body of a callback.
+    pub(in crate::journal) digest: Option<&'a [u8; 32]>,
+    /// The body of a callback, where it is not applied.
+    pub(in crate::journal) body: Option<&'a str>,
+}
+
+/// Applies what happened to a payment that was read before, or what was heard of a post or a question.
 pub(in crate::journal) fn apply(
     c: &WriteSession,
     subject: &mut Subject,
     event: Event,
     said: &ResponseDetails,
-    digest: Option<&[u8; 32]>,
     moment: StepContext,
     policy: &Policy,
-) -> Result<Option<Anomaly>, Error> {
-    let has_words = matches!(
-        event,
-        Event::Reply(_) | Event::Answer(_) | Event::Callback(_)
-    );
-    let mut heard = Heard::Unnamed;
-    let mut told = Cow::Borrowed(said);
-    // A callback was held against its instruction before.
-    if matches!(event, Event::Reply(_) | Event::Answer(_)) {
-        let judgement = judged(c, subject, said)?;
-        if let Some(differs) = judgement.differs {
-            apply_other(c, subject, event, said, &differs, moment, policy)?;
-            return conclude_other(c, subject, event, moment, policy);
-        }
-        if judgement.agrees {
-            heard = Heard::Ours;
-        }
-        if judgement.is_ours {
-            // It names what is ours: whatever the posts were stopped for has an end.
-            let why = match subject.moved.life.taken {
-                true => HeldFor::Taken,
-                false => HeldFor::Misread,
-            };
-            open_all(c, subject.batch_id, why)?;
-        }
-        recognise(c, subject, judgement.is_ours, moment, policy)?;
-        told = noted(said, &judgement);
-    }
-    let said = told.as_ref();
-    let before = subject.moved.life;
-    let Step { life, anomaly } = step(&before, event, moment, policy);
-    let meaning = Meaning {
-        ended: life.state != before.state && life.state.is_finished(),
-        late: life.state == before.state && before.state.is_finished(),
-        delivered: matches!(
-            event,
-            Event::Reply(verdict) | Event::Answer(verdict) | Event::Callback(verdict)
-                if verdict.class == Class::Delivered
-        ),
+) -> Result<(), Error> {
+    let judgement = match event {
+        Event::Reply(_) | Event::Answer(_) => judged(c, subject, said)?,
+        _ => Judgement::default(),
     };
-    let words = Words::of(said);
-    let queued = !waits_aside(c, subject, event, &life);
-    if meaning.ended || words.are_some() {
-        save_told(c, subject.moved.seq, &life, queued, words, meaning, moment)?;
-    } else if life != before {
-        save_life(c, subject.moved.seq, &life, queued)?;
-    }
-    subject.moved.life = life;
-    if has_words {
-        subject.moved.heard = heard;
-    }
-    c.remember(subject);
-    #[cfg(test)]
-    if event == Event::Lost && crate::seeded_bugs::SeededBug::EvidenceForgotten.is_active() {
-        return Ok(anomaly);
-    }
-    append(
-        c,
-        subject,
-        event,
+    let evidence = NewEvidence {
+        event: Some(event),
         said,
-        (anomaly, digest),
-        moment.now,
-        policy,
-    )?;
-    if life.taken {
-        if !before.taken {
-            subject.moved.heard = Heard::Taken;
-        }
-        conclude_taken(c, subject, moment, policy)?;
-    }
-    Ok(anomaly)
+        judgement: &judgement,
+    };
+    let source = Source {
+        said,
+        digest: None,
+        body: None,
+    };
+    let change = evidence::apply(&subject.moved.life, evidence, moment, policy);
+    write(c, subject, &change, source, moment, policy)
 }
 
-/// Appends the evidence of an event, with what was said.
+/// Writes what evidence makes of a payment.
+pub(in crate::journal) fn write(
+    c: &WriteSession,
+    subject: &mut Subject,
+    change: &Change<'_>,
+    source: Source<'_>,
+    moment: StepContext,
+    policy: &Policy,
+) -> Result<(), Error> {
+    if let Some(why) = change.opens {
+        open_all(c, subject.batch_id, why)?;
+    }
+    let is_aside = waits_aside(c, subject, change);
+    if change.is_written {
+        save(c, subject, change, !is_aside, moment.now)?;
+    }
+    subject.moved.life = change.life;
+    if change.heard != Heard::Nothing {
+        subject.moved.heard = change.heard;
+    }
+    c.remember(subject);
+    if let Some(words) = change.named_otherwise() {
+        note_other(c, subject, words)?;
+    }
+    for row in change.rows.iter().flatten() {
+        append(c, subject, row, source, moment.now, policy)?;
+    }
+    Ok(())
+}
+
+/// Appends a row of evidence.
 fn append(
     c: &WriteSession,
     subject: &Subject,
-    event: Event,
-    said: &ResponseDetails,
-    (anomaly, digest): (Option<Anomaly>, Option<&[u8; 32]>),
+    row: &Row,
+    source: Source<'_>,
     at: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let notes = anomaly.map(|anomaly| anomaly.to_string()).into_iter();
-    let notes: Vec<String> = notes.chain(said.anomaly.clone()).collect();
-    let note = (!notes.is_empty()).then(|| notes.join("; "));
-    c.append(&Evidence {
+    let own = Evidence {
         batch_id: subject.batch_id,
         seq: subject.moved.seq,
         at,
-        kind: event_numbers(event),
-        anomaly: note.as_deref(),
-        digest,
-        detail: detail_of(said).as_deref(),
-        words: Words::of(said),
-        policy: Some(policy),
+        kind: kind_numbers(row.kind),
+        anomaly: row.note.as_deref(),
+        policy: row.kind.rests_on_policy().then_some(policy),
+        ..Evidence::default()
+    };
+    if !row.has_words {
+        return c.append(&own);
+    }
+    let is_applied = matches!(row.kind, Kind::Event(_));
+    let detail = detail_of(source.said, source.body.filter(|_| !is_applied));
+    c.append(&Evidence {
+        digest: source.digest,
+        detail: detail.as_deref(),
+        words: Words::of(source.said),
+        ..own
     })
 }
 
-/// Returns whether the run remembers when the payment is to be asked about, which has just been acknowledged to it.
-fn waits_aside(c: &WriteSession, subject: &Subject, event: Event, life: &PaymentState) -> bool {
-    match life.due_at {
-        Some(due_at) if life.state == State::Acknowledged && matches!(event, Event::Reply(_)) => c
-            .waits(subject.batch_id, |waits| {
-                waits.remember(subject.moved.seq, due_at)
-            })
-            .is_some(),
-        _ => false,
-    }
-}
-
-/// What the gateway's words mean for the payment.
-#[derive(Clone, Copy)]
-struct Meaning {
-    /// They ended it.
-    ended: bool,
-    /// It had ended before: they fill gaps, and replace nothing.
-    // A reply of "pending" that its own callback overtook would else describe a payment that is paid.
-    late: bool,
-    /// They tell of a delivery to the bank: their receipt is the application id.
-    delivered: bool,
+/// Returns whether the run remembers when the payment is to be asked about.
+fn waits_aside(c: &WriteSession, subject: &Subject, change: &Change<'_>) -> bool {
+    let due_at = change.life.due_at.filter(|_| change.waits_aside);
+    due_at.is_some_and(|due_at| {
+        let seq = subject.moved.seq;
+        c.waits(subject.batch_id, |waits| waits.remember(seq, due_at))
+            .is_some()
+    })
 }
 
 /// Stores where a payment stands, and what was said of it.
-fn save_told(
+fn save(
     c: &WriteSession,
-    seq: PaymentId,
-    stands: &PaymentState,
+    subject: &Subject,
+    change: &Change<'_>,
     queued: bool,
-    words: Words<'_>,
-    Meaning {
-        ended,
-        late,
-        delivered,
-    }: Meaning,
-    moment: StepContext,
+    now: Timestamp,
 ) -> Result<(), Error> {
-    let phrase_id = words.description.map(|text| c.phrase(text)).transpose()?;
-    let own = Scan::of(&life::TABLE).at(&seq);
-    let is_empty = |column| c.any(&own.clone().only(column, Test::Absent));
     let saved = SavedLife {
-        life: *stands,
+        life: change.life,
         queued,
     };
-    let gateway_transaction_id = worth_keeping(words.gateway_transaction_id);
+    let own = Scan::of(&life::TABLE).at(&subject.moved.seq);
     let mut columns = SavedLife::COLUMNS.to_vec();
     let mut values = saved.values();
+    if let Some(told) = &change.told {
+        keep_told(c, &own, told, &mut columns, &mut values)?;
+    }
+    if change.ends {
+        columns.push(life::settled_at);
+        values.push(now.to_value());
+    }
+    let changed = c.change_rows(&own, &columns, &values)?;
+    assert_changed(subject.moved.seq, changed)
+}
+
+/// Adds the columns that keep words of a payment.
+fn keep_told<'t>(
+    c: &WriteSession,
+    own: &Scan<'_>,
+    told: &'t Told<'_>,
+    columns: &mut Vec<Column>,
+    values: &mut Vec<Value<'t>>,
+) -> Result<(), Error> {
+    let words = &told.words;
+    let phrase_id = words.description.map(|text| c.phrase(text)).transpose()?;
+    let phrase_id = phrase_id.map_or(Value::Null, |id| Value::Integer(id.get()));
+    let (receipt, narration) = (&words.receipt_number, &words.receiver_narration);
+    let id = words.gateway_transaction_id.to_value();
+    let fills = told.fill_gaps;
     let said = [
-        (
-            life::gateway_transaction_id,
-            gateway_transaction_id.to_value(),
-        ),
-        (life::receipt_number, words.receipt_number.to_value()),
-        (
-            life::receiver_narration,
-            words.receiver_narration.to_value(),
-        ),
-        (life::phrase_id, phrase_id.to_value()),
+        (life::gateway_transaction_id, id, fills),
+        (life::receipt_number, receipt.to_value(), fills),
+        (life::receiver_narration, narration.to_value(), fills),
+        (life::phrase_id, phrase_id, fills),
+        (life::application_id, told.application_id.to_value(), true),
     ];
-    for (column, value) in said {
-        if value != Value::Null && (!late || is_empty(column)?) {
+    for (column, value, fills_gap) in said {
+        let is_empty = || c.any(&own.clone().only(column, Test::Absent));
+        if value != Value::Null && (!fills_gap || is_empty()?) {
             columns.push(column);
             values.push(value);
         }
     }
-    if delivered && words.receipt_number.is_some() && is_empty(life::application_id)? {
-        columns.push(life::application_id);
-        values.push(words.receipt_number.to_value());
-    }
-    if ended {
-        columns.push(life::settled_at);
-        values.push(moment.now.to_value());
-    }
-    let changed = c.change_rows(&own, &columns, &values)?;
-    assert_changed(seq, changed)
+    Ok(())
 }
 
 shape! {

@@ -26,15 +26,7 @@ pub(in crate::journal) fn ask_again(
     let mut subject = subject(c, seq)?;
     let (from, moment) = (subject.moved.from, StepContext { now, jitter: 0 });
     let said = ResponseDetails::default();
-    apply(
-        c,
-        &mut subject,
-        Event::Outdated,
-        &said,
-        None,
-        moment,
-        policy,
-    )?;
+    apply(c, &mut subject, Event::Outdated, &said, moment, policy)?;
     c.moved(&subject, from)?;
     generations::settle(c, &mut subject, moment, Some(policy))?;
     Ok(true)

@@ -128,10 +128,7 @@ fn judge(
     moment: StepContext,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RetryUnjudged.is_active() {
-        return Ok(Order::Leave);
-    }
+    planted_instead!(journal::retry_leaves());
     let (newest, earlier) = split(row)?;
     // Evidence of this transaction counts.
     if !earlier.is_empty() {
@@ -184,15 +181,7 @@ fn supersede(
     }
     // It rests on the state alone: no wait of the policy enters into it.
     let policy = Policy::default();
-    apply(
-        c,
-        &mut newest,
-        Event::Superseded,
-        &said,
-        None,
-        moment,
-        &policy,
-    )?;
+    apply(c, &mut newest, Event::Superseded, &said, moment, &policy)?;
     c.moved(&newest, from)?;
     Ok(newest.moved.life)
 }
@@ -251,10 +240,7 @@ pub(in crate::journal) fn clearance(
     let Some(generation) = c.value::<i64>(&instruction, instruction::generation)? else {
         return Ok(Clearance::Settled);
     };
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RetryJudgedOnce.is_active() {
-        return Ok(Clearance::Leaves);
-    }
+    planted_instead!(journal::claim_leaves());
     let mut facts = AtDeparture {
         c,
         seq,

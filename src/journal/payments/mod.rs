@@ -10,6 +10,5 @@ pub(super) mod inquiries;
 pub(super) mod record;
 pub(super) mod stale;
 pub(super) mod stood;
-pub(super) mod taken;
 pub(super) mod unstarted;
 pub(super) mod watched;

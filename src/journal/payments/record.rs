@@ -29,7 +29,6 @@ pub(in crate::journal) fn record(
             &mut subject,
             finding.event,
             &finding.said,
-            None,
             StepContext { jitter, ..moment },
             policy,
         )?;

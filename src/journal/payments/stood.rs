@@ -1,8 +1,9 @@
-//! Where a payment stood, with what was said of it.
+//! Where a payment stood, with what was said of it, as it is kept in its evidence.
 
 use crate::domain::Timestamp;
 use crate::journal::Error;
 use crate::journal::codec::values::{LIFE_COLUMNS, corrupt, life_of};
+use crate::ledger::evidence::{Standing, WORDS};
 use crate::lifecycle::{PaymentState, State};
 use rusqlite::Row;
 use serde_json::json;
@@ -17,33 +18,7 @@ pub(in crate::journal) fn standing_columns() -> String {
     )
 }
 
-/// Where a payment stands, with what was said of it: all that evidence tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::journal) struct Standing {
-    pub(in crate::journal) life: PaymentState,
-    pub(in crate::journal) settled_at: Option<i64>,
-    /// Identifier, receipt, narration and description, as the gateway gave them.
-    pub(in crate::journal) words: [Option<String>; 4],
-    /// The receipt of a delivery to the bank.
-    pub(in crate::journal) application_id: Option<String>,
-}
-
-/// Names of [`Standing::words`] in the details of evidence.
-pub(in crate::journal) const WORDS: [&str; 4] = [
-    "gateway_transaction_id",
-    "receipt_number",
-    "receiver_narration",
-    "description",
-];
-
 impl Standing {
-    pub(in crate::journal) const NEW: Self = Self {
-        life: PaymentState::NEW,
-        settled_at: None,
-        words: [None, None, None, None],
-        application_id: None,
-    };
-
     /// Reads [`standing_columns`], the first of them at `at`.
     pub(in crate::journal) fn of(row: &Row<'_>, at: usize) -> Result<Self, Error> {
         Ok(Self {

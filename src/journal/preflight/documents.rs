@@ -30,7 +30,7 @@ impl Journal {
         after: PaymentId,
         limit: usize,
     ) -> Result<Vec<DocumentDue>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             documents_due(c, &batch, after, limit)
         })
         .await
@@ -46,7 +46,7 @@ impl Journal {
         seq: PaymentId,
         digest: [u8; 32],
     ) -> Result<Option<(EarlierUploads, bool)>, Error> {
-        self.ask(CommitMode::Shared, move |c| begin_upload(c, seq, &digest))
+        self.ask_again(CommitMode::Shared, move |c| begin_upload(c, seq, &digest))
             .await
     }
 
@@ -55,7 +55,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn forget_upload(&self, seq: PaymentId, digest: [u8; 32]) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             c.remove(&Scan::of(&upload_begun::TABLE).at(&seq).at(&digest))?;
             Ok(())
         })
@@ -67,7 +67,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn record_upload(&self, seq: PaymentId, upload: Upload) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| record_upload(c, seq, &upload))
+        self.ask_again(CommitMode::Shared, move |c| record_upload(c, seq, &upload))
             .await
     }
 }

@@ -24,7 +24,7 @@ impl Journal {
         batch: BatchName,
         to_account: BTreeSet<ServiceCode>,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             note_numbers(c, &batch, &to_account)
         })
         .await
@@ -35,7 +35,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn numbers(&self, after: Option<Number>, limit: usize) -> Result<Vec<Number>, Error> {
-        self.ask(CommitMode::Shared, move |c| numbers(c, after, limit))
+        self.ask_again(CommitMode::Shared, move |c| numbers(c, after, limit))
             .await
     }
 
@@ -48,7 +48,7 @@ impl Journal {
         asked: Vec<Number>,
         since: Timestamp,
     ) -> Result<Vec<Option<Network>>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             asked
                 .iter()
                 .map(|number| Ok(network(c, *number)?.filter(|found| found.at > since)))
@@ -62,7 +62,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn record_networks(&self, networks: Vec<Network>) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             networks.iter().try_for_each(|network| record(c, network))
         })
         .await
@@ -79,7 +79,7 @@ impl Journal {
         after: PaymentId,
         limit: usize,
     ) -> Result<Vec<RowNetwork>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             row_networks(c, &batch, &to_account, after, limit)
         })
         .await

@@ -222,7 +222,7 @@ impl Journal {
     /// # Errors
     /// [`Error::AlteredLoad`].
     pub async fn assert_recoveries(&self) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, |c| assert_as_recorded(c))
+        self.ask_again(CommitMode::Shared, |c| assert_as_recorded(c))
             .await
     }
 }

@@ -42,7 +42,7 @@ impl Journal {
         batch: BatchName,
         home: Home,
     ) -> Result<Option<Error>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             match assert_known(c, batch_id, &batch, &home) {
                 Err(error @ (Error::PayerUnknown { .. } | Error::PayerElsewhere { .. })) => {
@@ -59,7 +59,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn batches_lost(&self) -> Result<Lost, Error> {
-        self.ask(CommitMode::Shared, |c| batches_lost(c)).await
+        self.ask_again(CommitMode::Shared, |c| batches_lost(c))
+            .await
     }
 
     /// Returns whether a batch that is loaded was posted in the place of this journal before.
@@ -67,7 +68,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn comes_back(&self, batch: BatchName) -> Result<Back, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             let recovering = open_recovery(c)?.is_some();
             Ok(back(recovering, &told_batches(c)?, batch.as_str()))
         })
@@ -84,7 +85,7 @@ impl Journal {
         home: Home,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| confirm(c, &batch, &home, now))
+        self.ask_again(CommitMode::Alone, move |c| confirm(c, &batch, &home, now))
             .await
     }
 }

@@ -8,7 +8,6 @@ use super::given_orders::lost_orders;
 use super::lost_orders::Touched;
 use super::noticed::{open_ones, open_recovery};
 use super::on_chain;
-use super::place::look;
 use super::presume::{each, move_by};
 use super::presumed::presumptions;
 use super::when_done;
@@ -38,7 +37,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn recovery(&self) -> Result<Option<Recovery>, Error> {
-        self.ask(CommitMode::Shared, |c| open_recovery(c)).await
+        self.ask_again(CommitMode::Shared, |c| open_recovery(c))
+            .await
     }
 
     /// Declares the recovery done: from now on, what is loaded is posted first.
@@ -46,7 +46,7 @@ impl Journal {
     /// # Errors
     /// [`Error::NoRecovery`], [`Error::Unasked`].
     pub async fn recovered(&self, now: Timestamp) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             assert_done(c)?;
             end_recovery(c, None, now)
         })
@@ -58,7 +58,7 @@ impl Journal {
     /// # Errors
     /// As [`Self::recovered`].
     pub async fn assert_recovery_done(&self) -> Result<(), Error> {
-        self.ask(CommitMode::Shared, |c| assert_done(c)).await
+        self.ask_again(CommitMode::Shared, |c| assert_done(c)).await
     }
 
     /// Returns what speaks against it that nothing has run since a copy was made; `None`: nothing does.
@@ -66,7 +66,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn ran_since(&self) -> Result<Option<String>, Error> {
-        self.ask(CommitMode::Shared, |c| ran_since(c)).await
+        self.ask_again(CommitMode::Shared, |c| ran_since(c)).await
     }
 
     /// Takes a person's word that nothing has run since the copy was made: what only the presumption made doubtful is ready
@@ -116,8 +116,8 @@ impl Reader {
     pub fn missed(&self) -> Result<Option<Missed>, Error> {
         let open = open_recovery(self.store())?;
         // What nobody has opened for writing yet is noticed by whoever does.
-        let (verdict, _) = look(self.store(), &self.traces, self.born)?;
-        let noticed = verdict.cause().map(|cause| Missed { cause, since: None });
+        let noticed = self.judged()?.and_then(|(_, verdict, _)| verdict.cause());
+        let noticed = noticed.map(|cause| Missed { cause, since: None });
         Ok(noticed.or(open.map(|recovery| Missed {
             cause: recovery.cause,
             since: Some(recovery.since),

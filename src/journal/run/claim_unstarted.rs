@@ -145,34 +145,24 @@ fn begin(
     policy: &Policy,
     claims: &mut Vec<Claim>,
 ) -> Result<(), Error> {
+    let of_lane = (batch_id, lane);
+    planted_instead!(journal::begun_without_intent(
+        c, of_lane, &found, &held.seqs, now, claims
+    ));
     let seqs: Vec<PaymentId> = found.iter().map(|(seq, _)| *seq).collect();
     let moment = StepContext { now, jitter: 0 };
     let Step { life, .. } = step(&PaymentState::NEW, Event::Claimed, moment, policy);
-    #[cfg(test)]
-    let forgets = crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active();
-    #[cfg(not(test))]
-    let forgets = false;
-    if forgets {
-        let forgotten = PaymentState {
-            due_at: Some(Timestamp::from_millis(now.as_millis() + 500)),
-            ..PaymentState::NEW
-        };
-        begin_lives(c, (batch_id, lane), &seqs, &forgotten)?;
-    } else {
-        begin_lives(c, (batch_id, lane), &seqs, &life)?;
-        c.append(&Evidence {
-            batch_id,
-            at: now,
-            kind: (CLAIMED_TOGETHER, None, None),
-            detail: Some(&ClaimRange::of(lane, &seqs).to_text()),
-            policy: Some(policy),
-            ..Evidence::default()
-        })?;
-    }
+    begin_lives(c, of_lane, &seqs, &life)?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (CLAIMED_TOGETHER, None, None),
+        detail: Some(&ClaimRange::of(lane, &seqs).to_text()),
+        policy: Some(policy),
+        ..Evidence::default()
+    })?;
     for (seq, payment) in found {
-        if !forgets {
-            remember_claimed(c, (batch_id, lane), seq, &payment, life)?;
-        }
+        remember_claimed(c, of_lane, seq, &payment, life)?;
         claims.push(Claim {
             seq,
             lane,

@@ -29,7 +29,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn only_payment(&self, batch: BatchName) -> Result<Option<Arc<Payment>>, Error> {
-        self.ask(CommitMode::Shared, move |c| {
+        self.ask_again(CommitMode::Shared, move |c| {
             let batch_id = known_batch(c, &batch)?;
             match only_row(c, batch_id)? {
                 (1, seq) => Ok(stored(c, seq)?.map(|(payment, _)| Arc::new(payment))),
@@ -49,7 +49,7 @@ impl Journal {
         home: Home,
         now: Timestamp,
     ) -> Result<SecondPost, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let (batch_id, _) = pin(c, &batch, &home, now)?;
             assert_nothing_was_edited(c, batch_id, &batch)?;
             let (payments, seq) = only_row(c, batch_id)?;
@@ -92,7 +92,7 @@ impl Journal {
         (check, code): (DuplicateCheck, Option<i32>),
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let detail = json!({"home": digest(&home), "check": check.name(), "code": code});
             record(c, batch_id, PROBE_ANSWERED, &detail, now)?;
@@ -108,7 +108,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn duplicate_probe(&self, home: Home) -> Result<Option<DuplicateProbe>, Error> {
-        self.ask(CommitMode::Shared, move |c| last_probe(c, &home))
+        self.ask_again(CommitMode::Shared, move |c| last_probe(c, &home))
             .await
     }
 }

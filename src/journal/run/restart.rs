@@ -28,6 +28,7 @@ pub(in crate::journal) fn doubt_anew(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
+    planted_instead!(journal::waits_stand());
     c.each_row(
         &asked_about(&batch_id, &State::InDoubt),
         &[life::seq],
@@ -149,6 +150,7 @@ pub(in crate::journal) fn restart_waits(
     terms: &RunTerms,
     policy: &Policy,
 ) -> Result<(), Error> {
+    planted_instead!(journal::waits_stand());
     c.forget_recent();
     let latest = terms.now.after(terms.longest_wait);
     let soon = terms.now.after(terms.first_query_after);

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -46,10 +47,16 @@ pub(in crate::journal) struct WriteSession {
     waits: RefCell<BTreeMap<BatchId, DeferredQueries>>,
     intact: RefCell<BTreeMap<BatchId, Intact>>,
     allowances: RefCell<BTreeMap<BatchId, Allowance>>,
+    /// As they were when the transaction began: what it took is not taken where it comes to nothing.
+    allowances_before: RefCell<BTreeMap<BatchId, Allowance>>,
     calendars: RefCell<BTreeMap<BatchId, Arc<Calendar>>>,
     limiters: RefCell<BTreeMap<BatchId, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
+    /// How long the transaction waited for those before it.
+    waited: Cell<Duration>,
+    /// Since when, by its own clock, the store was there whenever it was asked.
+    reached_since: Cell<Option<Timestamp>>,
     /// A run began in this transaction.
     new_epoch: Cell<Option<Epoch>>,
     /// A person gave an order in this transaction: so many are on record now.
@@ -85,9 +92,12 @@ impl WriteSession {
             ordered: RefCell::default(),
             intact: RefCell::default(),
             allowances: RefCell::default(),
+            allowances_before: RefCell::default(),
             calendars: RefCell::default(),
             limiters: RefCell::default(),
             mark: None,
+            waited: Cell::default(),
+            reached_since: Cell::default(),
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
             new_given: RefCell::default(),
@@ -95,6 +105,28 @@ impl WriteSession {
             knows_recoveries: Cell::default(),
             scratch: OnceCell::new(),
         }
+    }
+
+    /// Notes how long the transaction that begins waited for those before it.
+    pub(in crate::journal) fn note_wait(&self, waited: Duration) {
+        self.waited.set(waited);
+    }
+
+    /// Notes that the store was not there, or others were in the way for too long.
+    pub(in crate::journal) fn note_trouble(&self) {
+        self.reached_since.take();
+    }
+
+    /// Returns since when the store was there whenever it was asked; it is now.
+    pub(in crate::journal) fn reached_since(&self, now: Timestamp) -> Timestamp {
+        let since = self.reached_since.get().unwrap_or(now);
+        self.reached_since.set(Some(since));
+        since
+    }
+
+    /// Returns how long the transaction waited for those before it: others may have waited as long.
+    pub(in crate::journal) fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     /// From now on, a mark follows what is written.
@@ -189,6 +221,9 @@ impl WriteSession {
         self.new_orders.take();
         self.new_given.take();
         self.chain.borrow_mut().start();
+        self.allowances_before
+            .borrow_mut()
+            .clone_from(&self.allowances.borrow());
         self.tallies.take();
         if self.recent.borrow_mut().begin(self.keeper.store())? {
             self.knows_recoveries.take();
@@ -203,20 +238,12 @@ impl WriteSession {
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
     pub(in crate::journal) fn forget(&self) {
         self.chain.take();
+        self.allowances.replace(self.allowances_before.take());
         self.tallies.take();
         self.recent.take();
         self.intact.take();
         self.new_payers.take();
         self.knows_recoveries.take();
-    }
-
-    /// Returns the store, where it is memory.
-    #[cfg(test)]
-    pub(in crate::journal) fn memory(&self) -> Option<&crate::store::memory::Memory> {
-        match &self.keeper {
-            Keeper::Memory(memory) => Some(memory),
-            Keeper::Sqlite(_) => None,
-        }
     }
 
     /// Returns the connection, for what SQLite alone can do.

@@ -26,6 +26,8 @@ use crate::ledger::set_aside::Withdrawal;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::{Event, PaymentState, RecordedEvent, State};
 
+pub use crate::ledger::evidence::Heard;
+
 /// One row of a file on its way into the journal.
 #[derive(Clone, Debug)]
 pub enum LoadRow {
@@ -377,22 +379,6 @@ pub struct Transition {
     pub money: Money,
     /// Whether what was heard last is about it.
     pub heard: Heard,
-}
-
-/// Whether the words of the gateway are about the payment whose identifier they name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Heard {
-    /// There were no words.
-    #[default]
-    Nothing,
-    /// They name neither an amount nor a number that can be read.
-    Unnamed,
-    /// They name our amount or number, and nothing that is not ours.
-    Ours,
-    /// They name another amount, currency or number: nothing was believed.
-    Other,
-    /// The gateway had the identifier before our first post.
-    Taken,
 }
 
 /// A callback that passed authentication.

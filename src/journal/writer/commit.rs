@@ -1,19 +1,86 @@
 //! One transaction around a group of verbs.
 
+use std::time::{Duration, Instant};
+
 use crate::journal::Error;
 use crate::journal::session::transaction::WriteSession;
-use crate::store::Transact;
+use crate::store::{self, Transact};
+
+/// A verb that is carried out in a transaction.
+pub(in crate::journal) enum Work {
+    /// It takes what it needs with it.
+    Once(Option<Box<dyn FnOnce(&mut WriteSession) -> Result<(), Error> + Send>>),
+    /// It may be carried out anew, where the transaction came to nothing.
+    Again(Box<dyn FnMut(&mut WriteSession) -> Result<(), Error> + Send>),
+}
+
+impl Work {
+    fn carry_out(&mut self, connection: &mut WriteSession) -> Result<(), Error> {
+        match self {
+            Self::Once(work) => match work.take() {
+                Some(work) => work(connection),
+                None => Err(Error::Poisoned {
+                    cause: "a verb that cannot be carried out a second time".into(),
+                }),
+            },
+            Self::Again(work) => work(connection),
+        }
+    }
+}
+
+/// How long a group is carried out anew while its store loses its connections, or others are in the way: a failover takes no longer.
+pub(in crate::journal) const PATIENCE: Duration = Duration::from_secs(60);
+/// The first pause between two of these times; each is twice as long as the one before.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The longest.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Carries out a group of verbs, all or none; what they learned is chained before it is committed.
+///
+/// Where a store says that nothing of it was written and that it may go better next time, the decisions are made again.
 pub(in crate::journal) fn commit(
     connection: &mut WriteSession,
-    works: Vec<Work>,
+    mut works: Vec<Work>,
 ) -> Result<(), Error> {
+    let may_repeat = works.iter().all(|work| matches!(work, Work::Again(_)));
+    let began = Instant::now();
+    let mut pause = PAUSE;
+    loop {
+        let outcome = commit_once(connection, &mut works);
+        let Err(error) = &outcome else { return outcome };
+        if !may_repeat || !passes_by(error) || began.elapsed() >= PATIENCE {
+            return outcome;
+        }
+        connection.note_trouble();
+        tracing::warn!(%error, "the journal is tried again");
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Returns whether an error may be another one at the next time, and says that nothing was written.
+fn passes_by(error: &Error) -> bool {
+    use store::Error as E;
+    matches!(
+        error,
+        Error::Storage {
+            cause: E::DecideAgain { .. } | E::ConnectionLost { .. } | E::Busy { .. }
+        }
+    )
+}
+
+fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), Error> {
     // Another writer is waited for here, where nothing has been done yet.
+    let waits = Instant::now();
     Transact::begin(&**connection)?;
+    connection.note_wait(waits.elapsed());
     let done = connection
         .begin()
-        .and_then(|()| works.into_iter().try_for_each(|work| work(connection)))
+        .and_then(|()| {
+            works
+                .iter_mut()
+                .try_for_each(|work| work.carry_out(connection))
+        })
         .and_then(|()| match connection.is_open() {
             true => connection.save(),
             false => Ok(()),
@@ -27,11 +94,7 @@ pub(in crate::journal) fn commit(
             if writes && let Err(error) = end(&**connection) {
                 let _ = connection.rollback();
                 connection.forget();
-                #[cfg(test)]
-                if crate::seeded_bugs::SeededBug::FailedCommitCounts.is_active() {
-                    return Ok(());
-                }
-                return Err(error);
+                return planted!(journal::failed_commit(Err(error)));
             }
             #[cfg(debug_assertions)]
             crate::failpoints::pass("after-commit");
@@ -57,5 +120,3 @@ fn end(connection: &dyn Transact) -> Result<(), Error> {
     }
     Ok(connection.commit()?)
 }
-
-pub(in crate::journal) type Work = Box<dyn FnOnce(&mut WriteSession) -> Result<(), Error> + Send>;

@@ -48,11 +48,11 @@ impl Default for Deadlines {
             connect: seconds(5),
             connect_all: seconds(10),
             statement: seconds(120),
-            turn: seconds(30),
+            turn: seconds(15),
             commit: seconds(20),
             learn: seconds(10),
-            // Less than others wait for their turn: a host that stands still keeps none of them from it.
-            idle: seconds(25),
+            // A host that stands still keeps the others from their turn for no longer: their leases go on.
+            idle: seconds(5),
         }
     }
 }

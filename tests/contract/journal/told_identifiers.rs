@@ -4,6 +4,7 @@ use disburse::domain::{GatewayTransactionId, PayerTransactionId, PaymentId, Resp
 use disburse::journal::{Finding, IncomingCallback};
 use disburse::lifecycle::{Class, Event};
 
+use crate::proof::assert_sound;
 use crate::support::*;
 
 struct Told {
@@ -49,6 +50,8 @@ impl Told {
     fn keeps(&self, expected: Option<&str>) {
         let kept = self.world.payments().remove(0).gateway_transaction_id;
         assert_eq!(kept.as_deref(), expected);
+        // The evidence has every one of them, and adds up to what is kept.
+        assert_sound(&self.world);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 
-use super::learn::{said_in, word};
+use super::learn::{learn, said_in, word};
 use super::next::next_of;
 use super::prover::{Above, Verifier};
 use crate::domain::{
@@ -18,15 +18,15 @@ use crate::journal::codec::instructions::{COLUMNS, Instructions, SEQ};
 use crate::journal::codec::values::{NEVER, StoredRow, TAKEN, UNPRICED, corrupt, state_number};
 use crate::journal::payments::agreed::all_named_otherwise;
 use crate::journal::payments::first_claims::{FirstClaim, FirstClaims};
-use crate::journal::payments::stood::{Standing, WORDS};
 use crate::journal::payments::unstarted::fresh_from;
 use crate::journal::read::phrases::Phrases;
 use crate::journal::recovery::until_done;
 use crate::journal::session::members::{of_row, states};
 use crate::journal::verify::intact::text_of;
 use crate::ledger::due::is_possible;
+use crate::ledger::evidence::{Standing, was_untouched};
 use crate::ledger::generations::stands_for;
-use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State, proven};
+use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State};
 use crate::store::tables::{bill, evidence, instruction, life, upload};
 use crate::store::{Beside, Column, Reads, Row, Scan, Shape, Test, shape};
 
@@ -317,9 +317,8 @@ impl Verifier<'_> {
                 words = Default::default();
                 folded.named_otherwise = row.get(12)?;
             }
-            folded
-                .standing
-                .learn(fact, row.get(0)?, detail, words, policy)?;
+            let at = row.get(0)?;
+            learn(&mut folded.standing, fact, at, detail, words, policy)?;
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
         if let Some(claim) = first {
@@ -341,9 +340,8 @@ impl Verifier<'_> {
             .and_then(|id| self.policies.get(&id))
             .map_or(&unjudged, |(_, policy)| policy);
         let fact = RecordedEvent::Event(Event::Claimed);
-        folded
-            .standing
-            .learn(fact, claim.at, None, Default::default(), policy)
+        let unsaid = Default::default();
+        learn(&mut folded.standing, fact, claim.at, None, unsaid, policy)
     }
 
     fn compare(
@@ -393,7 +391,7 @@ impl Verifier<'_> {
             }
             return Ok(());
         };
-        for difference in differences(standing, &folded.standing) {
+        for difference in standing.differences(&folded.standing) {
             self.find(format!("payment {id}: {difference}"));
         }
         if money.as_due && self.taken(subject.seq)? != Some((amount.minor(), currency_of(row))) {
@@ -584,44 +582,4 @@ impl Above {
 
 fn currency_of(row: &StoredRow) -> String {
     row.instruction.money.currency.code().to_owned()
-}
-
-/// Returns whether a life says of posts what its evidence says, or nothing.
-fn was_untouched(stored: &PaymentState, folded: &PaymentState) -> bool {
-    macro_rules! untouched {
-        ($($member:ident)*) => {
-            $((stored.$member == folded.$member || stored.$member == PaymentState::NEW.$member))&&*
-        };
-    }
-    untouched!(code attempts posted_at exposures known taken not_found quarantine_from)
-}
-
-/// What of a stored life its evidence does not add up to.
-fn differences(stored: &Standing, folded: &Standing) -> Vec<String> {
-    let (a, b): (PaymentState, PaymentState) = (proven(stored.life), proven(folded.life));
-    let said = |stored: &dyn std::fmt::Debug, folded: &dyn std::fmt::Debug, name: &str| {
-        format!("{name} is {stored:?}, and its evidence adds up to {folded:?}")
-    };
-    let mut differences = Vec::new();
-    macro_rules! compare {
-        ($($member:ident)*) => {$(
-            if a.$member != b.$member {
-                differences.push(said(&a.$member, &b.$member, stringify!($member)));
-            }
-        )*};
-    }
-    compare!(state code attempts posted_at exposures known taken not_found quarantine_from);
-    if stored.settled_at != folded.settled_at {
-        differences.push(said(&stored.settled_at, &folded.settled_at, "settled_at"));
-    }
-    if stored.application_id != folded.application_id {
-        differences.push("application_id is not what its evidence says".to_owned());
-    }
-    // A narration may hold a prepaid token: what differs is named, not shown.
-    for ((name, stored), folded) in WORDS.iter().zip(&stored.words).zip(&folded.words) {
-        if stored != folded {
-            differences.push(format!("{name} is not what its evidence says"));
-        }
-    }
-    differences
 }
