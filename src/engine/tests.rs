@@ -18,7 +18,7 @@ use crate::domain::{
 };
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal};
 use crate::journal::simulated::Disk;
-use crate::journal::{Home, Journal, LoadPlan, LoadRow, RunTerms, RunToken};
+use crate::journal::{Home, Journal, LoadPlan, LoadRow, RunTerms, RunToken, Runner};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::slots::{Paced, SlotWait};
 use crate::lifecycle::{Class, CodeMeaning, Event, Policy};
@@ -222,6 +222,7 @@ async fn run_of(journal: Journal, gateway: &Arc<Fake>, rate: u32) -> Summary {
         ceilings: None,
         request_timeout: Duration::from_secs(5),
         addresses: None,
+        runner: Runner::default(),
         clock: Clock::started_at(Timestamp::from_millis(WALL)),
         pulse: Arc::new(Pulse::steady()),
     };
@@ -324,6 +325,7 @@ async fn runs_that_share_a_journal_keep_to_one_rate() {
             first_query_after: Duration::from_secs(10),
             calendar: Arc::default(),
             limits: None,
+            runner: Runner::default(),
             now: Timestamp::from_millis(WALL),
         };
         let acquired = journal.acquire(batch(), terms, policy()).await.unwrap();

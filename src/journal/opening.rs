@@ -2,13 +2,14 @@
 
 use super::schema::open::{self, Missing};
 use super::session::keeper::Keeper;
+use super::server::Access;
 use super::{Error, Location, ServerAddress, server};
 
 /// Opens what only reads.
 pub(in crate::journal) fn for_reading(at: &Location) -> Result<Keeper, Error> {
     match at {
         Location::File(path) => open::for_reading(path).map(Keeper::from),
-        Location::Server(address) => open_server(address),
+        Location::Server(address) => open_server(address, Access::Read),
     }
 }
 
@@ -16,17 +17,17 @@ pub(in crate::journal) fn for_reading(at: &Location) -> Result<Keeper, Error> {
 pub(in crate::journal) fn for_writing(at: &Location, missing: Missing) -> Result<Keeper, Error> {
     match at {
         Location::File(path) => open::for_writing(path, missing).map(Keeper::from),
-        Location::Server(address) => open_server(address),
+        Location::Server(address) => open_server(address, Access::Write),
     }
 }
 
 /// Opens a journal that is on a server.
-fn open_server(address: &ServerAddress) -> Result<Keeper, Error> {
+fn open_server(address: &ServerAddress, access: Access) -> Result<Keeper, Error> {
     #[cfg(test)]
     if let Some(keeper) = rehearsed::take(address) {
         return Ok(keeper);
     }
-    server::open_server(address)
+    server::open_server(address, access)
 }
 
 /// What stands for servers in tests: whoever opens an address has the store that was put there, alone.

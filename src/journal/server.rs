@@ -8,32 +8,66 @@ use super::{Error, ServerAddress};
 #[cfg(feature = "postgres")]
 use crate::store::Transact;
 #[cfg(feature = "postgres")]
-use crate::store::postgres::{Address, Deadlines, Environment, Postgres};
+use crate::store::postgres::{Address, ConnectError, Deadlines, Environment, Postgres, grants};
+
+/// What a journal is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::journal) enum Access {
+    Read,
+    Write,
+}
 
 /// Opens a journal that is on a server.
 #[cfg(feature = "postgres")]
-pub(in crate::journal) fn open_server(address: &ServerAddress) -> Result<Keeper, Error> {
-    let store = Postgres::open(address_of(address)?, Deadlines::default());
+pub(in crate::journal) fn open_server(
+    address: &ServerAddress,
+    access: Access,
+) -> Result<Keeper, Error> {
+    let at = address_of(address)?;
+    let store = match access {
+        Access::Read => Postgres::open_to_read(at, Deadlines::default()),
+        Access::Write => Postgres::open(at, Deadlines::default()),
+    };
     let store = store.map_err(|error| cannot(error.to_string()))?;
     Ok(Keeper::from(Box::new(store) as Box<dyn Transact + Send>))
 }
 
 /// Opens a journal that is on a server.
 #[cfg(not(feature = "postgres"))]
-pub(in crate::journal) fn open_server(address: &ServerAddress) -> Result<Keeper, Error> {
+pub(in crate::journal) fn open_server(
+    address: &ServerAddress,
+    _access: Access,
+) -> Result<Keeper, Error> {
     Err(Error::NoServerStore {
         journal: address.to_string(),
     })
 }
 
-/// Makes a journal in an empty database.
+/// What a database has once a journal was to be made in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// It had one before.
+    pub was_there: bool,
+    /// What its owner says to give users the rights that they need.
+    pub grants: String,
+}
+
+/// Makes a journal in an empty database, or finds the one that is there.
 ///
 /// # Errors
-/// [`Error::Server`] where it cannot be made, or is there already.
+/// [`Error::Server`] where it cannot be made.
 #[cfg(feature = "postgres")]
-pub fn make(address: &ServerAddress) -> Result<(), Error> {
-    let made = Postgres::make(address_of(address)?, Deadlines::default());
-    made.map(|_| ()).map_err(|error| cannot(error.to_string()))
+pub fn make(address: &ServerAddress) -> Result<Made, Error> {
+    let at = address_of(address)?;
+    let grants = grants(&at);
+    let made = match Postgres::make(at.clone(), Deadlines::default()) {
+        Err(ConnectError::SchemaThere { .. }) => {
+            Postgres::open_to_read(at, Deadlines::default()).map(|_| true)
+        }
+        made => made.map(|_| false),
+    };
+    let was_there = made.map_err(|error| cannot(error.to_string()))?;
+    Ok(Made { was_there, grants })
 }
 
 /// Makes a journal in an empty database.
@@ -41,7 +75,7 @@ pub fn make(address: &ServerAddress) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NoServerStore`]: this program was built without it.
 #[cfg(not(feature = "postgres"))]
-pub fn make(address: &ServerAddress) -> Result<(), Error> {
+pub fn make(address: &ServerAddress) -> Result<Made, Error> {
     Err(Error::NoServerStore {
         journal: address.to_string(),
     })

@@ -1,6 +1,6 @@
 //! The store that is memory: ordered maps, and what it takes to undo a transaction.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Bound as End, ControlFlow};

@@ -33,9 +33,23 @@ fn address(session: &Session, text: &OsStr) -> Result<ServerAddress, Error> {
     }
 }
 
+/// Said above the rights.
+const RIGHTS: &str = "\
+-- The rights of users of this journal: to be said by the owner of the schema disburse, who may make roles, in this database.
+-- Said again, it gives the same rights. Then each user gets a role, here one named pay1:
+--   create role pay1 login password '...'; grant disburse_runner to pay1;
+-- disburse_runner: load, run, pay, listen. disburse_reader: status, report, verify, explain, serve.
+-- disburse_operator: cancel, retry, resolve, recover and the other orders of people.";
+
 fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
-    journal::server::make(address)?;
-    output::note(&format!("{address}: has an empty journal now"));
+    let made = journal::server::make(address)?;
+    output::note(&match made.was_there {
+        true => format!("{address}: has a journal already; nothing of it was changed"),
+        false => format!("{address}: has an empty journal now"),
+    });
+    for line in RIGHTS.lines().chain(made.grants.lines()) {
+        output::line(line);
+    }
     Ok(ExitStatus::Done)
 }
 

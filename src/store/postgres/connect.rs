@@ -13,6 +13,7 @@ use super::address::{Address, SslMode};
 use super::columns::SCHEMA_VERSION;
 use super::connect_error::ConnectError;
 use super::failure::{self, Failure};
+use super::grants::{self, Role};
 use super::host::Host;
 use super::link::{self, Link};
 use super::password::{Wanted, bytes_of};
@@ -185,6 +186,17 @@ fn open_host(
     deadlines: &Deadlines,
     within: Duration,
 ) -> Result<Connected, ConnectError> {
+    let link = reach(address, host, within)?;
+    let backend = check_server(&link, host, deadlines)?;
+    Ok(Connected { link, backend })
+}
+
+/// Connects to a server, whatever it is like.
+pub(super) fn reach(
+    address: &Address,
+    host: &Host,
+    within: Duration,
+) -> Result<Link, ConnectError> {
     let wanted = Wanted {
         host,
         database: &address.database,
@@ -220,10 +232,7 @@ fn open_host(
             within,
         ),
     };
-    let link =
-        link.map_err(|failure| ConnectError::of(&failure, address, host, password.is_some()))?;
-    let backend = check_server(&link, host, deadlines)?;
-    Ok(Connected { link, backend })
+    link.map_err(|failure| ConnectError::of(&failure, address, host, password.is_some()))
 }
 
 /// Connects on the runtime of all connections.
@@ -326,29 +335,32 @@ fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
     text
 }
 
-/// Looks whether a database holds a journal that this release reads and writes.
+/// What is to be done with a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// Looks whether a database holds a journal that this release reads and writes, and that this user may.
 pub(super) fn check_schema(
     link: &Link,
     address: &Address,
     deadlines: &Deadlines,
+    access: Access,
 ) -> Result<(), ConnectError> {
     let database = || address.database.clone();
     let failed = |failure: Failure| match failure.is(&SqlState::INSUFFICIENT_PRIVILEGE) {
         true => ConnectError::NoPrivileges {
             user: address.user.clone(),
-            what: "the schema disburse".to_owned(),
+            what: "usage on the schema disburse".to_owned(),
         },
         false => ConnectError::Unexpected {
             host: address.database.clone(),
             what: failure.what().to_string(),
         },
     };
-    let there = Statement::plain("select 1 from pg_namespace where nspname = 'disburse'");
-    if link
-        .query(deadlines.statement, &there)
-        .map_err(failed)?
-        .is_empty()
-    {
+    if !has_schema(link, deadlines).map_err(failed)? {
         return Err(ConnectError::NoSchema {
             database: database(),
         });
@@ -379,18 +391,21 @@ pub(super) fn check_schema(
         }
         Some(_) => {}
     }
-    let closed = Statement::plain(
-        "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = 'disburse' and c.relkind = 'r' and c.relname <> 'schema_version'
-            and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-                and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))",
-    );
-    let rows = link.query(deadlines.statement, &closed).map_err(failed)?;
-    match rows.first().and_then(|row| row.try_get::<_, &str>(0).ok()) {
-        Some(table) => Err(ConnectError::NoPrivileges {
+    let lacking = match access {
+        Access::Read => grants::missing(link, deadlines.statement, Role::Reader),
+        Access::Write => grants::missing_to_write(link, deadlines.statement),
+    };
+    match lacking.map_err(failed)? {
+        lacking if lacking.is_empty() => Ok(()),
+        lacking => Err(ConnectError::NoPrivileges {
             user: address.user.clone(),
-            what: format!("the table disburse.{table}"),
+            what: lacking.join(", "),
         }),
-        None => Ok(()),
     }
+}
+
+/// Returns whether a database has a schema of our name.
+pub(super) fn has_schema(link: &Link, deadlines: &Deadlines) -> Result<bool, Failure> {
+    let there = Statement::plain("select 1 from pg_namespace where nspname = 'disburse'");
+    Ok(!link.query(deadlines.statement, &there)?.is_empty())
 }

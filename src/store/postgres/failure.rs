@@ -104,6 +104,9 @@ impl From<Failure> for Error {
             (_, "55P03" | "53300") => Self::Busy { what },
             (_, "XX001" | "XX002") => Self::Damaged { what },
             ("08", _) => Self::ConnectionLost { what },
+            (_, "42501") => Self::Fault {
+                what: format!("{what}: disburse journal init prints the rights that a user needs").into(),
+            },
             _ => Self::Fault { what },
         }
     }

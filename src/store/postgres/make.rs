@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::address::Address;
 use super::codec::tagged;
 use super::columns::SCHEMA;
-use super::connect::{self, Deadlines};
+use super::connect::{self, Access, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
 use super::store::{Postgres, random_name};
@@ -22,7 +22,12 @@ impl Postgres {
         let until = Instant::now() + deadlines.connect_all;
         let connected = connect::open(&address, &deadlines, until)?;
         connect::check_pooler(&connected, &address, &deadlines)?;
-        let store = Self::over(connected, address, deadlines)?;
+        // Whoever may not make one is told that there is one.
+        if connect::has_schema(&connected.link, &deadlines).unwrap_or_default() {
+            let database = address.database.clone();
+            return Err(ConnectError::SchemaThere { database });
+        }
+        let store = Self::over(connected, address, deadlines, Access::Write)?;
         // What the journal calls itself: a name that no other one has.
         let name = tagged(&Value::Bytes(random_name(&store.address)?[..].into()));
         let text = format!(
@@ -50,9 +55,9 @@ impl Postgres {
             return ConnectError::SchemaThere { database };
         }
         if failure.is(&SqlState::INSUFFICIENT_PRIVILEGE) {
-            return ConnectError::NoPrivileges {
+            return ConnectError::MayNotCreate {
                 user: self.address.user.clone(),
-                what: format!("a new schema in the database {database}"),
+                database,
             };
         }
         self.unmade(failure.what())

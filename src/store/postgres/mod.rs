@@ -14,6 +14,7 @@ mod expected;
 mod failure;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod grants;
 mod host;
 mod known;
 mod link;
@@ -33,6 +34,7 @@ mod write;
 pub use address::{Address, AddressError, SslMode};
 pub use connect::Deadlines;
 pub use connect_error::ConnectError;
+pub use grants::{Role, grants};
 pub use password::{Environment, PasswordError};
 pub use store::Postgres;
 pub use tls::TlsError;

@@ -44,6 +44,13 @@ impl<'v> Statement<'v> {
         self
     }
 
+    /// Adds a parameter that is a text.
+    pub(super) fn text(mut self, text: &'v str) -> Self {
+        self.params.push(Param::Text(text.into()));
+        self.types.push(Type::TEXT);
+        self
+    }
+
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::address::Address;
-use super::connect::{self, Backend, Connected, Deadlines};
+use super::connect::{self, Access, Backend, Connected, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
 use super::known::Known;
@@ -19,6 +19,7 @@ use crate::store::{Error, Table};
 pub struct Postgres {
     pub(super) address: Address,
     pub(super) deadlines: Deadlines,
+    access: Access,
     /// How its transactions are known: a name of its own, which nobody else has.
     pub(super) writer: [u8; 16],
     pub(super) link: RefCell<Option<Connected>>,
@@ -69,15 +70,33 @@ impl Postgres {
     /// Opens the journal at an address.
     ///
     /// # Errors
-    /// Where it cannot be reached, is none, or is none that this release reads.
+    /// Where it cannot be reached, is none, is none that this release reads, or where the user may not write it.
     pub fn open(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
+        Self::open_to(Access::Write, address, deadlines)
+    }
+
+    /// Opens the journal at an address for a user that may read it, and no more.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_read(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
+        Self::open_to(Access::Read, address, deadlines)
+    }
+
+    fn open_to(
+        access: Access,
+        address: Address,
+        deadlines: Deadlines,
+    ) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
         let connected = connect::open(&address, &deadlines, until)?;
         connect::check_pooler(&connected, &address, &deadlines)?;
-        connect::check_schema(&connected.link, &address, &deadlines)?;
-        // Receipts that nobody asks for any more; a writer that comes back leaves a new one.
-        let _ = connected.link.run(deadlines.statement, FORGET_RECEIPTS);
-        Self::over(connected, address, deadlines)
+        connect::check_schema(&connected.link, &address, &deadlines, access)?;
+        if access == Access::Write {
+            // Receipts that nobody asks for any more; a writer that comes back leaves a new one.
+            let _ = connected.link.run(deadlines.statement, FORGET_RECEIPTS);
+        }
+        Self::over(connected, address, deadlines, access)
     }
 
     /// A store over a connection.
@@ -85,8 +104,10 @@ impl Postgres {
         connected: Connected,
         address: Address,
         deadlines: Deadlines,
+        access: Access,
     ) -> Result<Self, ConnectError> {
         Ok(Self {
+            access,
             writer: random_name(&address)?,
             address,
             deadlines,
@@ -131,7 +152,7 @@ impl Postgres {
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
         let connected = connect::open(&self.address, &self.deadlines, until)?;
-        connect::check_schema(&connected.link, &self.address, &self.deadlines)?;
+        connect::check_schema(&connected.link, &self.address, &self.deadlines, self.access)?;
         if let Some(backend) = &*self.left_behind.borrow() {
             connected.end(backend, self.deadlines.statement);
         }
