@@ -457,8 +457,8 @@ impl Read for WriteSession {
         self.keeper.store().scan_rows(scan, columns, visit)
     }
 
-    fn expect(&self, table: &'static Table, keys: &[i64]) -> Result<(), store::Error> {
-        self.keeper.store().expect(table, keys)
+    fn expect(&self, wanted: &[Scan<'_>]) -> Result<(), store::Error> {
+        self.keeper.store().expect(wanted)
     }
 
     fn misfits(&self) -> Result<Vec<String>, store::Error> {
