@@ -144,7 +144,7 @@ fn reconcile(journal: &Path, file: &Path) -> Outcome<()> {
         summary.entries,
         begun,
     );
-    let reader = Reader::open(journal)?;
+    let reader = Reader::open(&journal.into())?;
     let snapshot = reader.snapshot(&BatchName::parse(BATCH)?)?;
     let mut findings = 0_u64;
     let found = snapshot.reconcile(&mut desk, summary.period, &WireZone::utc(), &mut |_| {

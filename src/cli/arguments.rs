@@ -4,6 +4,7 @@ mod approve;
 mod archive;
 mod file;
 mod init;
+mod journal;
 mod notices;
 mod orders;
 mod reconcile;
@@ -12,6 +13,7 @@ mod serve;
 mod services;
 mod signing;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
@@ -25,6 +27,7 @@ pub(super) use file::{
     LoadOptions, OnError, TemplateArguments,
 };
 pub(super) use init::{DoctorArguments, InitArguments};
+pub(super) use journal::{JournalCommand, JournalCopy};
 pub(super) use notices::NoticesArguments;
 pub(super) use orders::{
     CancelArguments, NameArguments, RecoverArguments, ResolveArguments, ResumeLaneArguments,
@@ -65,15 +68,16 @@ pub struct Common {
     /// Profile of the configuration
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
-    /// The journal
+    /// The journal: a file, or postgres://USER@HOST/DATABASE [default: that of the profile, or else disburse.db]
+    // What is wrong with it is told later, and the variable is not shown: somebody may have put a password there.
     #[arg(
         long,
         global = true,
-        value_name = "FILE",
+        value_name = "JOURNAL",
         env = "DISBURSE_JOURNAL",
-        default_value = "disburse.db"
+        hide_env_values = true
     )]
-    pub journal: PathBuf,
+    pub journal: Option<OsString>,
     /// Print data as JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -141,6 +145,11 @@ pub(super) enum Command {
     Backup(BackupArguments),
     /// Put finished batches into files of their own: evidence, report and signatures
     Archive(Box<ArchiveArguments>),
+    /// Make, check or move a journal that is on a server
+    Journal {
+        #[command(subcommand)]
+        command: JournalCommand,
+    },
     /// List the notices that wait, or deliver them
     Notices(NoticesArguments),
     /// Listen for callbacks, between runs

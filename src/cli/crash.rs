@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::version::COMMIT;
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
+use crate::journal::Location;
 
 /// Reports that lie in one folder, at most: the first ones tell most.
 const KEPT_MAX: usize = 10;
@@ -28,6 +29,9 @@ const NAMES_MAX: usize = 10_000;
 /// Stands between the name of the journal and the time.
 pub(super) const MARK: &str = ".crash-";
 
+/// What a report is named after where the journal is no file.
+pub(super) const ON_A_SERVER: &str = "disburse";
+
 /// The journal that the report is put beside.
 static JOURNAL: OnceLock<PathBuf> = OnceLock::new();
 static TOLD: AtomicU32 = AtomicU32::new(0);
@@ -38,9 +42,9 @@ pub fn guarded(program: impl FnOnce() -> ExitCode) -> ExitCode {
     catch_unwind(AssertUnwindSafe(program)).unwrap_or(ExitCode::FAILURE)
 }
 
-/// Says beside which journal a report is to lie.
-pub(super) fn beside(journal: &Path) {
-    let _ = JOURNAL.set(journal.to_owned());
+/// Says beside which journal a report is to lie; of one on a server, in this folder.
+pub(super) fn beside(journal: &Location) {
+    let _ = JOURNAL.set(journal.file().unwrap_or(Path::new(ON_A_SERVER)).to_owned());
 }
 
 fn tell(info: &PanicHookInfo<'_>) {

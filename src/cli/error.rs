@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use crate::cli::terminal::output;
+use crate::journal::FileOnly;
 use crate::{intake, journal, store};
 
 /// An error that ends a command.
@@ -168,7 +169,9 @@ impl From<journal::Error> for Error {
 
 /// Returns what to do about an error of the journal.
 fn hint_of(error: &journal::Error) -> Option<&'static str> {
-    hint_about_file(error).or_else(|| hint_about_batch(error))
+    hint_about_server(error)
+        .or_else(|| hint_about_file(error))
+        .or_else(|| hint_about_batch(error))
 }
 
 /// Returns what to do where the file of the journal cannot be used.
@@ -241,6 +244,30 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         ),
         _ => None,
     }
+}
+
+/// Returns what to do where a journal on a server cannot be used, or cannot do what one in a file can.
+fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
+    use journal::Error as E;
+    Some(match error {
+        E::NoServerStore { .. } => {
+            "name a file with --journal FILE, or use a disburse that was built with its PostgreSQL store"
+        }
+        E::NotInAFile { work, .. } => match work {
+            FileOnly::Rehearsal => "name a file for the rehearsal: --journal FILE",
+            FileOnly::Archive => {
+                "the batch stays where it is: disburse report writes what the books need, and disburse verify prints the head of its evidence; \
+                 the server's own tools keep copies of the database"
+            }
+            FileOnly::Backup => {
+                "copy the database with the server's own tools: pg_dump, or a base backup with the log that follows it"
+            }
+            FileOnly::Rewrite => {
+                "the server writes over by itself what was removed (VACUUM); its log, its copies and its backups are kept by those who run it"
+            }
+        },
+        _ => return None,
+    })
 }
 
 /// Returns what to do where a command does not fit what the journal holds.

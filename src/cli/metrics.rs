@@ -1,7 +1,6 @@
 //! The address at which a command tells its metrics.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -9,6 +8,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::Error;
 use super::session::Session;
 use crate::domain::BatchName;
+use crate::journal::Location;
 use crate::ledger::Purpose;
 use crate::metrics::{self, Metrics};
 use crate::server;
@@ -41,7 +41,7 @@ impl MetricsEndpoint {
             ));
         }
         session.note(&format!("metrics: http://{taken}/metrics"));
-        let endpoint = Self::over(command, session.journal_path(), bound);
+        let endpoint = Self::over(command, session.location()?, bound);
         if let Some((batch, purpose)) = batch {
             let rehearsal = purpose == Purpose::Rehearsal;
             endpoint.metrics.runs(batch.clone(), rehearsal);
@@ -49,8 +49,8 @@ impl MetricsEndpoint {
         Ok(Some(endpoint))
     }
 
-    fn over(command: &'static str, journal: &Path, bound: tokio::net::TcpListener) -> Self {
-        let metrics = Arc::new(Metrics::of(command, journal.to_owned()));
+    fn over(command: &'static str, journal: &Location, bound: tokio::net::TcpListener) -> Self {
+        let metrics = Arc::new(Metrics::of(command, journal.clone()));
         let stop = CancellationToken::new();
         tokio::spawn(metrics::serve(bound, Arc::clone(&metrics), stop.clone()));
         Self {

@@ -27,13 +27,14 @@ mod words;
 
 use std::process::ExitCode;
 
+use crate::journal::FileOnly;
 pub use arguments::Arguments;
 use arguments::{Command, ConfigCommand};
 use commands::{
     account, approve, archive as archiving, backup, bill, check, dialect, explain, float, init,
-    layout, listen, load, lookup, notices as notices_command, orders, probe, reconcile, recover,
-    report, resolve, resolve_many, retry, sandbox, schedule, serve, shell, show_config, status_all,
-    template, token, upload, verify,
+    journal as journal_command, layout, listen, load, lookup, notices as notices_command, orders,
+    probe, reconcile, recover, report, resolve, resolve_many, retry, sandbox, schedule, serve,
+    shell, show_config, status_all, template, token, upload, verify,
 };
 pub use error::Error;
 pub use exit::ExitStatus;
@@ -93,11 +94,31 @@ fn runs_alone(command: &Command) -> bool {
     }
 }
 
+/// Returns whether a command is about a batch that is a rehearsal.
+fn rehearses(command: &Command) -> bool {
+    match command {
+        Command::Load(arguments) => arguments.sandbox,
+        Command::Approve(arguments) => arguments.sandbox,
+        Command::Run(arguments) => arguments.options.sandbox,
+        Command::Pay(arguments) => arguments.run.sandbox,
+        Command::Retry(arguments) => arguments.sandbox,
+        Command::Resolve(arguments) => arguments.sandbox,
+        Command::Probe(arguments) => arguments.sandbox && arguments.pay.is_some(),
+        _ => false,
+    }
+}
+
 async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
     signals::outlive_file_limits();
     signals::leave_no_core();
-    crash::beside(&arguments.common.journal);
     let session = Session::new(arguments.common);
+    // Whoever needs it says why it is not known.
+    if let Ok(journal) = session.location() {
+        crash::beside(journal);
+    }
+    if rehearses(&arguments.command) {
+        session.location()?.file_for(FileOnly::Rehearsal)?;
+    }
     match arguments.command {
         Command::Check(arguments) => check::check(&session, arguments).await,
         Command::Load(arguments) => load::load(&session, arguments).await,
@@ -120,6 +141,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Archive(arguments) => archiving::archive(&session, *arguments).await,
+        Command::Journal { command } => journal_command::journal(&session, &command),
         Command::Notices(arguments) => notices_command::notices(&session, &arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Serve(arguments) => serve::serve(&session, &arguments).await,

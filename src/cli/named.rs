@@ -30,7 +30,7 @@ pub(super) fn find(
     batch: &BatchName,
     name: &PaymentName,
 ) -> Result<Meant, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let snapshot = reader.snapshot(batch)?;
     let text = name.text.clone();
     if let Some(record) = snapshot.find_unpriced(name)? {

@@ -1,24 +1,34 @@
 //! What every command starts from: the common options and the configuration.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use super::Error;
 use super::actor::actor;
 use super::arguments::{Common, NameArguments};
-use super::config::{Settings, Sources};
+use super::config::{self, Settings, Sources};
 use super::files::calendar;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId, WireZone};
-use crate::journal::Journal;
+use crate::journal::{Journal, Location, LocationError};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::Calendar;
 use crate::ledger::names::{By, PaymentName};
 
+/// The journal where nothing names another one.
+pub(super) const DEFAULT_JOURNAL: &str = "disburse.db";
+
+/// The variable that names the journal.
+const JOURNAL: &str = "DISBURSE_JOURNAL";
+
 /// The common options of one command.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) common: Common,
+    /// Where the journal is, once that was asked.
+    location: OnceLock<Location>,
 }
 
 impl Session {
@@ -43,7 +53,14 @@ impl Session {
     }
 
     pub(super) fn new(common: Common) -> Self {
-        Self { common }
+        let location = OnceLock::new();
+        Self { common, location }
+    }
+
+    /// A session over another journal than the one that options or configuration name.
+    pub(super) fn over(common: Common, journal: Location) -> Self {
+        let location = OnceLock::from(journal);
+        Self { common, location }
     }
 
     /// Reads the configuration; flags come as key and value.
@@ -52,7 +69,17 @@ impl Session {
         sandbox: bool,
         overrides: Vec<(&'static str, Option<String>)>,
     ) -> Result<Settings, Error> {
-        let sources = Sources {
+        let sources = self.sources(overrides);
+        let settings = if sandbox {
+            Settings::sandbox(&sources)
+        } else {
+            Settings::load(&sources)
+        }?;
+        Ok(settings)
+    }
+
+    fn sources(&self, overrides: Vec<(&'static str, Option<String>)>) -> Sources {
+        let mut sources = Sources {
             config_path: self.common.config.clone(),
             profile: self.common.profile.clone(),
             // Variables that are not text cannot be ours.
@@ -67,21 +94,49 @@ impl Session {
                 .collect(),
             directory: std::path::PathBuf::new(),
         };
-        let settings = if sandbox {
-            Settings::sandbox(&sources)
-        } else {
-            Settings::load(&sources)
-        }?;
-        Ok(settings)
+        let journal = self.common.journal.as_ref().and_then(|text| text.to_str());
+        // The option holds what the variable says, too.
+        let variable = sources.environment.get(JOURNAL).map(String::as_str);
+        if let Some(journal) = journal.filter(|text| Some(*text) != variable) {
+            let flag = ("journal".to_owned(), journal.to_owned());
+            sources.overrides.push(flag);
+        }
+        sources
     }
 
     /// Opens the journal that is there, in the hands of whoever gives this command.
     pub(super) fn journal(&self) -> Result<Journal, Error> {
-        Ok(Journal::open_existing(self.journal_path())?.acting_as(actor()))
+        Ok(Journal::open_existing(self.location()?)?.acting_as(actor()))
     }
 
-    pub(super) fn journal_path(&self) -> &Path {
-        &self.common.journal
+    /// Returns where the journal is: flag, variable, configuration, `disburse.db` here; the first that says it.
+    ///
+    /// A configuration that may name it and cannot be read is told: the journal of this folder could be another one, which knows of no
+    /// payment.
+    pub(super) fn location(&self) -> Result<&Location, Error> {
+        if let Some(found) = self.location.get() {
+            return Ok(found);
+        }
+        let found = match &self.common.journal {
+            Some(text) => self.location_of(text)?,
+            None => match config::journal_keys(&self.sources(Vec::new()))?.journal {
+                Some(text) => self.location_of(OsStr::new(&text))?,
+                None => Location::from(DEFAULT_JOURNAL),
+            },
+        };
+        Ok(self.location.get_or_init(|| found))
+    }
+
+    /// Reads where a journal is; that on a server has the password that the configuration names.
+    pub(super) fn location_of(&self, text: &OsStr) -> Result<Location, Error> {
+        let refused = |error: LocationError| Error::refused(&error).hint(error.hint());
+        Ok(match Location::parse(text).map_err(refused)? {
+            Location::Server(address) => {
+                let keys = config::journal_keys(&self.sources(Vec::new()))?;
+                Location::Server(address.with_password_file(keys.password_file.map(PathBuf::from)))
+            }
+            file @ Location::File(_) => file,
+        })
     }
 
     /// Says something, unless the person asked for quiet.

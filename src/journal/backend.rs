@@ -9,6 +9,7 @@ use crate::journal::codec::catalog::knows;
 use crate::journal::load::already_loaded;
 use crate::journal::load::loading;
 use crate::journal::mark::{self, Place};
+use crate::journal::opening;
 use crate::journal::payments::callbacks;
 use crate::journal::payments::record;
 use crate::journal::recovery::place::take_place;
@@ -22,27 +23,28 @@ use crate::journal::writer::handle::Journal;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{
     Acquired, Claim, Clearance, Due, Error, Finding, Halt, IncomingCallback, LoadPlan, LoadRow,
-    Loaded, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
+    Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
+use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::Transact;
 
 impl Journal {
-    /// Opens a journal, making it when it is not there.
+    /// Opens a journal, making it when it is not there: a file, that is.
     ///
     /// # Errors
     /// Refuses files that are not ours, links, newer schemas.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Create)
+    pub fn open(at: &Location) -> Result<Self, Error> {
+        Self::start(at, Missing::Create)
     }
 
     /// Opens a journal that must be there.
     ///
     /// # Errors
     /// As [`Self::open`], and [`Error::Missing`].
-    pub fn open_existing(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Refuse)
+    pub fn open_existing(at: &Location) -> Result<Self, Error> {
+        Self::start(at, Missing::Refuse)
     }
 
     /// Makes a journal under a name that nobody else knows.
@@ -53,13 +55,13 @@ impl Journal {
     /// # Errors
     /// As [`Self::open`], and when there is such a file.
     pub fn aside(path: &Path) -> Result<Self, Error> {
-        Self::start(path, Missing::Aside)
+        Self::start(&Location::from(path), Missing::Aside)
     }
 
-    fn start(path: &Path, missing: Missing) -> Result<Self, Error> {
-        let mut connection = WriteSession::new(open::for_writing(path, missing)?);
-        // What is made aside has no place yet.
-        if missing != Missing::Aside {
+    fn start(at: &Location, missing: Missing) -> Result<Self, Error> {
+        let mut connection = WriteSession::new(opening::for_writing(at, missing)?);
+        // What is made aside has no place yet, and beside a server lies nothing.
+        if let Some(path) = at.file().filter(|_| missing != Missing::Aside) {
             let absolute = open::absolute(path)?;
             let verdict = take_place(
                 &mut connection,
@@ -75,7 +77,7 @@ impl Journal {
                 );
             }
         }
-        Self::over(path, connection, missing)
+        Self::over(at, connection, missing)
     }
 
     /// Opens a journal in memory, for simulated time.
@@ -300,8 +302,25 @@ impl Journal {
         posts: BootTime,
         questions: BootTime,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             crate::journal::run::rest::rest(c, token, posts, questions)
+        })
+        .await
+    }
+
+    /// Grants slots to leave in to a run that shares its account with others: `clock` reads the clock of the run, which they are
+    /// mapped to. They are the run's once this returns, and nobody else's.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn slots(
+        &self,
+        token: RunToken,
+        request: SlotRequest,
+        clock: impl Fn() -> RunnerTime + Send + 'static,
+    ) -> Result<Granted, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            crate::journal::run::slots::slots(c, token, &request, clock)
         })
         .await
     }
@@ -382,7 +401,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(CommitMode::Alone, |c| verbs::callback_key(c))
+        self.ask_again(CommitMode::Alone, |c| verbs::callback_key(c))
             .await
     }
 

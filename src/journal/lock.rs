@@ -13,7 +13,7 @@ use crate::ledger::payer::Payers;
 use crate::ledger::recovery::Witness;
 use crate::store;
 
-use super::Error;
+use super::{Error, Location};
 
 /// Room for the name of the holder; behind it stands how far the journal was.
 const NOTE: usize = 512;
@@ -25,9 +25,11 @@ const PAYERS: usize = 6144;
 const CHECK: usize = 64 + 2;
 
 /// Held for the length of a run; the system releases it however the process ends.
+///
+/// A journal on a server has no file to lock: there any number of runs work at once, and what one of them has claimed the others leave.
 #[derive(Debug)]
 pub struct RunLock {
-    _file: File,
+    _file: Option<File>,
 }
 
 impl RunLock {
@@ -35,8 +37,10 @@ impl RunLock {
     ///
     /// # Errors
     /// [`Error::Held`] when another process runs on this journal.
-    pub fn take(journal: &Path, purpose: &str, now: Timestamp) -> Result<Self, Error> {
-        let path = path_of(journal);
+    pub fn take(journal: &Location, purpose: &str, now: Timestamp) -> Result<Self, Error> {
+        let Some(path) = journal.file().map(path_of) else {
+            return Ok(Self { _file: None });
+        };
         let open = |cause: std::io::Error| Error::Open {
             path: path.clone(),
             cause: cause.to_string(),
@@ -57,7 +61,7 @@ impl RunLock {
         note.resize(NOTE - 1, b' ');
         note.push(b'\n');
         file.write_all_at(&note, 0).map_err(open)?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: Some(file) })
     }
 }
 
@@ -72,9 +76,13 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Returns who runs on a journal, where somebody does.
+/// Returns who runs on a journal, where somebody does and a lock file says it.
 #[must_use]
-pub fn holder(journal: &Path) -> Option<String> {
+pub fn holder(journal: &Location) -> Option<String> {
+    holder_of(journal.file()?)
+}
+
+fn holder_of(journal: &Path) -> Option<String> {
     let file = open_file(&path_of(journal), false).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => note_of(&file),
@@ -227,13 +235,16 @@ fn path_of(journal: &Path) -> PathBuf {
 impl Error {
     /// The same error, which names who holds a journal that is locked.
     #[must_use]
-    pub(super) fn naming_holder(self, path: &std::path::Path) -> Self {
-        match &self {
-            Self::Storage {
-                cause: store::Error::Busy { .. },
-            } => Self::Busy {
-                path: path.into(),
-                holder: holder(path).unwrap_or_else(|| {
+    pub(super) fn naming_holder(self, journal: &Location) -> Self {
+        match (&self, journal) {
+            (
+                Self::Storage {
+                    cause: store::Error::Busy { .. },
+                },
+                Location::File(path),
+            ) => Self::Busy {
+                path: path.clone(),
+                holder: holder_of(path).unwrap_or_else(|| {
                     "another process that writes it (a listener, a load, a database tool)".into()
                 }),
             },
@@ -250,7 +261,7 @@ mod tests {
     #[test]
     fn a_second_holder_is_refused_and_told_who_has_it() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = folder.path().join("j.db");
+        let journal = Location::File(folder.path().join("j.db"));
         let first = RunLock::take(&journal, "run payroll", Timestamp::from_millis(0)).unwrap();
         let error = RunLock::take(&journal, "run payroll", Timestamp::from_millis(0)).unwrap_err();
         assert!(
@@ -271,8 +282,8 @@ mod tests {
     #[test]
     fn the_lock_file_remembers_how_far_the_journal_was_whoever_runs() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = folder.path().join("j.db");
-        let lookout = Lookout::of(&journal);
+        let path = folder.path().join("j.db");
+        let (lookout, journal) = (Lookout::of(&path), Location::File(path));
         assert_eq!(lookout.read(), None);
         let mut seen = Witness {
             journal: [255; 16],
@@ -308,7 +319,7 @@ mod tests {
     #[test]
     fn a_journal_that_is_locked_names_the_run_that_holds_it() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = folder.path().join("j.db");
+        let journal = Location::File(folder.path().join("j.db"));
         let failed = |code| {
             let cause = rusqlite::ffi::Error::new(code);
             Error::from(rusqlite::Error::SqliteFailure(cause, None)).naming_holder(&journal)
@@ -327,5 +338,21 @@ mod tests {
         // What is full or broken is held by nobody.
         let other = failed(rusqlite::ffi::SQLITE_FULL);
         assert!(matches!(other, Error::Storage { .. }), "{other}");
+    }
+
+    #[test]
+    fn a_journal_on_a_server_is_locked_by_nobody() {
+        let address = std::ffi::OsStr::new("postgres://pay@db/journal");
+        let server = Location::parse(address).unwrap();
+        let take = || RunLock::take(&server, "run of batch b", Timestamp::from_millis(0));
+        let first = take().unwrap();
+        take().unwrap();
+        assert_eq!(holder(&server), None);
+        drop(first);
+        let busy = || store::Error::Busy {
+            what: "lock timeout".into(),
+        };
+        let error = Error::from(busy()).naming_holder(&server);
+        assert!(matches!(error, Error::Storage { .. }), "{error}");
     }
 }

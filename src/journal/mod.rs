@@ -12,9 +12,11 @@ mod evidence;
 mod forget;
 mod limits;
 mod load;
+mod location;
 mod lock;
 mod mark;
 mod notices;
+mod opening;
 mod operator;
 mod payments;
 mod preflight;
@@ -24,6 +26,7 @@ mod recovery;
 mod repeats;
 mod run;
 mod schema;
+pub mod server;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,7 @@ pub(crate) mod writer;
 
 pub use archive::copy::copy_batch;
 pub use forget::compact::compact;
+pub use location::{Location, LocationError, ServerAddress};
 pub use lock::{RunLock, holder};
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::paid::PaidPayment;

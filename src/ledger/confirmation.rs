@@ -5,6 +5,7 @@
 //! confirmation of its own.
 
 use crate::domain::{BillId, Money, Tally};
+use crate::lifecycle::PaymentState;
 
 /// How far a confirmation reaches: the numbers that were given last when its figures were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,12 @@ impl Allowance {
         self.left.amounts.add_minor(money.currency, -minor);
         true
     }
+}
+
+/// Returns whether a payment was taken out of what was shown before: it was posted, and what is posted again is not counted twice.
+#[must_use]
+pub fn was_counted(life: &PaymentState) -> bool {
+    life.attempts > 0
 }
 
 /// How a declared total differs from what the whole batch comes to.

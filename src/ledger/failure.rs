@@ -4,7 +4,7 @@
 //! otherwise afterwards, that word is worth nothing until the gateway says it again, asked after the other one.
 
 use super::generations::{Word, agrees};
-use crate::lifecycle::{Class, State};
+use crate::lifecycle::{Class, PaymentState, State};
 
 /// Returns whether a payment has ended, and nobody was paid by it.
 #[must_use]
@@ -142,6 +142,20 @@ pub fn word(
         // Nothing on record says who: only a decision leaves no code.
         None if has_code => Word::Gateway,
         None => Word::Person { expressly: false },
+    }
+}
+
+/// Returns whose word the failure of a payment is that stands like this. `is_patient`: as [`word`] has it.
+#[must_use]
+pub fn word_about(
+    life: &PaymentState,
+    marks: impl IntoIterator<Item = Mark>,
+    is_patient: impl Fn(Class) -> bool,
+) -> Word {
+    match word(marks, (life.known, life.code.is_some()), is_patient) {
+        // What the gateway has under its identifier is somebody else's: nothing that it says of it is about ours.
+        Word::Person { .. } | Word::TakenBack if life.taken => Word::Both,
+        found => found,
     }
 }
 
@@ -372,6 +386,32 @@ mod tests {
         }
         let _awake = SeededBug::TakenBackUnheard.wake();
         assert!(!is_spoken_of([Unreadable]), "the table finds it");
+    }
+
+    #[test]
+    fn what_is_said_of_a_strangers_payment_takes_back_no_failure_of_ours() {
+        let ours = PaymentState {
+            state: State::Failed,
+            code: Some(110),
+            ..PaymentState::NEW
+        };
+        let strangers = PaymentState {
+            taken: true,
+            ..ours
+        };
+        for (marks, of_ours, of_strangers) in [
+            (vec![Answer(Failed)], Word::Gateway, Word::Gateway),
+            (
+                vec![Answer(Failed), Callback(Paid)],
+                Word::TakenBack,
+                Word::Both,
+            ),
+            (vec![DECIDED, Ordered], PERSON, Word::Both),
+        ] {
+            let found =
+                [ours, strangers].map(|life| word_about(&life, marks.iter().copied(), |_| false));
+            assert_eq!(found, [of_ours, of_strangers], "{marks:?}");
+        }
     }
 
     #[test]

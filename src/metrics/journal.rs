@@ -1,11 +1,10 @@
 //! What the journal says, read when somebody asks for it, and not again at once.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::BatchName;
-use crate::journal::{Error, Figures, Reader, holder};
+use crate::journal::{Error, Figures, Location, Reader, holder};
 
 /// So old may figures be.
 const FRESH_FOR: Duration = Duration::from_secs(1);
@@ -15,7 +14,7 @@ const SHARE: u32 = 20;
 /// Where the journal is, and what was read there last.
 #[derive(Debug)]
 pub(super) struct JournalFigures {
-    path: PathBuf,
+    at: Location,
     last: Mutex<Option<Read>>,
 }
 
@@ -36,9 +35,9 @@ struct Read {
 }
 
 impl JournalFigures {
-    pub(super) fn of(path: PathBuf) -> Self {
+    pub(super) fn of(at: Location) -> Self {
         let last = Mutex::new(None);
-        Self { path, last }
+        Self { at, last }
     }
 
     /// Returns the figures of a batch, or of all; those of a moment ago where they are fresh enough. It blocks.
@@ -52,7 +51,7 @@ impl JournalFigures {
         {
             return read.told.clone();
         }
-        let figures = Reader::open(&self.path).and_then(|reader| reader.figures(batch));
+        let figures = Reader::open(&self.at).and_then(|reader| reader.figures(batch));
         let figures = match figures {
             // It is being loaded.
             Err(Error::Missing { .. } | Error::UnknownBatch { .. }) => Ok(Figures::default()),
@@ -63,7 +62,7 @@ impl JournalFigures {
         }
         let told = Told {
             figures: figures.ok(),
-            runs: holder(&self.path).is_some(),
+            runs: holder(&self.at).is_some(),
         };
         let now = Instant::now();
         let pause = (now - began).saturating_mul(SHARE).max(FRESH_FOR);

@@ -1,6 +1,5 @@
 //! What is counted in this process, as it comes to be.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
@@ -10,7 +9,7 @@ use super::metered::GatewayMeter;
 use crate::callback::Counts;
 use crate::domain::{BatchName, WorkMeter};
 use crate::engine::{Limits, Progress};
-use crate::journal::Journal;
+use crate::journal::{Journal, Location};
 
 /// What is counted of a run.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ pub struct Metrics {
 impl Metrics {
     /// Begins to count for a command, over a journal.
     #[must_use]
-    pub fn of(command: &'static str, journal: PathBuf) -> Self {
+    pub fn of(command: &'static str, journal: Location) -> Self {
         Self {
             command,
             journal: JournalFigures::of(journal),

@@ -99,7 +99,7 @@ impl RandomWrite {
 }
 
 /// Returns these columns of the rows of a scan.
-pub(super) fn contents(
+pub(crate) fn contents(
     store: &impl Read,
     scan: &Scan<'_>,
     columns: &[Column],

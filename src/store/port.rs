@@ -21,6 +21,14 @@ pub trait Read {
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
+    /// Says which rows of a numbered table are about to be asked for by their keys, so that a store that is far away reads them at once.
+    ///
+    /// # Errors
+    /// Where the store cannot read.
+    fn expect(&self, _table: &'static Table, _keys: &[i64]) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Returns what of tables, indexes and guards is not as the schema has it, in the words of the store.
     ///
     /// # Errors

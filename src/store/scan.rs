@@ -1,5 +1,8 @@
 //! Which rows of a table are meant, and in which order.
 
+#[cfg(any(test, feature = "postgres"))]
+use std::cmp::Ordering;
+
 use super::{Column, Field, Index, Table, Value};
 
 /// Rows of a table along its key or one of its indexes.
@@ -69,6 +72,24 @@ impl<'a> Test<'a> {
     /// This value or a lesser one.
     pub fn at_most(value: &'a impl Field) -> Self {
         Self::AtMost(value.to_value())
+    }
+}
+
+#[cfg(any(test, feature = "postgres"))]
+impl Test<'_> {
+    /// Returns whether what stands in a column passes, for stores that hold rows in memory.
+    pub(super) fn passes(&self, found: &Value<'_>) -> bool {
+        let is_some = *found != Value::Null;
+        let than = |value: &Value<'_>| (is_some && *value != Value::Null).then(|| found.cmp(value));
+        match self {
+            Self::Is(value) => is_some && found == value,
+            Self::IsNot(value) => found != value,
+            Self::Among(values) => is_some && values.contains(found),
+            Self::AtLeast(value) => than(value).is_some_and(Ordering::is_ge),
+            Self::AtMost(value) => than(value).is_some_and(Ordering::is_le),
+            Self::Absent => !is_some,
+            Self::Present => is_some,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 34] = [
     "check",
     "load",
     "approve",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 33] = [
     "recover",
     "backup",
     "archive",
+    "journal",
     "notices",
     "listen",
     "serve",
@@ -53,6 +54,11 @@ fn help_of_the_program_and_of_each_command() {
             .unwrap()
             .trim_end();
         insta::assert_snapshot!(format!("help_{command}"), own);
+    }
+    for command in ["init", "check", "copy"] {
+        let said = desk.run(&["journal", command, "--help"]).finished(0);
+        let own = said.out.split("Options of every command:").next();
+        insta::assert_snapshot!(format!("help_journal_{command}"), own.unwrap().trim_end());
     }
     let said = desk.run(&["config", "show", "--help"]).finished(0);
     assert!(said.out.contains("--sandbox"), "{}", said.out);

@@ -47,6 +47,7 @@ mod own_files;
 mod packed;
 mod payroll;
 mod people;
+mod places;
 mod readings;
 mod reconcile;
 mod rehearsals;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use disburse::domain::{PayerTransactionId, Pulse, ResponseDetails, Timestamp};
-use disburse::engine::{self, Clock, Ending, Limits, Plan, Progress, Rate, Run, Summary};
+use disburse::engine::{self, Clock, Ending, Limits, Pacing, Plan, Progress, Rate, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-use disburse::journal::{Error, Journal, Runner, Transition};
+use disburse::journal::{Error, Journal, Location, Runner, Transition};
 use disburse::lifecycle::{Class, Event, Policy, State};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -211,6 +211,7 @@ fn start_with(
         confirmation: everything(),
         approval: None,
         policy: Arc::new(quick()),
+        pacing: Pacing::Local,
         limits,
         ceilings: None,
         request_timeout: Duration::from_secs(5),
@@ -399,7 +400,7 @@ async fn what_another_process_settles_ends_the_run_without_a_word_to_it() {
         callbacks: true,
         ..limits()
     };
-    let listener = Journal::open(&world.path).unwrap();
+    let listener = Journal::open(&Location::from(&world.path)).unwrap();
     let policy = Policy {
         callback_grace: Duration::from_secs(60),
         ..quick()
@@ -474,13 +475,13 @@ async fn a_run_that_is_killed_again_and_again_executes_nothing_twice() {
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..25 {
         // Each run is a process of its own to the journal; what it left under way goes on for a while.
-        let journal = Journal::open(&world.path).unwrap();
+        let journal = Journal::open(&Location::from(&world.path)).unwrap();
         let started = start(journal, &gateway, limits());
         tokio::time::sleep(Duration::from_millis(random.u64(5..160))).await;
         started.task.abort();
         let _ = started.task.await;
     }
-    let journal = Journal::open(&world.path).unwrap();
+    let journal = Journal::open(&Location::from(&world.path)).unwrap();
     let summary = ended(start(journal, &gateway, limits())).await.unwrap();
     assert_eq!(summary.ending, Ending::Finished);
     assert_eq!(world.count(State::Paid), 250);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use disburse::domain::PaymentId;
 use disburse::journal::{
-    BillFinding, BillOutcome, Decision, LoadPlan, LoadRow, Loaded, Proof, Reader, Upload,
+    BillFinding, BillOutcome, Decision, LoadPlan, LoadRow, Loaded, Location, Proof, Reader, Upload,
 };
 use disburse::lifecycle::Class;
 
@@ -15,7 +15,7 @@ use crate::support::*;
 
 /// Proves the batch of a journal.
 pub fn prove(path: &Path) -> Proof {
-    Reader::open(path)
+    Reader::open(&Location::from(path))
         .unwrap()
         .snapshot(&batch())
         .unwrap()

@@ -12,8 +12,8 @@ use disburse::domain::{
 };
 use disburse::journal::{
     Acquired, Claim, Finding, Home, IncomingCallback, Journal, LoadPlan, LoadRefusal, LoadRow,
-    LoadSummary, Loaded, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan, Repeats,
-    ReportRow, RunTerms, RunToken, Runner, Standing, Transition,
+    LoadSummary, Loaded, Location, PaymentRecord, Reader, Received, RejectedRow, RepeatPlan,
+    Repeats, ReportRow, RunTerms, RunToken, Runner, Standing, Transition,
 };
 use disburse::ledger::calendar::BatchDates;
 use disburse::ledger::confirmation::{Answer, Bound, Confirmation};
@@ -280,7 +280,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.db");
         Self {
-            journal: Journal::open(&path).unwrap(),
+            journal: Journal::open(&Location::from(&path)).unwrap(),
             _folder: folder,
             path,
             policy: Arc::new(policy),
@@ -295,7 +295,7 @@ impl World {
     }
 
     pub fn reader(&self) -> Reader {
-        Reader::open(&self.path).unwrap()
+        Reader::open(&Location::from(&self.path)).unwrap()
     }
 
     /// A connection past the verbs, for what no verb does: to break things and to look at what is out of sight.

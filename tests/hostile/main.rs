@@ -10,9 +10,12 @@
 
 mod callbacks;
 mod decisions;
+#[path = "../../src/store/postgres/fixture.rs"]
+mod fixture;
 mod forms;
 mod gateway;
 mod generations;
+mod hosts;
 mod late_words;
 mod ledger;
 mod losses;

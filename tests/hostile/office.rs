@@ -72,6 +72,8 @@ pub struct Office {
     /// The journal was lost, and with it the count of attempts.
     pub attempts_lost: Cell<bool>,
     runs: Cell<u32>,
+    /// Where the journal is; `None`: in the folder.
+    pub journal: Option<String>,
 }
 
 /// A run under way.
@@ -101,6 +103,7 @@ impl Office {
             setup,
             attempts_lost: Cell::new(false),
             runs: Cell::new(0),
+            journal: None,
         };
         office.write_config(gateway);
         office.write_batch();
@@ -112,6 +115,11 @@ impl Office {
     }
 
     fn write_config(&self, gateway: &Gateway) {
+        self.write_config_as("disburse.toml", gateway);
+    }
+
+    /// Writes the configuration into a file of another name, with a port of its own for callbacks.
+    pub fn write_config_as(&self, file: &str, gateway: &Gateway) {
         let s = &self.setup;
         let mut text = format!(
             r#"[profiles.hostile]
@@ -165,7 +173,7 @@ attempts_max = 50
             )
             .unwrap();
         }
-        fs::write(self.path("disburse.toml"), text).unwrap();
+        fs::write(self.path(file), text).unwrap();
         for (name, key) in gateway.tongue.keys() {
             fs::write(self.path(&name), key).unwrap();
             let private = fs::Permissions::from_mode(0o600);
@@ -204,6 +212,11 @@ attempts_max = 50
             .args(arguments)
             .env_clear()
             .env("DISBURSE_PASSWORD", PASSWORD)
+            .envs(
+                self.journal
+                    .iter()
+                    .map(|journal| ("DISBURSE_JOURNAL", journal)),
+            )
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(File::create(&out).unwrap())
@@ -350,8 +363,13 @@ impl Running {
 
     /// Asks the run to end, as Ctrl-C does.
     pub fn interrupt(&self) {
+        self.signal(rustix::process::Signal::INT);
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
     }
 
     /// Waits until something has happened.

@@ -1,7 +1,7 @@
 //! An archive that was opened: every digest compared, its evidence computed again, its figures held against that.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::manifest::Manifest;
 use super::names::{HEADS, JOURNAL};
@@ -10,7 +10,7 @@ use crate::cli::Error;
 use crate::cli::files::scratch::{Scratch, Use};
 use crate::cli::session::Session;
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::{Proof, Reader, Standing};
+use crate::journal::{Location, Proof, Reader, Standing};
 use crate::ledger::heads::{BatchHead, is_of};
 
 /// What to do about an archive that is not what it was.
@@ -94,13 +94,11 @@ impl Checked {
 
     /// Returns a session over its journal, in which every command that reads does what it does elsewhere.
     pub(in crate::cli) fn session(&self, session: &Session) -> Session {
-        over(session, self.folder.path().join(JOURNAL))
+        over(session, &self.folder.path().join(JOURNAL))
     }
 }
 
 /// Returns a session over another journal.
-pub(in crate::cli) fn over(session: &Session, journal: PathBuf) -> Session {
-    let mut common = session.common.clone();
-    common.journal = journal;
-    Session::new(common)
+pub(in crate::cli) fn over(session: &Session, journal: &Path) -> Session {
+    Session::over(session.common.clone(), Location::from(journal))
 }

@@ -278,7 +278,7 @@ impl Desk<'_> {
             [] => "loaded by: its loader has not signed".to_owned(),
             names => format!("loaded by: {}", names.join(", ")),
         });
-        let review = Reader::open(self.journal.path())?
+        let review = Reader::open(self.journal.location())?
             .snapshot(batch)?
             .review()?;
         if !review.largest.is_empty() {

@@ -30,7 +30,7 @@ use crate::cli::signing::SigningKey;
 use crate::cli::terminal::output;
 use crate::cli::words::next::rule_of_now;
 use crate::domain::{BatchName, Timestamp};
-use crate::journal::{CopiedBatch, Forgotten, Reader, Standing, copy_batch};
+use crate::journal::{CopiedBatch, FileOnly, Forgotten, Reader, Standing, copy_batch};
 use crate::ledger::Purpose;
 use crate::ledger::archive::{Facts, Wanted, days, judge};
 use crate::ledger::heads::{self, BatchHead};
@@ -50,12 +50,13 @@ pub(in crate::cli) async fn archive(
     if let Some(recipient) = &arguments.forget {
         return archive_people::forget_one(session, recipient, &arguments).await;
     }
+    session.location()?.file_for(FileOnly::Archive)?;
     let older_than = arguments.older_than.as_deref().map(days).transpose();
     let older_than = older_than
         .map_err(|what| Error::refused(format!("--older-than: {what}; nothing was written")))?;
     let settings = session.settings(false, Vec::new())?;
     let encryption = Encryption::of(&arguments.to, &settings.archive)?;
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let wanted = Wanted {
         is_named: !arguments.batches.is_empty(),
         older_than,
@@ -315,7 +316,7 @@ async fn packed(
 ) -> Result<NamedTempFile, Error> {
     let failed = |error: io::Error| place.failed(&error);
     let journal = scratch.path().join(JOURNAL);
-    let copied = copy_batch(session.journal_path(), &one.batch, &journal)?;
+    let copied = copy_batch(session.location()?, &one.batch, &journal)?;
     if copied.head != one.standing.evidence {
         return Err(Error::unfinished(format!(
             "something was recorded of batch {} while it was archived; no archive of it was written",
@@ -333,7 +334,7 @@ async fn packed(
         .hint(format!("see what `disburse verify {batch}` finds")));
     }
     let folder = scratch.folder(REPORT).map_err(failed)?;
-    let mut own = over(session, journal.clone());
+    let mut own = over(session, &journal);
     own.common.quiet = true;
     let written = report::write_for(&own, &batch, (&folder, Path::new(REPORT)), false).await?;
     if !written.reconciliation.adds_up() {

@@ -63,7 +63,7 @@ pub(super) async fn let_go(
 pub(super) fn lock(session: &Session) -> Result<RunLock, Error> {
     let purpose = "an archive, whose people are let go of";
     Ok(RunLock::take(
-        session.journal_path(),
+        session.location()?,
         purpose,
         Timestamp::now(),
     )?)
@@ -72,10 +72,10 @@ pub(super) fn lock(session: &Session) -> Result<RunLock, Error> {
 /// Writes the journal's file anew, where somebody was forgotten since it was last, so that nothing of them is left in it; returns whether
 /// that is so.
 pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
-    if !Reader::open(session.journal_path())?.is_to_be_rewritten()? {
+    if !Reader::open(session.location()?)?.is_to_be_rewritten()? {
         return Ok(true);
     }
-    let written = compact(session.journal_path());
+    let written = compact(session.location()?);
     if let Err(error) = &written {
         output::complain(
             "warning",
@@ -94,7 +94,7 @@ pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
 /// `disburse archive --rewrite`.
 pub(super) fn rewrite(session: &Session) -> Result<ExitStatus, Error> {
     let _lock = lock(session)?;
-    compact(session.journal_path())?;
+    compact(session.location()?)?;
     session
         .note("the journal's file was written anew; what was removed from it is in no part of it");
     Ok(ExitStatus::Done)
@@ -168,7 +168,7 @@ const LISTED: usize = 20;
 /// Finds out who is meant by a number or an account as a person writes it: a number within its country is one of a country of the
 /// rows, or of the configuration. What may mean two is refused, as nothing that was forgotten comes back.
 fn meant(session: &Session, text: &str, only: Option<&str>) -> Result<Recipient, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let settings = session.settings(false, Vec::new()).ok();
     let of_none = settings.and_then(|settings| settings.profile.country_code);
     let mut countries: Vec<Country> = reader.countries()?;
@@ -271,7 +271,7 @@ fn told_apart(party: &Party) -> String {
 
 /// Finds the batches that name a recipient. What does not verify is not touched: leaves would be made of what somebody has edited.
 fn sorted(session: &Session, recipient: &Recipient) -> Result<Sorted, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let (window, now) = (window(session), Timestamp::now());
     let (mut batches, mut stay) = (Vec::new(), Vec::new());
     for one in reader.paid_in(recipient)? {

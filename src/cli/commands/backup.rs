@@ -27,7 +27,7 @@ pub(in crate::cli) fn backup(
         ))
         .hint("make the folder, or leave --keep out"));
     }
-    let copy = journal::backup(session.journal_path(), &arguments.file)?;
+    let copy = journal::backup(session.location()?, &arguments.file)?;
     if session.common.json {
         output::json(&json!({
             "file": arguments.file, "batches": copy.batches, "payments": copy.payments, "bytes": copy.bytes,
@@ -41,12 +41,8 @@ pub(in crate::cli) fn backup(
 /// A copy that is named after the journal and the time, beside those before it.
 fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitStatus, Error> {
     let keep = arguments.keep.map(std::num::NonZero::get);
-    let copied = journal::backup_into(
-        session.journal_path(),
-        &arguments.file,
-        keep,
-        Timestamp::now(),
-    )?;
+    let copied =
+        journal::backup_into(session.location()?, &arguments.file, keep, Timestamp::now())?;
     let copy = &copied.copy;
     if session.common.json {
         output::json(&json!({

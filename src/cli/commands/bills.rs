@@ -261,10 +261,12 @@ pub(in crate::cli) async fn check(place: Place<'_>, sandbox: bool) -> Result<Tol
 pub(in crate::cli) async fn load(place: Place<'_>, sandbox: bool) -> Result<Told, Error> {
     // No run may claim what has just got its amount: its total was not confirmed.
     let purpose = format!("bills of batch {}", place.batch);
-    let _lock = RunLock::take(place.journal.path(), &purpose, Timestamp::now())?;
+    let _lock = RunLock::take(place.journal.location(), &purpose, Timestamp::now())?;
     let sandbox = match sandbox {
         // The one that a run of this batch will meet: the amounts are its own.
-        true => Some(sandbox::beside(place.journal.path(), place.settings, SEED, "none").await?),
+        true => {
+            Some(sandbox::beside(place.journal.location(), place.settings, SEED, "none").await?)
+        }
         false => None,
     };
     let outcome = place.ask(sandbox.as_ref(), true).await;

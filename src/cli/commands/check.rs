@@ -1,7 +1,5 @@
 //! `check`: everything a load would say. Of a journal that is there it takes what was loaded before.
 
-use std::path::PathBuf;
-
 use super::bills;
 use super::bills::Told;
 use super::load::into_journal;
@@ -22,7 +20,7 @@ use crate::cli::words::mistakes;
 use crate::cli::words::repeats;
 use crate::cli::words::summary::{print_summary, to_json};
 use crate::domain::{Amount, BatchName, Currency, Originator, PayerTransactionId, Timestamp};
-use crate::journal::{Journal, LoadPlan, LoadSummary, Reader, RepeatPlan};
+use crate::journal::{Journal, LoadPlan, LoadSummary, Location, Reader, RepeatPlan};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::correction::{Corrects, RejectedName};
@@ -46,9 +44,8 @@ pub(in crate::cli) async fn check(
 }
 
 /// The journal, where there is one: what it has on record is not to be paid again.
-fn journal_there(session: &Session) -> Option<PathBuf> {
-    let path = session.journal_path();
-    path.symlink_metadata().is_ok().then(|| path.to_owned())
+fn journal_there(session: &Session) -> Result<Option<&Location>, Error> {
+    Ok(Some(session.location()?).filter(|at| at.is_there()))
 }
 
 /// Checks the file; `told` becomes true when the mistakes of its rows were printed as objects.
@@ -144,9 +141,9 @@ fn tell_rules(
     for text in limits::lists_texts(settings)? {
         session.note(&format!("note: {text}"));
     }
-    let record = journal_there(session);
-    let rows = (journal.path(), batch);
-    limits::tell_ahead(session, settings, rows, record.as_deref())?;
+    let record = journal_there(session)?;
+    let rows = (journal.location(), batch);
+    limits::tell_ahead(session, settings, rows, record)?;
     if let Some(rule) = settings.approval_of_load()?
         && rule.needs(&summary.total().amounts, summary.unpriced)
     {
@@ -162,6 +159,7 @@ fn plan(
     settings: &Settings,
     expect_total: Option<(Currency, Amount)>,
 ) -> Result<LoadPlan, Error> {
+    let record = journal_there(session)?.cloned();
     Ok(LoadPlan {
         batch: batch_name("check")?,
         originator: Originator::parse("check").map_err(Error::unexpected)?,
@@ -173,10 +171,8 @@ fn plan(
         purpose: crate::ledger::Purpose::Unknown,
         amend: false,
         allow_equal_rows: arguments.file.allow_equal_rows,
-        repeats: repeats::plan(settings, arguments.sandbox, None).map(|plan| RepeatPlan {
-            record: journal_there(session),
-            ..plan
-        }),
+        repeats: repeats::plan(settings, arguments.sandbox, None)
+            .map(|plan| RepeatPlan { record, ..plan }),
         skip_bad_rows: false,
         presume_posted: false,
         expect_count: arguments.file.expect_count,
@@ -199,7 +195,8 @@ fn tell_corrections(session: &Session, summary: &LoadSummary) {
     if summary.corrects.is_empty() {
         return;
     }
-    let journal = journal_there(session).and_then(|path| Reader::open(&path).ok());
+    let journal = journal_there(session).ok().flatten();
+    let journal = journal.and_then(|at| Reader::open(at).ok());
     for (line, corrects) in summary.corrects.iter().take(CORRECTIONS_SHOWN) {
         session.note(&format!(
             "line {line} {}",

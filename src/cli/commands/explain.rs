@@ -40,7 +40,7 @@ pub(in crate::cli) fn explain(
     session: &Session,
     arguments: ExplainArguments,
 ) -> Result<ExitStatus, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     // What it knows may be less than what became of a payment.
     if let Some(text) = behind(&reader, &session.zone(false))? {
         output::complain("warning", &text);
@@ -125,7 +125,7 @@ pub(in crate::cli) fn told(
         }
         Row::Payments(records) => {
             let aside = Aside::of(session, &snapshot, (batch, purpose), &standing)?;
-            let runs = at_work::runs(session.journal_path(), batch);
+            let runs = at_work::runs(session.location()?, &snapshot, batch)?;
             let aside = Aside {
                 is_behind,
                 runs,

@@ -27,7 +27,8 @@ use crate::cli::words::repeats;
 use crate::cli::words::summary::{print_summary, to_json};
 use crate::domain::{BatchName, Originator, Timestamp};
 use crate::journal::{
-    ChainHead, Journal, LoadLayout, LoadPlan, LoadRefusal, LoadSummary, Loaded, Reader, RunLock,
+    ChainHead, Journal, LoadLayout, LoadPlan, LoadRefusal, LoadSummary, Loaded, Location, Reader,
+    RunLock,
 };
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::recovery::Cause;
@@ -141,8 +142,8 @@ fn tell_rules(
     (summary, dates, is_over): (&LoadSummary, BatchDates, bool),
 ) -> Result<(), Error> {
     if !is_over {
-        let path = journal.path();
-        limits::tell_ahead(session, settings, (path, batch), Some(path))?;
+        let at = journal.location();
+        limits::tell_ahead(session, settings, (at, batch), Some(at))?;
     }
     schedule::tell_time(session, settings, (summary, dates), (batch, purpose))
 }
@@ -213,9 +214,11 @@ fn tell_loaded(
 
 /// Returns whether the journal has a batch of this name.
 pub(in crate::cli) fn is_there(session: &Session, batch: &BatchName) -> bool {
-    let path = session.journal_path();
-    path.symlink_metadata().is_ok()
-        && Reader::open(path).is_ok_and(|reader| reader.snapshot(batch).is_ok())
+    let has_it =
+        |at: &Location| Reader::open(at).is_ok_and(|reader| reader.snapshot(batch).is_ok());
+    session
+        .location()
+        .is_ok_and(|at| at.is_there() && has_it(at))
 }
 
 /// Says what became of the documents of a batch that is there already.
@@ -298,35 +301,58 @@ pub(in crate::cli) async fn open_and_load(
     input: &Input,
     plan: LoadPlan,
 ) -> Result<(Journal, LoadSummary, bool), Error> {
-    let path = session.journal_path();
+    let at = session.location()?;
+    if let Some(path) = at.file() {
+        crate::journal::refuse_reserved(path)?;
+        aside::remove_leftovers(path);
+    }
+    match at {
+        Location::File(path) if !at.is_there() => load_anew(session, path, input, plan).await,
+        _ => load_beside(session, at, input, plan).await,
+    }
+}
+
+/// Loads the file into a journal that is there.
+async fn load_beside(
+    session: &Session,
+    at: &Location,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Journal, LoadSummary, bool), Error> {
+    let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
+    let journal = Journal::open(at)?.acting_as(actor());
+    recover::warn(&journal, &session.zone(false)).await?;
+    let plan = LoadPlan {
+        originator: originator(at, &plan)?,
+        ..plan
+    };
+    // A recovery is not begun in the middle of a run.
+    let _lock = match presumes {
+        true => {
+            let purpose = format!("load of batch {batch}");
+            Some(RunLock::take(at, &purpose, Timestamp::now())?)
+        }
+        false => None,
+    };
+    let before = journal.recovery().await?;
+    let loaded = into_journal(session, &journal, input, plan).await;
+    recover::warn_missing(&journal).await?;
+    let (summary, fresh) = loaded?;
+    if presumes && fresh && before.is_none() {
+        say_begun(&journal, &batch).await?;
+    }
+    Ok((journal, summary, fresh))
+}
+
+/// Loads the file into a journal that it is the first of.
+async fn load_anew(
+    session: &Session,
+    path: &Path,
+    input: &Input,
+    plan: LoadPlan,
+) -> Result<(Journal, LoadSummary, bool), Error> {
     let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
     let is_payment = plan.purpose == Purpose::Gateway;
-    crate::journal::refuse_reserved(path)?;
-    aside::remove_leftovers(path);
-    if path.symlink_metadata().is_ok() {
-        let journal = Journal::open(path)?.acting_as(actor());
-        recover::warn(&journal, &session.zone(false)).await?;
-        let plan = LoadPlan {
-            originator: originator(path, &plan)?,
-            ..plan
-        };
-        // A recovery is not begun in the middle of a run.
-        let _lock = match presumes {
-            true => {
-                let purpose = format!("load of batch {batch}");
-                Some(RunLock::take(path, &purpose, Timestamp::now())?)
-            }
-            false => None,
-        };
-        let before = journal.recovery().await?;
-        let loaded = into_journal(session, &journal, input, plan).await;
-        recover::warn_missing(&journal).await?;
-        let (summary, fresh) = loaded?;
-        if presumes && fresh && before.is_none() {
-            say_begun(&journal, &batch).await?;
-        }
-        return Ok((journal, summary, fresh));
-    }
     if crate::journal::is_gone(path) {
         output::complain(
             "warning",
@@ -378,7 +404,9 @@ fn absolute(path: &Path) -> String {
 
 /// Says what follows from an order that a batch is presumed posted, where it has begun a recovery.
 async fn say_begun(journal: &Journal, batch: &BatchName) -> Result<(), Error> {
-    let record = Reader::open(journal.path())?.snapshot(batch)?.record()?;
+    let record = Reader::open(journal.location())?
+        .snapshot(batch)?
+        .record()?;
     output::complain(
         "warning",
         &format!(
@@ -398,12 +426,12 @@ async fn say_begun(journal: &Journal, batch: &BatchName) -> Result<(), Error> {
 /// Returns who pays: of a rehearsal that is there already, whoever it was begun with.
 // A person rehearses before anything is configured, and again when it is: nobody is paid by either, and the same command
 // must go on.
-fn originator(path: &Path, plan: &LoadPlan) -> Result<Originator, Error> {
+fn originator(at: &Location, plan: &LoadPlan) -> Result<Originator, Error> {
     let configured = plan.originator.clone();
     if plan.purpose != Purpose::Rehearsal {
         return Ok(configured);
     }
-    let record = match Reader::open(path)?.snapshot(&plan.batch) {
+    let record = match Reader::open(at)?.snapshot(&plan.batch) {
         Ok(snapshot) => snapshot.record()?,
         Err(crate::journal::Error::UnknownBatch { .. }) => return Ok(configured),
         Err(error) => return Err(error.into()),
@@ -617,7 +645,7 @@ async fn exchange(
     }
     // A run may be about to send the document that was there before.
     let _lock = RunLock::take(
-        journal.path(),
+        journal.location(),
         &format!("documents of batch {batch}"),
         Timestamp::now(),
     )?;

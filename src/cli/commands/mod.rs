@@ -14,6 +14,7 @@ pub(super) mod dialect;
 pub(super) mod explain;
 pub(super) mod float;
 pub(super) mod init;
+pub(super) mod journal;
 pub(super) mod layout;
 pub(super) mod listen;
 pub(super) mod load;

@@ -45,8 +45,8 @@ pub(in crate::cli) async fn check_new(
     plan: &LoadPlan,
     sandbox: bool,
 ) -> Result<(), Error> {
-    let path = session.journal_path();
-    let loaded = path.exists() && Reader::open(path)?.batches()?.contains(&plan.batch);
+    let at = session.location()?;
+    let loaded = at.is_there() && Reader::open(at)?.batches()?.contains(&plan.batch);
     if loaded && !plan.amend {
         return Ok(());
     }
@@ -82,7 +82,7 @@ async fn look_up(
             .map(|(code, _)| code.clone())
             .collect::<BTreeSet<_>>(),
         cache: match keep {
-            true => Some(Journal::open(session.journal_path())?),
+            true => Some(Journal::open(session.location()?)?),
             false => None,
         },
         max_age: settings.profile.lookup.max_age,

@@ -29,7 +29,7 @@ pub(in crate::cli) async fn notices(
     if arguments.deliver {
         return deliver(session).await;
     }
-    let waiting = Reader::open(session.journal_path())?.notices_waiting(LISTED_MAX)?;
+    let waiting = Reader::open(session.location()?)?.notices_waiting(LISTED_MAX)?;
     if session.common.json {
         let first = waiting.first.iter().map(to_json);
         output::json(&json!({"count": waiting.count, "waiting": first.collect::<Vec<_>>()}));
@@ -106,7 +106,7 @@ async fn deliver(session: &Session) -> Result<ExitStatus, Error> {
     let desk = Arc::new(desk(session, &journal)?);
     look_at_all(&desk).await?;
     let delivered = desk.deliver(true, DELIVER_WITHIN).await?;
-    let left = Reader::open(session.journal_path())?.notices_waiting(1)?;
+    let left = Reader::open(session.location()?)?.notices_waiting(1)?;
     if session.common.json {
         output::json(
             &json!({"delivered": delivered.count, "waiting": left.count, "trouble": delivered.trouble}),

@@ -278,7 +278,7 @@ async fn known_check(
     session: &Session,
     settings: &Settings,
 ) -> Result<Option<DuplicateCheck>, Error> {
-    if session.journal_path().symlink_metadata().is_err() {
+    if !session.location()?.is_there() {
         return Ok(None);
     }
     let home = gateway::home(settings, None)?;

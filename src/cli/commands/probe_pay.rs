@@ -81,7 +81,7 @@ pub(in crate::cli) async fn pay_and_probe(
     let input = Input::open(&file, &settings)?;
     // Asked before a person is: a third post is never made.
     if load::is_there(session, &batch) {
-        let reader = Reader::open(session.journal_path())?;
+        let reader = Reader::open(session.location()?)?;
         if reader.snapshot(&batch)?.second_post()?.is_some() {
             let probed = Probed::Stays(NotProbed::PostedTwice);
             return Ok(PaidProbe { batch, probed });

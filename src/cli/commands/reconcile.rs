@@ -12,7 +12,7 @@ use crate::cli::files::statement::{StatementFile, terms};
 use crate::cli::order_signing::OrderSigning;
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
-use crate::journal::{FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts};
+use crate::journal::{FINDINGS_KEPT, Location, Reader, Reconciled, StatementDesk, StatementFacts};
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
@@ -35,7 +35,7 @@ pub(in crate::cli) async fn reconcile(
         terms: terms(&arguments.terms, &settings)?,
         statement: StatementFile::open(&arguments.statement, &settings.files)?,
         findings: arguments.findings.clone(),
-        journal: session.journal_path().to_owned(),
+        journal: session.location()?.clone(),
         batch: batch.clone(),
         zones: [false, true].map(|rehearsal| session.zone(rehearsal)),
     };
@@ -93,7 +93,7 @@ struct Work {
     terms: Terms,
     statement: StatementFile,
     findings: Option<PathBuf>,
-    journal: PathBuf,
+    journal: Location,
     batch: BatchName,
     zones: [WireZone; 2],
 }

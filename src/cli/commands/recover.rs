@@ -14,7 +14,7 @@ use crate::cli::words::behind::{
 };
 use crate::cli::words::next::next_text;
 use crate::domain::{BatchName, Timestamp, WireZone};
-use crate::journal::{Journal, Missed, OrderedPayment, Presumed, Reader, RunLock};
+use crate::journal::{Journal, Location, Missed, OrderedPayment, Presumed, Reader, RunLock};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Lost;
 use crate::ledger::recovery::{Order, OrdersLost, may_be_declared_given};
@@ -75,7 +75,7 @@ pub(in crate::cli) async fn recover(
 /// Opens the journal for an order that no run may be in the middle of, and that rests on what is on record of recoveries.
 async fn open(session: &Session, purpose: &str) -> Result<(Journal, RunLock), Error> {
     let journal = session.journal()?;
-    let lock = RunLock::take(journal.path(), purpose, Timestamp::now())?;
+    let lock = RunLock::take(journal.location(), purpose, Timestamp::now())?;
     journal.assert_recoveries().await?;
     Ok((journal, lock))
 }
@@ -306,8 +306,21 @@ async fn confirm(yes: bool, what: &str, word: &'static str, alone: &str) -> Resu
     ask(what, Typed::Words(word), "nothing was changed").await
 }
 
+/// Says that nothing is known to be missing, and how far that goes.
+fn nothing_missed(journal: &Location) -> &'static str {
+    match journal {
+        Location::File(_) => {
+            "nothing is known to be missing: the journal is as it was left in this place"
+        }
+        Location::Server(_) => {
+            "no recovery is under way. Nothing beside a server tells that an older copy of the database was put in its place: after that, \
+             disburse recover BATCH --presume-posted has the gateway asked about everything first"
+        }
+    }
+}
+
 fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     reader.assert_recoveries()?;
     let missed = reader.missed()?;
     let ran = reader.ran_since()?;
@@ -334,9 +347,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
     }
     match &missed {
         Some(missed) => output::line(&missed_text(missed, &session.zone(false))),
-        None => output::line(
-            "nothing is known to be missing: the journal is as it was left in this place",
-        ),
+        None => output::line(nothing_missed(session.location()?)),
     }
     if let Some(ran) = &ran {
         output::line(&format!("mark and lock file said then: {ran}"));

@@ -45,7 +45,7 @@ pub(in crate::cli) async fn report(
     arguments: ReportArguments,
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
-    if let Some(text) = behind(&Reader::open(session.journal_path())?, &session.zone(false))? {
+    if let Some(text) = behind(&Reader::open(session.location()?)?, &session.zone(false))? {
         output::complain("warning", &text);
     }
     if let Some(file) = &arguments.pain002 {
@@ -139,7 +139,7 @@ fn tell_waits(
 
 /// Refuses to write a report without names over one that may have them.
 fn refuse_to_lose_names(session: &Session, batch: &BatchName, out: &Path) -> Result<(), Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let Some(LetGo {
         archive: Some(file),
         at,
@@ -178,7 +178,7 @@ pub(in crate::cli) async fn write_for(
     (out, told): (&Path, &Path),
     lists_all: bool,
 ) -> Result<Report, Error> {
-    let own = Session::new(session.common.clone());
+    let own = session.clone();
     let (batch, out, told) = (batch.clone(), out.to_owned(), told.to_owned());
     tokio::task::spawn_blocking(move || {
         let (report, failed) = write_now(&own, (&batch, &out, &told), lists_all, None)?;
@@ -202,7 +202,7 @@ pub(in crate::cli) fn write_now(
     lists_all: bool,
     failed_rows: Option<String>,
 ) -> Result<(Report, Option<String>), Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let snapshot = reader.snapshot(batch)?;
     let standing = snapshot.standing()?;
     let purpose = standing.purpose;
@@ -252,7 +252,7 @@ pub(in crate::cli) fn header_for_advice(
     let nowhere = Path::new("");
     let mut header = header(record, standing, control, acts, Vec::new(), zone, nowhere);
     header.failed_rows = failed_rows;
-    if at_work::runs(session.journal_path(), &header.name) {
+    if at_work::runs(session.location()?, snapshot, &header.name)? {
         let ask = snapshot.asked_next()?.filter(|at| *at > Timestamp::now());
         let asks_at = ask.map(|at| header.zone.clock(at));
         header.at_work = Some(AtWork { asks_at });

@@ -79,7 +79,7 @@ pub(in crate::cli) fn write(
     file: &Path,
     form: Form,
 ) -> Result<Told, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     // One moment of the journal: both files tell the same payments.
     let snapshot = reader.snapshot(batch)?;
     let (standing, record) = (snapshot.standing()?, snapshot.record()?);

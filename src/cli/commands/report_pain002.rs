@@ -57,7 +57,7 @@ pub(in crate::cli) fn write(
 ) -> Result<Told, Error> {
     let flag = "--pain002";
     let failed = |error: std::io::Error| unwritable(file, flag, &error);
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     // One moment of the journal: what is counted is what is told.
     let snapshot = reader.snapshot(batch)?;
     let answer = answer(&snapshot, batch, message)?;

@@ -318,7 +318,7 @@ impl Order<'_> {
             _ => {}
         }
         let beside = match with_sandbox {
-            true => Some(sandbox::beside(self.journal.path(), settings, SEED, "none").await?),
+            true => Some(sandbox::beside(self.journal.location(), settings, SEED, "none").await?),
             false => None,
         };
         let word = self.ask_of(settings, beside.as_ref(), policy).await;

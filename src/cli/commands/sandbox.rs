@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,16 +21,18 @@ use crate::cli::signals;
 use crate::cli::terminal::output;
 use crate::dialect::{Algorithm, Dialect};
 use crate::domain::{Amount, PaymentKind};
+use crate::journal::{FileOnly, Location};
 use crate::sandbox::{self, Faults, Options, Sandbox, Seals, Service};
 
-/// Starts the sandbox in this process and points the profile at it.
+/// Starts the sandbox in this process and points the profile at it. Its ledger lies beside the journal's file.
 pub(in crate::cli) async fn beside(
-    journal: &Path,
+    journal: &Location,
     settings: &mut Settings,
     seed: u64,
     fault_plan: &str,
 ) -> Result<Sandbox, Error> {
-    let mut ledger = journal.as_os_str().to_owned();
+    let path = journal.file_for(FileOnly::Rehearsal)?;
+    let mut ledger = path.as_os_str().to_owned();
     ledger.push(".sandbox");
     let (user, password) = credentials(settings)?;
     let sandbox = start(Options {

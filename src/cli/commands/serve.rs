@@ -20,7 +20,7 @@ pub(in crate::cli) async fn serve(
     let settings = session.settings(false, Vec::new())?;
     let address = arguments.listen.unwrap_or(settings.profile.page.listen);
     // A page without a journal would only say that there is none.
-    Reader::open(session.journal_path())?;
+    Reader::open(session.location()?)?;
     let metrics = MetricsEndpoint::open(session, "serve", arguments.metrics, None).await?;
     let page = watch::start(session, address)?;
     // Heard before it says that it serves: whoever waits for that may end it at once.

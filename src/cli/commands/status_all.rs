@@ -24,7 +24,7 @@ pub(in crate::cli) fn status(
     session: &Session,
     arguments: &StatusArguments,
 ) -> Result<ExitStatus, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     if !session.common.json
         && let Some(text) = behind::countdown(&reader, &session.zone(false))?
     {

@@ -19,7 +19,7 @@ pub(in crate::cli) fn verify(
     let batch = batch_name(&arguments.batch)?;
     let earlier = arguments.head.as_deref();
     let earlier = earlier.map(|head| digest(head, &batch)).transpose()?;
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let mut proof = reader.snapshot(&batch)?.prove(earlier);
     let handed_over = match &arguments.heads {
         Some(path) => Some(verify_heads::compare(session, &reader, &batch, path)?),

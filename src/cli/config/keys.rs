@@ -47,7 +47,6 @@ pub const NOTICES_SECRET: &str = "DISBURSE_NOTICES_SECRET";
 pub const OTHER_VARIABLES: &[&str] = &[
     "DISBURSE_CONFIG",
     "DISBURSE_PROFILE",
-    "DISBURSE_JOURNAL",
     "DISBURSE_LOG",
     "DISBURSE_LOG_FORMAT",
     NOTICES_SECRET,
@@ -245,6 +244,20 @@ pub static KEYS: &[Key] = &[
         None,
         Kind::Path,
         "PEM file of the certificate authorities to trust, in place of the system's. Relative to this file.",
+    ),
+    key(
+        "journal",
+        "DISBURSE_JOURNAL",
+        None,
+        Kind::Journal,
+        "Where the journal is: a file, relative to this file, or a database on a server, as postgres://USER@HOST/DATABASE. Absent: disburse.db in the folder of the command.",
+    ),
+    key(
+        "journal_password_file",
+        "DISBURSE_JOURNAL_PASSWORD_FILE",
+        None,
+        Kind::Path,
+        "File whose first line is the password of USER on that server; mode 0600 or stricter. Relative to this file.",
     ),
     key(
         "limits.rate",

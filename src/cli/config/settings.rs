@@ -324,7 +324,7 @@ fn password(layers: &mut Layers, sandbox: bool) -> Option<(Password, Origin)> {
 }
 
 /// Returns the profile's name, `None` when no source names one and none is needed to decide.
-fn choose_profile(
+pub(super) fn choose_profile(
     sources: &Sources,
     document: &Document,
     file: &Result<PathBuf, Vec<PathBuf>>,

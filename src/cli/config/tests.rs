@@ -2,6 +2,7 @@
 
 mod approval;
 mod dialects;
+mod journal;
 mod layouts;
 mod limits;
 mod notices;

@@ -163,6 +163,7 @@ fn example(kind: Kind) -> &'static str {
         Kind::Url => "https://host.example",
         Kind::UrlPath => "/path",
         Kind::Path | Kind::Dialect => "file",
+        Kind::Journal => "disburse.db",
         Kind::Rate => "50/s",
         Kind::Duration { .. } => "30m",
         Kind::Count { .. } => "1",

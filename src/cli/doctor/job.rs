@@ -120,14 +120,14 @@ pub(super) fn look(
     environment: &BTreeMap<String, String>,
     config: Option<&Path>,
     named: bool,
-    journal: &Path,
+    journal: Option<&Path>,
     commands: &[(&'static str, Option<&String>)],
 ) -> JobFacts {
     let mut relative = Vec::new();
     if named && config.is_some_and(Path::is_relative) {
         relative.push("configuration");
     }
-    if journal.is_relative() {
+    if journal.is_some_and(Path::is_relative) {
         relative.push("journal");
     }
     let path = environment.get("PATH").map_or("", String::as_str);
@@ -272,7 +272,7 @@ mod tests {
             &environment.into(),
             Some(Path::new("disburse.toml")),
             false,
-            Path::new("disburse.db"),
+            Some(Path::new("disburse.db")),
             &[("files.decrypt", Some(&sh)), ("evidence.command", None)],
         );
         assert!(facts.config_is_of_folder && facts.has_home);

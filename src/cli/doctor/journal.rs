@@ -77,7 +77,7 @@ pub(super) fn look(path: &Path) -> JournalFacts {
             (mode, found.uid() == own || found.uid() == 0)
         }),
         log,
-        holder: journal::holder(path),
+        holder: journal::holder(&path.into()),
         inside,
         leftovers: names(&folder, |name| {
             name.contains(&format!("{own_name}.loading-")) || name.starts_with(".disburse-init-")

@@ -240,14 +240,14 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
     found
 }
 
-/// Looks at the clock. `begun`: both clocks when the doctor began.
+/// Looks at the clock, and where the journal is a file, at that of its disk. `begun`: both clocks when the doctor began.
 pub(super) fn look_at_clock(
-    journal: &Path,
+    journal: Option<&Path>,
     begun: (Timestamp, Instant),
     newest: Option<Timestamp>,
 ) -> ClockFacts {
     let file_apart = || {
-        let mut file = tempfile::tempfile_in(existing_folder(journal)).ok()?;
+        let mut file = tempfile::tempfile_in(existing_folder(journal?)).ok()?;
         file.write_all(b"x").ok()?;
         let metadata = file.metadata().ok()?;
         let changed = metadata.ctime() * 1_000 + metadata.ctime_nsec() / 1_000_000;
@@ -503,7 +503,7 @@ mod tests {
         assert_eq!(syncs(folder.path(), true).unwrap(), None);
         assert!(facts.free > 0);
         let clock = look_at_clock(
-            &folder.path().join("j.db"),
+            Some(&folder.path().join("j.db")),
             (Timestamp::now(), Instant::now()),
             None,
         );

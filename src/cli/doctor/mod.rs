@@ -11,6 +11,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tracing::subscriber::{NoSubscriber, with_default};
@@ -26,6 +27,7 @@ use crate::cli::notices::NoticeSender;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
+use crate::journal::Location;
 
 /// How long a name server may take.
 const NAME_WITHIN: Duration = Duration::from_secs(10);
@@ -53,11 +55,69 @@ pub(in crate::cli) async fn doctor(
     show(session, &parts)
 }
 
+/// Where the journal is, and what was seen of its file.
+enum Place<'a> {
+    File(&'a Path, JournalFacts),
+    Server(&'a Location),
+    Unknown(Error),
+}
+
+impl<'a> Place<'a> {
+    fn of(session: &'a Session) -> Self {
+        match session.location() {
+            Ok(at) => match at.file() {
+                Some(path) => Self::File(path, journal::look(path)),
+                None => Self::Server(at),
+            },
+            Err(error) => Self::Unknown(error),
+        }
+    }
+
+    fn is_in_use(&self) -> bool {
+        matches!(self, Self::File(_, facts) if facts.holder.is_some())
+    }
+
+    /// Adds what is found of the journal and of its disk; returns its file, and the newest that it holds.
+    fn look_at(&self, parts: &mut Parts) -> (Option<&'a Path>, Option<Timestamp>) {
+        let (path, facts) = match self {
+            Self::File(path, facts) => (*path, facts),
+            Self::Server(at) => {
+                let finding = Finding::note(
+                    output::name(&at.to_string()),
+                    "the journal is on a server; nothing of it was looked at",
+                );
+                let advice = format!("disburse journal check {}", output::quoted(&at.typed()));
+                parts.push(("journal", vec![finding.advised(advice)]));
+                return (None, None);
+            }
+            Self::Unknown(error) => {
+                let finding = Finding::problem("journal", error.message());
+                let hint = error.first_hint().unwrap_or("mend it there");
+                parts.push(("journal", vec![finding.advised(hint)]));
+                return (None, None);
+            }
+        };
+        parts.push(("journal", journal::judge(facts)));
+        let disk = match machine::look_at_disk(path, facts.holder.is_some()) {
+            Ok(facts) => machine::disk(&facts),
+            Err(error) => vec![
+                Finding::problem("disk", error)
+                    .advised("check the name of the journal: --journal FILE"),
+            ],
+        };
+        parts.push(("disk", disk));
+        let newest = match &facts.inside {
+            Some(Ok(inside)) => inside.newest,
+            _ => None,
+        };
+        (Some(path), newest)
+    }
+}
+
 fn look(session: &Session, begun: (Timestamp, Instant)) -> (Parts, Option<Settings>) {
     let environment = environment();
     let now = begun.0;
-    let path = session.journal_path();
-    let facts = journal::look(path);
+    let place = Place::of(session);
     let settings = session.settings(false, Vec::new());
     let mut parts = Parts::new();
     let configuration = match &settings {
@@ -73,26 +133,12 @@ fn look(session: &Session, begun: (Timestamp, Instant)) -> (Parts, Option<Settin
     parts.push(("configuration", configuration));
     let settings = settings.ok();
     if let Some(settings) = &settings {
-        of_settings(&mut parts, settings, &facts, now);
+        of_settings(&mut parts, settings, place.is_in_use(), now);
     }
-    parts.push(("journal", journal::judge(&facts)));
-    parts.push((
-        "disk",
-        match machine::look_at_disk(path, facts.holder.is_some()) {
-            Ok(facts) => machine::disk(&facts),
-            Err(error) => vec![
-                Finding::problem("disk", error)
-                    .advised("check the name of the journal: --journal FILE"),
-            ],
-        },
-    ));
-    let newest = match &facts.inside {
-        Some(Ok(inside)) => inside.newest,
-        _ => None,
-    };
+    let (file, newest) = place.look_at(&mut parts);
     parts.push((
         "clock",
-        machine::clock(&machine::look_at_clock(path, begun, newest)),
+        machine::clock(&machine::look_at_clock(file, begun, newest)),
     ));
     let connections = settings.as_ref().map_or(CONNECTIONS, |settings| {
         u64::from(settings.profile.limits.concurrency.get())
@@ -110,7 +156,7 @@ fn look(session: &Session, begun: (Timestamp, Instant)) -> (Parts, Option<Settin
     (parts, settings)
 }
 
-fn of_settings(parts: &mut Parts, settings: &Settings, facts: &JournalFacts, now: Timestamp) {
+fn of_settings(parts: &mut Parts, settings: &Settings, is_in_use: bool, now: Timestamp) {
     let mut keys: Vec<Finding> = settings::look_at_secrets(settings)
         .iter()
         .map(settings::secret_file)
@@ -140,7 +186,7 @@ fn of_settings(parts: &mut Parts, settings: &Settings, facts: &JournalFacts, now
     }
     parts.push(("keys", keys));
     parts.push(("wire", settings::wire(settings, now)));
-    let callbacks = settings::look_at_callbacks(settings, facts.holder.is_some());
+    let callbacks = settings::look_at_callbacks(settings, is_in_use);
     parts.push(("callbacks", settings::callbacks(&callbacks)));
 }
 
@@ -157,7 +203,7 @@ fn job_facts(
         environment,
         config.map(std::path::PathBuf::as_path),
         session.common.config.is_some(),
-        session.journal_path(),
+        session.location().ok().and_then(Location::file),
         &[
             ("files.decrypt", decrypt.and_then(|command| command.first())),
             (

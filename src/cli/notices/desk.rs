@@ -60,11 +60,11 @@ impl NoticeDesk {
             // Its end is told once the recovery is over.
             return Ok(self.journal.note_open(batch.clone()).await?);
         }
-        let (path, name) = (self.journal.path().to_owned(), batch.clone());
+        let (at, name) = (self.journal.location().clone(), batch.clone());
         let rules = self.rules.clone();
         let rehearsals = self.rehearsals;
         let read = tokio::task::spawn_blocking(move || -> Result<Option<_>, Error> {
-            let reader = Reader::open(&path)?;
+            let reader = Reader::open(&at)?;
             let standing = reader.snapshot(&name)?.standing()?;
             if standing.purpose == Purpose::Rehearsal && !rehearsals {
                 return Ok(None);

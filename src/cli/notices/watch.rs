@@ -93,8 +93,8 @@ pub(in crate::cli) async fn look_at_all(desk: &Arc<NoticeDesk>) -> Result<(), Er
 }
 
 fn looks(desk: &NoticeDesk) -> Result<Vec<(BatchName, Look)>, Error> {
-    let reader = Reader::open(desk.journal.path())?;
-    let runs = holder(desk.journal.path());
+    let reader = Reader::open(desk.journal.location())?;
+    let runs = holder(desk.journal.location());
     let silence = reader
         .last_evidence_at()?
         .map_or(Duration::ZERO, |at| Timestamp::now().since(at));

@@ -51,7 +51,7 @@ impl Examples {
         standing: &Standing,
         (calendar, ending): (&Calendar, &Ending),
     ) -> Result<Self, Error> {
-        let reader = Reader::open(session.journal_path())?;
+        let reader = Reader::open(session.location()?)?;
         let snapshot = reader.snapshot(batch)?;
         // Of what there is none of, nothing is looked for: that reads the whole batch.
         let some_of = |states: &[State]| -> Result<_, Error> {

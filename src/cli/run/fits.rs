@@ -38,7 +38,7 @@ impl Job<'_> {
     /// have been paid.
     fn retries_are_of_failures(&self) -> Result<(), Error> {
         let codes = gateway::codes(self.settings);
-        let retried = Reader::open(self.journal.path())?
+        let retried = Reader::open(self.journal.location())?
             .snapshot(self.batch)?
             .retried_codes()?;
         let is_failure = |code: &i32| gateway::is_failure(&codes, *code);
@@ -71,36 +71,34 @@ impl Job<'_> {
 
     /// Refuses a batch with a row that the dialect cannot say: a load by another dialect may have taken it.
     async fn fits_the_dialect(&self) -> Result<(), Error> {
-        let (path, batch) = (self.journal.path().to_owned(), self.batch.clone());
+        let (at, batch) = (self.journal.location().clone(), self.batch.clone());
         let dialect = self.settings.dialect.dialect.clone();
         let only = only_country(self.settings);
         let found = tokio::task::spawn_blocking(move || -> Result<_, Error> {
             let (mut named, mut count) = (Vec::new(), 0_u64);
-            Reader::open(&path)?
-                .snapshot(&batch)?
-                .each_ready(|payment| {
-                    let country = payment.instruction.country;
-                    let is_told = only.is_none_or(|only| only == country);
-                    let why = match is_told {
-                        true => misfit(payment, &dialect),
-                        false => Some(format!(
-                            "its country {} would be told to nobody",
-                            country.code()
-                        )),
-                    };
-                    if let Some(why) = why {
-                        count += 1;
-                        if named.len() < SHOWN {
-                            let reference = payment.instruction.reference.as_ref();
-                            let reference = reference
-                                .map(|reference| format!(", reference {reference}"))
-                                .unwrap_or_default();
-                            let line = payment.instruction.line;
-                            named.push(format!("  line {line}{reference} ({}): {why}", payment.id));
-                        }
+            Reader::open(&at)?.snapshot(&batch)?.each_ready(|payment| {
+                let country = payment.instruction.country;
+                let is_told = only.is_none_or(|only| only == country);
+                let why = match is_told {
+                    true => misfit(payment, &dialect),
+                    false => Some(format!(
+                        "its country {} would be told to nobody",
+                        country.code()
+                    )),
+                };
+                if let Some(why) = why {
+                    count += 1;
+                    if named.len() < SHOWN {
+                        let reference = payment.instruction.reference.as_ref();
+                        let reference = reference
+                            .map(|reference| format!(", reference {reference}"))
+                            .unwrap_or_default();
+                        let line = payment.instruction.line;
+                        named.push(format!("  line {line}{reference} ({}): {why}", payment.id));
                     }
-                    ControlFlow::Continue(())
-                })?;
+                }
+                ControlFlow::Continue(())
+            })?;
             Ok((named, count))
         });
         let (named, count) = found.await.map_err(Error::broke_off)??;

@@ -30,7 +30,7 @@ fn try_to(session: &Session) -> Result<(), Error> {
     let Some(evidence) = &settings.evidence else {
         return Ok(());
     };
-    let (journal, heads) = Reader::open(session.journal_path())?.heads()?;
+    let (journal, heads) = Reader::open(session.location()?)?.heads()?;
     let text = heads::to_text(&journal, Timestamp::now(), &heads);
     let signature = SigningKey::open(&evidence.key_file)?.sign(&text, "say which key signs the heads with evidence.key_file; ssh-keygen has to be able to use it without a person")?;
     hand_over(&evidence.command, format!("{text}{signature}"), WITHIN).map_err(|why| {

@@ -276,7 +276,7 @@ pub(in crate::cli) async fn carry_out(
     let of = (batch, Purpose::of_command(options.sandbox));
     let notices = RunNotices::of(&settings, journal, of, approvals.waits())?;
     let purpose = format!("run of batch {batch}");
-    let _lock = RunLock::take(journal.path(), &purpose, Timestamp::now())?;
+    let _lock = RunLock::take(journal.location(), &purpose, Timestamp::now())?;
     // Heard from here on: whatever is begun below is ended in good order.
     let drain = CancellationToken::new();
     let notice = format!(
@@ -287,7 +287,7 @@ pub(in crate::cli) async fn carry_out(
     let page = watch_from_here(session, &settings, options)?;
     let (seed, faults) = (options.seed, &options.faults);
     let sandbox = match options.sandbox {
-        true => Some(sandbox::beside(journal.path(), &mut settings, seed, faults).await?),
+        true => Some(sandbox::beside(journal.location(), &mut settings, seed, faults).await?),
         false => None,
     };
     note_without_callbacks(session, &settings, options);

@@ -40,7 +40,7 @@ pub(super) async fn conclude(
     outcome: &Outcome,
     out: Option<PathBuf>,
 ) -> Result<ExitStatus, Error> {
-    let let_go = Reader::open(session.journal_path())?
+    let let_go = Reader::open(session.location()?)?
         .snapshot(batch)?
         .let_go()?;
     // A report that was written when the people were known stays: this one would have digests in their place.
@@ -115,7 +115,7 @@ fn tell_of_rows(
         output::complain("note", &let_go_text(let_go, None, &zone));
     }
     if standing.named_otherwise > 0 {
-        let first = Reader::open(session.journal_path())?
+        let first = Reader::open(session.location()?)?
             .snapshot(batch)?
             .example_named_otherwise()?;
         let text = status::named_otherwise_text(batch, standing, first);
@@ -173,7 +173,7 @@ fn taken(batch: &BatchName) -> ExitStatus {
 
 /// Tells what stopped the posts when the gateway seems to speak of other payments all the time.
 fn misread(session: &Session, batch: &BatchName, first: PaymentId) -> Result<ExitStatus, Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let example = reader.snapshot(batch)?.named_otherwise(first)?;
     let (id, words) = example
         .map(|(id, words)| (id.to_string(), words))

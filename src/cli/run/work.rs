@@ -19,7 +19,7 @@ use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Pulse, Timestamp, WireZone};
-use crate::engine::{self, Clock, Plan, Run, Summary};
+use crate::engine::{self, Clock, Pacing, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{
     Approvals, DuplicateProbe, Home, Proof, ReadBy, Reader, Runner, Shown, Standing, Transition,
@@ -40,7 +40,7 @@ impl Job<'_> {
         let Ok(configured) = self.settings.originator() else {
             return Ok(());
         };
-        let record = Reader::open(self.journal.path())?
+        let record = Reader::open(self.journal.location())?
             .snapshot(self.batch)?
             .record()?;
         if record.gateway.is_some() || record.originator == *configured {
@@ -204,15 +204,15 @@ impl Job<'_> {
         if shown.open().count == 0 {
             return Ok(());
         }
-        let path = self.journal.path();
-        limits::tell_ahead(self.session, self.settings, (path, self.batch), Some(path))
+        let at = self.journal.location();
+        limits::tell_ahead(self.session, self.settings, (at, self.batch), Some(at))
     }
 
     /// Computes the evidence of the batch again, up to now, and refuses it unless it was once this far and no further.
     async fn goes_on_from(&self, head: [u8; 32]) -> Result<(), Error> {
-        let (path, batch) = (self.journal.path().to_owned(), self.batch.clone());
+        let (at, batch) = (self.journal.location().clone(), self.batch.clone());
         let walked = tokio::task::spawn_blocking(move || -> Result<Proof, Error> {
-            let reader = Reader::open(&path)?;
+            let reader = Reader::open(&at)?;
             Ok(reader.snapshot(&batch)?.walked(head))
         });
         let proof = walked.await.map_err(Error::broke_off)??;
@@ -282,6 +282,7 @@ impl Job<'_> {
             home: home.clone(),
             confirmation,
             approval: self.settings.approval()?,
+            pacing: Pacing::of(&self.journal),
             limits,
             policy,
             ceilings: self.ceilings.clone(),

@@ -1,12 +1,15 @@
 //! Printing: data to standard output, everything else to standard error.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::screen;
+use crate::journal::Location;
 
 static LOST: OnceLock<String> = OnceLock::new();
 
@@ -24,8 +27,13 @@ struct Carried {
 const FILE_COMMANDS: [&str; 3] = ["check", "load", "pay"];
 const FILE_OPTIONS: [&str; 3] = ["--service", "--layout", "--period"];
 
-/// What the next command needs as well, where this one was given it.
-const CARRIED_OPTIONS: [&str; 3] = ["--config", "--profile", "--journal"];
+/// What the next command needs as well, where this one was given it, and the variables that give it: whoever reads what a job has
+/// written has none of them.
+const CARRIED_OPTIONS: [(&str, &str); 3] = [
+    ("--config", "DISBURSE_CONFIG"),
+    ("--profile", "DISBURSE_PROFILE"),
+    ("--journal", "DISBURSE_JOURNAL"),
+];
 
 /// Commands that a text may name.
 const COMMANDS: [&str; 23] = [
@@ -57,11 +65,14 @@ const COMMANDS: [&str; 23] = [
 /// Has every command that is printed from now on carry the options of this one: typed as it stands, it is about the same journal and
 /// the same gateway.
 pub(in crate::cli) fn carry(arguments: impl Iterator<Item = String>) {
-    let _ = CARRIED.set(carried_options(arguments));
+    let _ = CARRIED.set(carried_options(arguments, |name| std::env::var(name).ok()));
 }
 
-fn carried_options(arguments: impl Iterator<Item = String>) -> Carried {
-    let mut carried = Carried::default();
+fn carried_options(
+    arguments: impl Iterator<Item = String>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Carried {
+    let (mut carried, mut given) = (Carried::default(), BTreeSet::new());
     let mut arguments = arguments.take_while(|argument| argument != "--");
     while let Some(argument) = arguments.next() {
         let (name, value) = match argument.split_once('=') {
@@ -70,14 +81,29 @@ fn carried_options(arguments: impl Iterator<Item = String>) -> Carried {
         };
         let options = match name {
             name if FILE_OPTIONS.contains(&name) => &mut carried.files,
-            name if CARRIED_OPTIONS.contains(&name) => &mut carried.all,
+            name if CARRIED_OPTIONS.iter().any(|(option, _)| *option == name) => &mut carried.all,
             _ => continue,
         };
         if let Some(value) = value.or_else(|| arguments.next()) {
-            options.push_str(&format!(" {name} {}", quoted(&value)));
+            given.insert(name.to_owned());
+            push_option(options, name, &value);
+        }
+    }
+    for (name, from) in CARRIED_OPTIONS {
+        let value = variable(from).filter(|value| !value.is_empty() && !given.contains(name));
+        if let Some(value) = value {
+            push_option(&mut carried.all, name, &value);
         }
     }
     carried
+}
+
+fn push_option(options: &mut String, name: &str, value: &str) {
+    // What is no journal's place may hold a password.
+    let is_told = name != "--journal" || Location::parse(OsStr::new(value)).is_ok();
+    if is_told {
+        options.push_str(&format!(" {name} {}", quoted(value)));
+    }
 }
 
 /// Returns an argument as a shell takes it.
@@ -341,7 +367,8 @@ mod carried_tests {
 
     #[test]
     fn a_command_that_is_printed_carries_the_options_of_this_one() {
-        let given = |line: &str| carried_options(line.split(' ').map(str::to_owned)).all;
+        let of = |line: &str| carried_options(line.split(' ').map(str::to_owned), |_| None);
+        let given = |line: &str| of(line).all;
         for (line, expected) in [
             ("disburse run b --yes", ""),
             ("disburse --profile test load x.csv", " --profile test"),
@@ -352,14 +379,16 @@ mod carried_tests {
             ),
             ("disburse run -- --profile p", ""),
             ("disburse run b --profile", ""),
+            (
+                "disburse run b --journal postgres://pay@db/j?sslmode=require",
+                " --journal 'postgres://pay@db/j?sslmode=require'",
+            ),
+            // It is refused, and said nowhere.
+            ("disburse run b --journal postgres://pay:x@db/j", ""),
         ] {
             assert_eq!(given(line), expected, "{line}");
         }
-        let options = carried_options(
-            "load x.csv --profile test --service A"
-                .split(' ')
-                .map(str::to_owned),
-        );
+        let options = of("load x.csv --profile test --service A");
         for (text, expected) in [
             (
                 "next: disburse run b",
@@ -386,6 +415,30 @@ mod carried_tests {
             ("", "''"),
         ] {
             assert_eq!(quoted(argument), expected);
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_printed_carries_what_variables_say_unless_an_option_says_it() {
+        let variable = |name: &str| match name {
+            "DISBURSE_CONFIG" => Some("/etc/d.toml".to_owned()),
+            "DISBURSE_JOURNAL" => Some("/srv/j.db".to_owned()),
+            "DISBURSE_PROFILE" => Some(String::new()),
+            _ => None,
+        };
+        for (line, expected) in [
+            ("run b", " --config /etc/d.toml --journal /srv/j.db"),
+            (
+                "run b --journal other.db",
+                " --journal other.db --config /etc/d.toml",
+            ),
+            (
+                "--journal=a.db --config c.toml run b",
+                " --journal a.db --config c.toml",
+            ),
+        ] {
+            let found = carried_options(line.split(' ').map(str::to_owned), variable);
+            assert_eq!(found.all, expected, "{line}");
         }
     }
 }

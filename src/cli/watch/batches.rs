@@ -30,11 +30,17 @@ pub(super) fn view(pages: &Pages) -> Result<Batches, Error> {
         let known = &known[usize::from(is_rehearsal(standing.purpose))];
         batches.push(summary(&reader, name, &standing, known)?);
     }
-    let path = session.journal_path();
-    let journal = path.file_name().unwrap_or(path.as_os_str());
+    let at = session.location()?;
+    let journal = match at.file() {
+        Some(path) => path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy(),
+        None => at.to_string().into(),
+    };
     Ok(Batches {
         at: zone.format_named(Timestamp::now()),
-        journal: output::name(&journal.to_string_lossy()),
+        journal: output::name(&journal),
         warnings: shown(countdown.into_iter().chain(missing)),
         more: names.len() - batches.len(),
         batches,

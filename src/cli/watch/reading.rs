@@ -33,14 +33,14 @@ pub(super) struct Pages {
 impl Pages {
     pub(super) fn new(session: &Session) -> Self {
         Self {
-            session: Session::new(session.common.clone()),
+            session: session.clone(),
             paces: Mutex::default(),
             live: Mutex::default(),
         }
     }
 
     pub(super) fn reader(&self) -> Result<Reader, Error> {
-        Ok(Reader::open(self.session.journal_path())?)
+        Ok(Reader::open(self.session.location()?)?)
     }
 
     /// Returns the time of now, as the pages of a batch tell times.

@@ -1,7 +1,6 @@
 //! What limits keep from leaving, in words.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -13,7 +12,7 @@ use crate::cli::terminal::output;
 use crate::domain::{
     BatchName, Money, PayerTransactionId, ServiceCode, Timestamp, Totals, WireZone,
 };
-use crate::journal::{LimitedRows, Reader, Snapshot, Standing};
+use crate::journal::{LimitedRows, Location, Reader, Snapshot, Standing};
 use crate::ledger::limits::ahead::Ahead;
 use crate::ledger::limits::{Ceiling, Entries, Reason};
 use crate::lifecycle::State;
@@ -270,8 +269,8 @@ fn entries_text(entries: Entries) -> String {
 pub(in crate::cli) fn tell_ahead(
     session: &Session,
     settings: &Settings,
-    (rows, batch): (&Path, &BatchName),
-    record: Option<&Path>,
+    (rows, batch): (&Location, &BatchName),
+    record: Option<&Location>,
 ) -> Result<(), Error> {
     let Some(limits) = settings.payment_limits()? else {
         return Ok(());

@@ -40,7 +40,7 @@ pub(in crate::cli) fn next_step(
     session: &Session,
     batch: &BatchName,
 ) -> Result<(Option<String>, String), Error> {
-    let reader = Reader::open(session.journal_path())?;
+    let reader = Reader::open(session.location()?)?;
     let standing = reader.snapshot(batch)?.standing()?;
     let purpose = standing.purpose;
     let found = signatures(session, &reader, (batch, purpose))?;

@@ -10,7 +10,7 @@ use crate::journal::codec::catalog::name;
 use crate::journal::codec::values::batch_id;
 use crate::journal::evidence::chain::head;
 use crate::journal::schema::open::{self, Missing};
-use crate::journal::{CopiedBatch, Error};
+use crate::journal::{CopiedBatch, Error, FileOnly, Location};
 use crate::store;
 
 /// Under this name `meta` has the number of the batch that a journal is the archive of.
@@ -35,8 +35,10 @@ const BESIDE: &str = "
 /// Copies one batch of a journal into a new one, which is read only. Whoever gives the file its name syncs it first: that is done here.
 ///
 /// # Errors
-/// [`Error::UnknownBatch`]; [`Error::Open`] when the copy cannot be written. What is there of it then is to be removed.
-pub fn copy_batch(journal: &Path, batch: &BatchName, to: &Path) -> Result<CopiedBatch, Error> {
+/// [`Error::UnknownBatch`]; [`Error::NotInAFile`]; [`Error::Open`] when the copy cannot be written. What is there of it then is to be
+/// removed.
+pub fn copy_batch(journal: &Location, batch: &BatchName, to: &Path) -> Result<CopiedBatch, Error> {
+    let journal = journal.file_for(FileOnly::Archive)?;
     let source = open::absolute(journal)?;
     let source = source.to_str().ok_or_else(|| Error::Open {
         path: journal.into(),

@@ -16,7 +16,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`]; [`Error::NoArchive`] when it is a journal that pays.
     pub fn of_archive(path: &Path) -> Result<(Self, BatchName), Error> {
-        let reader = Self::open(path)?;
+        let reader = Self::open(&path.into())?;
         // Nothing that stands in its schema is called, and damaged pages are found before they are read.
         if let Some(file) = reader.sqlite() {
             file.execute_batch("pragma trusted_schema = off; pragma cell_size_check = on")?;

@@ -40,7 +40,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`]; [`Error::Kept`] with the reason why its persons are kept.
     pub async fn forget(&self, order: ForgetOrder, now: Timestamp) -> Result<Forgotten, Error> {
-        self.ask(CommitMode::Alone, move |c| forget(c, &order, now))
+        self.ask_again(CommitMode::Alone, move |c| forget(c, &order, now))
             .await
     }
 }
@@ -87,8 +87,10 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
     if found != Forgotten::default() {
         c.acted_because(batch_id, now, "forget", &order.reason)?;
         record(c, (batch_id, order), found, now)?;
-        // Until the file was written anew, what was removed may lie in parts of it that are not in use.
-        note_new(c, TO_REWRITE, &1_i64)?;
+        // Until the file was written anew, what was removed may lie in parts of it that are not in use. A server does that by itself.
+        if !c.is_shared() {
+            note_new(c, TO_REWRITE, &1_i64)?;
+        }
     }
     Ok(found)
 }

@@ -24,6 +24,7 @@ use crate::journal::codec::values::NEVER;
 use crate::journal::codec::values::{batch_id, corrupt, service_id, services};
 use crate::journal::evidence::chain::Chain;
 use crate::journal::forget::facts::has_forgotten;
+use crate::journal::opening;
 use crate::journal::recovery::begun;
 use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::recovery::noticed::open_recovery;
@@ -34,7 +35,6 @@ use crate::journal::repeats::vouched::check_loads;
 use crate::journal::run::dates::other_dates;
 use crate::journal::run::lanes::hold_added;
 use crate::journal::run::pinned::bind;
-use crate::journal::schema::open;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, LoadPlan, LoadRefusal, LoadRow, Loaded};
 use crate::ledger::payer::Identifiers;
@@ -549,11 +549,12 @@ fn on_record(c: &WriteSession, plan: &LoadPlan) -> Result<(Key, Vec<ServiceCode>
     let mut services_on_record = Vec::new();
     if let Some(repeats) = &plan.repeats {
         match &repeats.record {
-            Some(path) => {
-                let record = open::for_reading(path)?;
-                check_loads(&record)?;
-                services_on_record = services(&record)?;
-                if let Some(key) = Key::of(&record)? {
+            Some(at) => {
+                let keeper = opening::for_reading(at)?;
+                let record = keeper.store();
+                check_loads(record)?;
+                services_on_record = services(record)?;
+                if let Some(key) = Key::of(record)? {
                     key.keep(c)?;
                 }
             }

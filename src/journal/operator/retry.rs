@@ -45,7 +45,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let which = which.into();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             retry(c, &batch, &which, None, now)
         })
         .await

@@ -26,7 +26,7 @@ impl Journal {
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<Vec<Unretried>, Error> {
         let which = which.into();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             unretried(c, &batch, &which, repeats.as_ref())
         })
         .await

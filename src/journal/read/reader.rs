@@ -15,22 +15,24 @@ use crate::store::{self, Read, Reads, Scan, Transact, shape};
 #[derive(Debug)]
 pub struct Reader {
     keeper: Keeper,
-    /// What lay beside the journal before it was opened, and when its file was born.
+    /// Of a file: what lay beside it before it was opened. Beside a server lies nothing.
+    pub(in crate::journal) beside: Option<Seen>,
+}
+
+/// What was seen beside the file of a journal.
+#[derive(Debug)]
+pub(in crate::journal) struct Seen {
     pub(in crate::journal) traces: Traces,
+    /// When the file was born.
     pub(in crate::journal) born: Option<u64>,
 }
 
 impl Reader {
     /// Reads what is kept there.
-    pub(in crate::journal) fn of(
-        keeper: impl Into<Keeper>,
-        traces: Traces,
-        born: Option<u64>,
-    ) -> Self {
+    pub(in crate::journal) fn of(keeper: impl Into<Keeper>, beside: Option<Seen>) -> Self {
         Self {
             keeper: keeper.into(),
-            traces,
-            born,
+            beside,
         }
     }
 

@@ -1,7 +1,6 @@
 //! Reading beside the writer.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use super::batch_status::standing;
 use super::phrases::Phrases;
@@ -20,18 +19,20 @@ use crate::journal::codec::events::{
 use crate::journal::codec::facts::fact;
 use crate::journal::codec::instructions::FoundInstruction;
 use crate::journal::codec::values::{corrupt, currency_of};
+use crate::journal::opening;
 use crate::journal::operator::names::rows_named;
 use crate::journal::payments::agreed::named_otherwise;
 use crate::journal::payments::first_claims::{FirstClaim, first_claim};
 use crate::journal::payments::inquiries::{doubted, waits_for};
 use crate::journal::preflight::bills::{bills, last_bill};
+use crate::journal::recovery::place::traces_of;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
-use crate::journal::schema::open;
+use crate::journal::run::sessions::runners;
 use crate::journal::session::members::{corrected, of_row, standing_for};
 use crate::journal::{
-    BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, PaymentRecord, Standing,
-    UnpricedRecord, WaitsFor,
+    BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, Location, PaymentRecord,
+    RunnerRecord, Standing, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::evidence::WORDS;
 use crate::ledger::heads::BatchHead;
@@ -73,10 +74,10 @@ impl Reader {
     ///
     /// # Errors
     /// As [`crate::journal::Journal::open_existing`].
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    pub fn open(at: &Location) -> Result<Self, Error> {
         // Before the journal: what is written meanwhile can only bring the journal further.
-        let (traces, born) = crate::journal::recovery::place::traces_of(path)?;
-        Ok(Self::of(open::for_reading(path)?, traces, born))
+        let beside = at.file().map(traces_of).transpose()?;
+        Ok(Self::of(opening::for_reading(at)?, beside))
     }
 
     /// Returns every batch, oldest first.
@@ -143,6 +144,15 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn standing(&self) -> Result<Standing, Error> {
         standing(self.c, &self.batch)
+    }
+
+    /// Returns the runs that are under way, on a journal that several share.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn runners(&self) -> Result<Vec<RunnerRecord>, Error> {
+        self.begun
+            .map_or(Ok(Vec::new()), |store| runners(store, self.batch_id))
     }
 
     /// Returns what is on record of the batch.

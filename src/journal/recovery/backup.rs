@@ -6,9 +6,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::journal::Error;
-use crate::journal::Reader;
 use crate::journal::schema::open;
+use crate::journal::{Error, FileOnly, Location, Reader};
 
 /// What a copy holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +23,9 @@ pub struct Backup {
 /// Copies a journal into a file that is not there yet, as it is at one moment. A run may write meanwhile.
 ///
 /// # Errors
-/// [`Error::Exists`], [`Error::NoFolder`], [`Error::ReservedName`]; [`Error::NotSound`] when the journal, and so its copy, is not what was recorded. Nothing is left then.
-pub fn backup(journal: &Path, to: &Path) -> Result<Backup, Error> {
+/// [`Error::Exists`], [`Error::NoFolder`], [`Error::ReservedName`], [`Error::NotInAFile`]; [`Error::NotSound`] when the journal, and so its copy, is not what was recorded. Nothing is left then.
+pub fn backup(journal: &Location, to: &Path) -> Result<Backup, Error> {
+    let journal = journal.file_for(FileOnly::Backup)?;
     open::refuse_reserved(to)?;
     let source = open::for_reading(journal)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -80,7 +80,7 @@ fn copy(source: &Connection, to: &Path) -> Result<(), Error> {
 
 /// Proves every batch of the copy, as `verify` does.
 fn prove(copy: &Path) -> Result<Backup, Error> {
-    let reader = Reader::open(copy)?;
+    let reader = Reader::open(&copy.into())?;
     let mut found = Backup {
         batches: 0,
         payments: 0,

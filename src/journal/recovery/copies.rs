@@ -11,8 +11,8 @@ use rustix::fs::OFlags;
 
 use super::backup::{Backup, backup};
 use crate::domain::{EvidenceId, PaymentId, Timestamp};
-use crate::journal::Error;
 use crate::journal::schema::open::{self, APPLICATION_ID};
+use crate::journal::{Error, FileOnly, Location};
 use crate::ledger::copies::{self, Earlier, Reach};
 
 /// What a folder of copies has got.
@@ -38,15 +38,16 @@ pub struct Copied {
 /// # Errors
 /// As [`backup`]; and [`Error::CopyUnderWay`].
 pub fn backup_into(
-    journal: &Path,
+    journal: &Location,
     folder: &Path,
     keep: Option<u16>,
     now: Timestamp,
 ) -> Result<Copied, Error> {
-    let name = journal
+    let path = journal.file_for(FileOnly::Backup)?;
+    let name = path
         .file_name()
         .and_then(|name| name.to_str())
-        .ok_or_else(|| refused(journal, "its name is no text"))?;
+        .ok_or_else(|| refused(path, "its name is no text"))?;
     let _alone = alone(&folder.join(format!(".{name}.copying")), folder)?;
     let path = free_name(folder, name, now)?;
     let unproven = folder.join(format!(".{name}.unproven"));

@@ -11,6 +11,7 @@ use super::noticed::open_recovery;
 use super::place::{look, traces_of};
 use crate::domain::Timestamp;
 use crate::journal::Error;
+use crate::journal::read::reader::Seen;
 use crate::journal::schema::open::{APPLICATION_ID, SCHEMA_VERSION, absolute};
 use crate::ledger::recovery::{Cause, Mark};
 
@@ -52,7 +53,7 @@ pub enum Pages {
 pub fn inspect(path: &Path, patience: Duration) -> Result<Inspected, Error> {
     let path = absolute(path)?;
     // First, as what a run writes meanwhile can only bring the journal further.
-    let (traces, born) = traces_of(&path)?;
+    let Seen { traces, born } = traces_of(&path)?;
     let connection = untouched(&path)?;
     let pragma = |name: &str| -> Result<i64, Error> {
         Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
@@ -162,7 +163,7 @@ fn pages(connection: &Connection, patience: Duration) -> Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::{Journal, Reader};
+    use crate::journal::{Journal, Location, Reader};
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -179,8 +180,8 @@ mod tests {
     fn a_journal_is_looked_at_closed_open_and_copied_and_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b?.db");
-        let journal = Journal::open(&path).unwrap();
-        let reader = Reader::open(&path).unwrap();
+        let journal = Journal::open(&Location::from(&path)).unwrap();
+        let reader = Reader::open(&Location::from(&path)).unwrap();
         let before = listed(folder.path());
         let open = inspect(&path, PATIENCE).unwrap();
         assert_eq!(open.cause, Some(None), "{open:?}");
@@ -216,7 +217,7 @@ mod tests {
     fn pages_that_do_not_fit_are_told_and_no_time_is_no_verdict() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j.db");
-        drop(Journal::open(&path).unwrap());
+        drop(Journal::open(&Location::from(&path)).unwrap());
         let mut bytes = std::fs::read(&path).unwrap();
         let middle = bytes.len() / 2;
         bytes[middle..middle + 4096].fill(0x5a);

@@ -6,7 +6,6 @@ use sha2::{Digest, Sha256};
 pub(in crate::journal) use super::given_orders::keep_order;
 use super::given_orders::{given_orders, lost_orders};
 use super::on_chain;
-use super::place::look;
 use crate::domain::{
     BatchId, BatchName, ContentDigest, OrderId, PayerTransactionId, PaymentId, RecoveryId,
     Timestamp,
@@ -205,7 +204,7 @@ impl Journal {
         without: Option<u64>,
         now: Timestamp,
     ) -> Result<OrdersLost, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             on_chain::assert_as_recorded(c)?;
             let lost = lost_orders(c)?;
             if lost.is_none() {
@@ -252,9 +251,10 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn orders_missing(&self) -> Result<Vec<Order>, Error> {
-        let (_, found) = look(self.store(), &self.traces, self.born)?;
         let mut all = missing(self.store())?;
-        all.extend(missing_orders(&self.traces, &found));
+        if let Some((traces, _, found)) = self.judged()? {
+            all.extend(missing_orders(traces, &found));
+        }
         Ok(not_given(&all, &[]))
     }
 
@@ -263,15 +263,13 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn orders_lost(&self) -> Result<OrdersLost, Error> {
-        let (_, found) = look(self.store(), &self.traces, self.born)?;
+        let mut lost = lost_orders(self.store())?;
         // What nobody has opened for writing yet is noticed by whoever does.
-        let (known, new) = (
-            lost_orders(self.store())?,
-            orders_lost(&self.traces, &found),
-        );
-        Ok(OrdersLost {
-            count: known.count + new.count,
-            unknown: known.unknown || new.unknown,
-        })
+        if let Some((traces, _, found)) = self.judged()? {
+            let new = orders_lost(traces, &found);
+            lost.count += new.count;
+            lost.unknown |= new.unknown;
+        }
+        Ok(lost)
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::{EvidenceId, OrderId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::{epoch, has, name};
 use crate::journal::mark::{self, Place};
+use crate::journal::read::reader::{Reader, Seen};
 use crate::journal::schema::open;
 use crate::journal::session::transaction::{Beside, WriteSession};
 use crate::ledger::recovery::{Found, Mark, Traces, Verdict, judge, payers_kept, with_orders};
@@ -16,11 +17,23 @@ use crate::store::tables::evidence;
 use crate::store::{Read, Reads, Scan, Test};
 
 /// Reads what lies beside a journal, and when the journal's file was born.
-pub(in crate::journal) fn traces_of(journal: &Path) -> Result<(Traces, Option<u64>), Error> {
-    match open::absolute(journal) {
-        Ok(journal) => Ok((Place::of(&journal).look()?, mark::born(&journal))),
+pub(in crate::journal) fn traces_of(journal: &Path) -> Result<Seen, Error> {
+    let (traces, born) = match open::absolute(journal) {
+        Ok(journal) => (Place::of(&journal).look()?, mark::born(&journal)),
         // Whatever is wrong with the path is said of the journal.
-        Err(_) => Ok((Traces::NONE, None)),
+        Err(_) => (Traces::NONE, None),
+    };
+    Ok(Seen { traces, born })
+}
+
+impl Reader {
+    /// Judges the journal by what lay beside it, which is returned too; `None`: it is on a server, and nothing does.
+    pub(in crate::journal) fn judged(&self) -> Result<Option<(&Traces, Verdict, Found)>, Error> {
+        let Some(Seen { traces, born }) = &self.beside else {
+            return Ok(None);
+        };
+        let (verdict, found) = look(self.store(), traces, *born)?;
+        Ok(Some((traces, verdict, found)))
     }
 }
 

@@ -8,7 +8,6 @@ use super::given_orders::lost_orders;
 use super::lost_orders::Touched;
 use super::noticed::{open_ones, open_recovery};
 use super::on_chain;
-use super::place::look;
 use super::presume::{each, move_by};
 use super::presumed::presumptions;
 use super::when_done;
@@ -47,7 +46,7 @@ impl Journal {
     /// # Errors
     /// [`Error::NoRecovery`], [`Error::Unasked`].
     pub async fn recovered(&self, now: Timestamp) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             assert_done(c)?;
             end_recovery(c, None, now)
         })
@@ -117,8 +116,8 @@ impl Reader {
     pub fn missed(&self) -> Result<Option<Missed>, Error> {
         let open = open_recovery(self.store())?;
         // What nobody has opened for writing yet is noticed by whoever does.
-        let (verdict, _) = look(self.store(), &self.traces, self.born)?;
-        let noticed = verdict.cause().map(|cause| Missed { cause, since: None });
+        let noticed = self.judged()?.and_then(|(_, verdict, _)| verdict.cause());
+        let noticed = noticed.map(|cause| Missed { cause, since: None });
         Ok(noticed.or(open.map(|recovery| Missed {
             cause: recovery.cause,
             since: Some(recovery.since),

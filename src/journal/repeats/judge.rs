@@ -20,13 +20,13 @@ use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{Stored, corrupt};
 use crate::journal::load::job::Load;
 use crate::journal::load::sorted::{LATE_MAX, Sorted};
+use crate::journal::opening;
 use crate::journal::payments::watched::watch_found;
 use crate::journal::read::batch_status::standing;
 use crate::journal::recovery::lost_batches::told_loaded;
 use crate::journal::recovery::lost_orders::allow_repeats;
 use crate::journal::recovery::noticed::open_recovery;
 use crate::journal::recovery::when_done;
-use crate::journal::schema::open;
 use crate::journal::{
     ALIKE_LINES, AlikeKind, ChangedRepeat, CrossRowError, Error, REPEATED_LOADS, RepeatPlan,
     RepeatedLoad, Repeats,
@@ -152,11 +152,11 @@ impl Load<'_> {
         };
         self.c.write_tallies()?;
         let reader = match &plan.record {
-            Some(path) => Some(open::for_reading(path)?),
+            Some(at) => Some(opening::for_reading(at)?),
             None => None,
         };
         let record: &dyn Read = match &reader {
-            Some(reader) => reader,
+            Some(reader) => reader.store(),
             None => self.c,
         };
         let which = match reader {

@@ -20,8 +20,8 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::{check_generations, check_touched};
 use crate::journal::verify::intact::told;
 use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
-use crate::ledger::confirmation::Bound;
-use crate::ledger::departure::{Departure, Facts, departure};
+use crate::ledger::confirmation::{Bound, was_counted};
+use crate::ledger::departure::{Departure, Facts, departure, is_looked_at_last};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
@@ -246,7 +246,7 @@ impl Facts for AtClaim<'_> {
 
     fn was_shown(&mut self) -> Result<Result<(), String>, Error> {
         let money = self.due.payment.instruction.money;
-        if self.due.life.attempts > 0 || self.c.allows(self.subject.batch_id, money) {
+        if was_counted(&self.due.life) || self.c.allows(self.subject.batch_id, money) {
             return Ok(Ok(()));
         }
         told(self.c, self.due.seq, Mismatch::Beyond).map(Err)
@@ -285,7 +285,7 @@ fn claim_due(
         lane,
         payment: Arc::new(payment),
         support_document,
-        looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
+        looked_at_last: is_looked_at_last(&life, subject.has_generations, is_watched),
         leave_by: None,
     };
     Ok(Some(planted!(journal::claim(claim, &life))))

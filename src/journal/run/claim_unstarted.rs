@@ -3,7 +3,7 @@
 use crate::domain::{BatchId, LaneId, Money, Payment, PaymentId, Timestamp};
 use crate::journal::codec::events::CLAIMED_TOGETHER;
 use crate::journal::codec::instructions::Instructions;
-use crate::journal::codec::values::{NEVER, corrupt};
+use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::limits::sift::sift;
 use crate::journal::limits::waiting::{self, Limited};
@@ -18,7 +18,8 @@ use crate::journal::verify::checks::check_fresh;
 use crate::journal::verify::intact::{told, told_of};
 use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
-use crate::ledger::departure::{Departure, Facts, departure};
+use crate::ledger::departure::{Departure, Facts, departure, is_looked_at_last};
+use crate::ledger::fresh::{Look, next_look};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
@@ -83,13 +84,14 @@ fn claim_some(
         Ok(held) => held,
         Err(halt) => return Ok(Err(halt)),
     };
-    let next = match last {
-        _ if sifted.full_from.is_some() => sifted.full_from.unwrap_or(from),
-        Some(last) if looked_at == share => last + 1,
-        // All of them were looked at, as far as they are confirmed.
-        _ => newest(c)?.min(up_to).min(NEVER - 1) + 1,
+    let look = Look {
+        from,
+        up_to,
+        last,
+        is_cut: looked_at == share,
+        full_from: sifted.full_from,
     };
-    if next > from {
+    if let Some(next) = next_look(look, || newest(c))? {
         let own = Scan::of(&lane::TABLE).at(&batch_id).at(&lane);
         c.set(&own, lane::fresh_from, &next)?;
     }
@@ -163,12 +165,13 @@ fn begin(
     })?;
     for (seq, payment) in found {
         remember_claimed(c, of_lane, seq, &payment, life)?;
+        let is_watched = held.seqs.binary_search(&seq).is_ok();
         claims.push(Claim {
             seq,
             lane,
             payment,
             support_document: None,
-            looked_at_last: held.seqs.binary_search(&seq).is_ok(),
+            looked_at_last: is_looked_at_last(&PaymentState::NEW, false, is_watched),
             leave_by: None,
         });
     }

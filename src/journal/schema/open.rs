@@ -491,7 +491,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
 
 fn said_of(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
     move |cause| match cause.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseBusy) => Error::from(cause).naming_holder(path),
+        Some(rusqlite::ErrorCode::DatabaseBusy) => Error::from(cause).naming_holder(&path.into()),
         Some(rusqlite::ErrorCode::NotADatabase) => Error::Foreign {
             path: path.into(),
             found: String::new(),

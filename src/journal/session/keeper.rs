@@ -12,6 +12,8 @@ use crate::store::memory::Memory;
 pub(in crate::journal) enum Keeper {
     /// A file, or memory that is SQLite's.
     Sqlite(Connection),
+    /// A database on a server.
+    Server(Box<dyn Transact + Send>),
     /// Memory alone: for simulated time.
     #[cfg(test)]
     Memory(Memory),
@@ -21,6 +23,7 @@ impl Keeper {
     pub(in crate::journal) fn store(&self) -> &(dyn Transact + 'static) {
         match self {
             Self::Sqlite(connection) => connection,
+            Self::Server(store) => &**store,
             #[cfg(test)]
             Self::Memory(memory) => memory,
         }
@@ -30,6 +33,7 @@ impl Keeper {
     pub(in crate::journal) fn sqlite(&self) -> Option<&Connection> {
         match self {
             Self::Sqlite(connection) => Some(connection),
+            Self::Server(_) => None,
             #[cfg(test)]
             Self::Memory(_) => None,
         }
@@ -45,5 +49,11 @@ impl fmt::Debug for Keeper {
 impl From<Connection> for Keeper {
     fn from(connection: Connection) -> Self {
         Self::Sqlite(connection)
+    }
+}
+
+impl From<Box<dyn Transact + Send>> for Keeper {
+    fn from(store: Box<dyn Transact + Send>) -> Self {
+        Self::Server(store)
     }
 }

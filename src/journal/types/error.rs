@@ -1,5 +1,6 @@
 //! What can go wrong with a journal.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::domain::{BatchName, PayerTransactionId};
@@ -16,6 +17,34 @@ pub enum Kind {
     Refused,
     /// The journal cannot be trusted to go on: dispatch stops.
     Fault,
+}
+
+/// Work that is done on the file of a journal, and on nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileOnly {
+    /// A rehearsal, whose sandbox keeps its ledger beside the journal.
+    Rehearsal,
+    /// Batches that are put into files of their own.
+    Archive,
+    /// A copy for a safe place.
+    Backup,
+    /// The file written anew, without what was removed from it.
+    Rewrite,
+}
+
+impl fmt::Display for FileOnly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rehearsal => "a rehearsal (--sandbox) has a journal in a file; nothing was sent",
+            Self::Archive => {
+                "archive takes batches out of the file of a journal; nothing was written"
+            }
+            Self::Backup => "backup copies the file of a journal; nothing was written",
+            Self::Rewrite => {
+                "archive --rewrite writes the file of a journal anew; nothing was changed"
+            }
+        })
+    }
 }
 
 /// Why a verb did not do its work.
@@ -60,6 +89,12 @@ pub enum Error {
     Damaged { path: PathBuf, what: String },
     #[error("journal {path}: {cause}")]
     Open { path: PathBuf, cause: String },
+    #[error("journal {journal}: is on a server, and {work}")]
+    NotInAFile { journal: String, work: FileOnly },
+    #[error("{what}")]
+    Server { what: String },
+    #[error("journal {journal}: is on a server, and this disburse has no store for it")]
+    NoServerStore { journal: String },
     #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
     OldSqlite { found: String },
     #[error("the journal is in use by {holder}")]

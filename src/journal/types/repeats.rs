@@ -1,9 +1,9 @@
 //! What the verbs take and give about rows that repeat rows of other loads.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use crate::domain::{Currency, Timestamp};
+use crate::journal::Location;
 use crate::ledger::Became;
 use crate::ledger::payer::CameBack;
 use crate::ledger::repeats::TermsByService;
@@ -18,7 +18,7 @@ pub struct RepeatPlan {
     /// How replies are read by the configuration in force: what another reading called failed may be paid by this one.
     pub reading: Option<String>,
     /// The journal whose loads are on record, where that is not the one that is loaded into.
-    pub record: Option<PathBuf>,
+    pub record: Option<Location>,
 }
 
 /// Rows of a file that repeat rows of other loads.

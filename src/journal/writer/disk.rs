@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::simulated::Disk;
 use crate::journal::mark::Place;
-use crate::journal::read::reader::Reader;
+use crate::journal::read::reader::{Reader, Seen};
 use crate::journal::recovery::place::take_place;
 use crate::journal::session::transaction::WriteSession;
 use crate::ledger::recovery::Traces;
@@ -29,7 +29,11 @@ impl Disk {
         let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.take().expect("the disk is there until it is read");
         let waits = chained.take_waits();
-        let reader = Reader::of(chained.into_inner(), Traces::NONE, None);
+        let beside = Seen {
+            traces: Traces::NONE,
+            born: None,
+        };
+        let reader = Reader::of(chained.into_inner(), Some(beside));
         let found = work(&reader);
         // A report is another process: whoever runs does not forget what it is to ask.
         let mut chained = WriteSession::new(reader.into_keeper());

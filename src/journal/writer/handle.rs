@@ -1,6 +1,5 @@
 //! The one writer: a thread that owns the connection and commits in groups.
 
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -11,11 +10,11 @@ use super::commit::Work;
 use super::file_id::FileId;
 use super::queue::{Asker, CommitMode, Job, serve};
 use crate::domain::{Actor, WorkMeter};
-use crate::journal::Error;
 use crate::journal::approval::orders::assert_signed;
 use crate::journal::schema::open::Missing;
 use crate::journal::session::ordered::Ordered;
 use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, Location};
 use crate::ledger::approval::rule::Rule;
 
 /// Verbs that wait for the writer; a sender waits when there are more.
@@ -34,7 +33,7 @@ pub struct Journal {
 
 #[derive(Debug)]
 struct Shared {
-    path: PathBuf,
+    at: Location,
     file: FileId,
     is_shared: bool,
     commits: Arc<WorkMeter>,
@@ -59,26 +58,26 @@ impl Drop for Shared {
 impl Journal {
     /// Starts the writer of a journal that was opened.
     pub(in crate::journal) fn over(
-        path: &Path,
+        at: &Location,
         connection: WriteSession,
         missing: Missing,
     ) -> Result<Self, Error> {
         let (queue, jobs) = sync_channel(QUEUE);
         let commits = Arc::new(WorkMeter::default());
         let counted = Arc::clone(&commits);
-        let file = FileId::of(path);
+        let file = at.file().map(FileId::of).unwrap_or_default();
         let opened = file.clone();
         let is_shared = connection.is_shared();
         let thread = std::thread::Builder::new()
             .name("journal".into())
             .spawn(move || serve(connection, &jobs, missing, (&counted, &opened)))
             .map_err(|cause| Error::Open {
-                path: path.into(),
+                path: at.to_string().into(),
                 cause: cause.to_string(),
             })?;
         Ok(Self {
             shared: Arc::new(Shared {
-                path: path.into(),
+                at: at.clone(),
                 file,
                 is_shared,
                 commits,
@@ -98,9 +97,9 @@ impl Journal {
     pub(in crate::journal) fn inline(inline: crate::journal::writer::simulated::Inline) -> Self {
         Self {
             shared: Arc::new(Shared {
-                path: PathBuf::new(),
+                at: Location::from(""),
                 file: FileId::default(),
-                is_shared: false,
+                is_shared: inline.is_shared(),
                 commits: Arc::default(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
@@ -112,7 +111,8 @@ impl Journal {
         }
     }
 
-    /// Returns whether the file that was opened still has its name: what is recorded in another one nobody finds again.
+    /// Returns whether the file that was opened still has its name: what is recorded in another one nobody finds again. A server is
+    /// always in its place.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.shared.file.is_in_place()
@@ -124,10 +124,10 @@ impl Journal {
         self.shared.is_shared
     }
 
-    /// Returns the file's path.
+    /// Returns where it is.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.shared.path
+    pub fn location(&self) -> &Location {
+        &self.shared.at
     }
 
     /// Returns what is counted of its commits: how long each took, and the verbs that they carried.
@@ -210,7 +210,7 @@ impl Journal {
             }
         }
         let answered = answer.await.map_err(|_| stopped())?;
-        answered.map_err(|error| error.naming_holder(&self.shared.path))
+        answered.map_err(|error| error.naming_holder(self.location()))
     }
 }
 

@@ -295,6 +295,12 @@ impl Address {
         })
     }
 
+    /// Returns the name of the database.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
     /// Returns how connections are encrypted.
     #[must_use]
     pub fn sslmode(&self) -> SslMode {

@@ -5,7 +5,8 @@ use futures_util::SinkExt as _;
 
 use super::codec::{self, Kind};
 use super::columns::kinds_of;
-use super::statement;
+use super::failure::Failure;
+use super::statement::{self, Statement};
 use super::store::Postgres;
 use crate::store::{Append, Column, Error, Table, Value, Write as _};
 
@@ -79,11 +80,16 @@ impl<'s> Appender<'s> {
         self.rows.extend_from_slice(&(-1_i16).to_be_bytes());
         let rows = Bytes::copy_from_slice(&self.rows);
         self.rows.clear();
-        let text = statement::Statement::plain(self.text.as_str());
+        let text = Statement::plain(self.text.as_str());
+        self.store.send(&self.store.waiting(self.table), None)?;
+        self.store.known.borrow_mut().forget_table(self.table);
         self.store.ask(|link, within| {
-            let prepared = link.prepare(within, &text)?;
+            let prepared = link.prepare(within, &[&text])?;
+            let prepared = prepared
+                .first()
+                .ok_or_else(|| Failure::lost("nothing prepared"))?;
             link.wait(within, async {
-                let sink = link.client().copy_in(&prepared).await?;
+                let sink = link.client().copy_in(prepared).await?;
                 let mut sink = std::pin::pin!(sink);
                 sink.send(rows).await?;
                 sink.finish().await

@@ -1,6 +1,6 @@
 //! The columns of the tables, as the schema has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::codec::Kind;
@@ -86,6 +86,19 @@ pub(super) fn kinds_of(table: &Table, columns: &[Column]) -> Result<Vec<Kind>, E
     kinds.map(|known| Ok(known?.kind)).collect()
 }
 
+/// Returns whether a guard looks at what is changed in a table, or removed from it.
+pub(super) fn is_guarded(table: &Table) -> bool {
+    static GUARDED: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
+    let guarded = GUARDED.get_or_init(|| {
+        let triggers = SCHEMA
+            .lines()
+            .filter(|line| line.starts_with("create trigger "));
+        let tables = triggers.filter_map(|line| line.split(" on disburse.").nth(1));
+        tables.filter_map(|rest| rest.split(' ').next()).collect()
+    });
+    guarded.contains(table.name)
+}
+
 /// Returns the columns of a table's key.
 pub(super) fn key_of(table: &Table) -> impl Iterator<Item = Column> {
     (0..table.key).map(|at| Column::new(u8::try_from(at).unwrap_or(u8::MAX)))
@@ -104,6 +117,21 @@ pub(super) fn order_of(table: &Table, index: Option<&Index>) -> Vec<Column> {
 mod tests {
     use super::*;
     use crate::store::tables;
+
+    #[test]
+    fn what_is_never_changed_is_guarded() {
+        let guarded = tables::ALL.into_iter().filter(|table| is_guarded(table));
+        let guarded: Vec<_> = guarded.map(|table| table.name).collect();
+        let expected = [
+            "instruction",
+            "evidence",
+            "phrase",
+            "policy",
+            "upload",
+            "bill",
+        ];
+        assert_eq!(guarded, expected);
+    }
 
     #[test]
     fn every_column_of_every_table_is_in_the_schema() {

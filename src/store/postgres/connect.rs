@@ -13,6 +13,7 @@ use super::address::{Address, SslMode};
 use super::columns::SCHEMA_VERSION;
 use super::connect_error::ConnectError;
 use super::failure::{self, Failure};
+use super::grants::{self, Role};
 use super::host::Host;
 use super::link::{self, Link};
 use super::password::{Wanted, bytes_of};
@@ -51,7 +52,7 @@ impl Default for Deadlines {
             turn: seconds(15),
             commit: seconds(20),
             learn: seconds(10),
-            idle: seconds(60),
+            idle: seconds(5),
         }
     }
 }
@@ -83,6 +84,66 @@ impl Connected {
         // Where it may not be ended, it ends by itself when it is idle for too long.
         let _ = self.link.query(within, &end);
     }
+}
+
+/// Asks which process of the server answers, and whether it still has what was set.
+const WHO: &str = "select pg_backend_pid()::bigint, (select (extract(epoch from backend_start) * 1000000)::bigint
+    from pg_stat_activity where pid = pg_backend_pid()), coalesce(current_setting('disburse.link', true), '')";
+
+/// How often two connections are asked in turn.
+const ASKED: usize = 3;
+
+impl Connected {
+    fn is_itself(&self, name: &str, within: Duration) -> Result<bool, Failure> {
+        let rows = self.link.query(within, &Statement::plain(WHO))?;
+        let told = rows.first().map(|row| {
+            let is_it = |pid, started| Backend { pid, started } == self.backend;
+            let name_is = row.try_get::<_, &str>(2).is_ok_and(|set| set == name);
+            let (pid, started) = (row.try_get(0), row.try_get(1));
+            name_is && pid.is_ok_and(|pid| started.is_ok_and(|started| is_it(pid, started)))
+        });
+        Ok(told.unwrap_or_default())
+    }
+}
+
+/// Refuses a pooler that gives each transaction another session of the server: two connections are served by two processes, each by
+/// its own for good, and what is set stays.
+pub(super) fn check_pooler(
+    first: &Connected,
+    address: &Address,
+    deadlines: &Deadlines,
+) -> Result<(), ConnectError> {
+    let until = Instant::now() + deadlines.connect;
+    // Where no second one is let in, the first one serves.
+    let Ok(second) = open(address, deadlines, until) else {
+        return Ok(());
+    };
+    let pooler = || ConnectError::Pooler {
+        host: address
+            .hosts
+            .iter()
+            .map(Host::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    if first.backend == second.backend {
+        return Err(pooler());
+    }
+    let within = deadlines.statement;
+    let both = [(first, "first"), (&second, "second")];
+    for (connected, name) in both {
+        let set = format!("set disburse.link = '{name}'");
+        connected.link.run(within, &set).map_err(|_| pooler())?;
+    }
+    for _ in 0..ASKED {
+        for (connected, name) in both {
+            // A statement that is not known any more was prepared in another session.
+            if !connected.is_itself(name, within).unwrap_or_default() {
+                return Err(pooler());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Connects to the server of an address that takes writes, whatever is in its database.
@@ -124,6 +185,17 @@ fn open_host(
     deadlines: &Deadlines,
     within: Duration,
 ) -> Result<Connected, ConnectError> {
+    let link = reach(address, host, within)?;
+    let backend = check_server(&link, host, deadlines)?;
+    Ok(Connected { link, backend })
+}
+
+/// Connects to a server, whatever it is like.
+pub(super) fn reach(
+    address: &Address,
+    host: &Host,
+    within: Duration,
+) -> Result<Link, ConnectError> {
     let wanted = Wanted {
         host,
         database: &address.database,
@@ -159,10 +231,7 @@ fn open_host(
             within,
         ),
     };
-    let link =
-        link.map_err(|failure| ConnectError::of(&failure, address, host, password.is_some()))?;
-    let backend = check_server(&link, host, deadlines)?;
-    Ok(Connected { link, backend })
+    link.map_err(|failure| ConnectError::of(&failure, address, host, password.is_some()))
 }
 
 /// Connects on the runtime of all connections.
@@ -192,8 +261,14 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
             (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()),
             current_setting('server_encoding')",
     );
-    let rows = link.query(deadlines.statement, &facts);
-    let rows = rows.map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    // A statement that is not known just after it was prepared was prepared in another session.
+    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
+        true => ConnectError::Pooler {
+            host: host.to_string(),
+        },
+        false => ConnectError::unexpected(host, failure.what()),
+    };
+    let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
     let row = rows
         .first()
         .ok_or_else(|| ConnectError::unexpected(host, "it says nothing of itself"))?;
@@ -225,7 +300,7 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
     }
     let settings = settings(row.try_get(3).map_err(unread)?, deadlines);
     let set = link.run(deadlines.statement, &settings);
-    set.map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    set.map_err(failed)?;
     link.take_warnings();
     Ok(Backend {
         pid: row.try_get(4).map_err(unread)?,
@@ -257,29 +332,32 @@ fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
     text
 }
 
-/// Looks whether a database holds a journal that this release reads and writes.
+/// What is to be done with a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// Looks whether a database holds a journal that this release reads and writes, and that this user may.
 pub(super) fn check_schema(
     link: &Link,
     address: &Address,
     deadlines: &Deadlines,
+    access: Access,
 ) -> Result<(), ConnectError> {
     let database = || address.database.clone();
     let failed = |failure: Failure| match failure.is(&SqlState::INSUFFICIENT_PRIVILEGE) {
         true => ConnectError::NoPrivileges {
             user: address.user.clone(),
-            what: "the schema disburse".to_owned(),
+            what: "usage on the schema disburse".to_owned(),
         },
         false => ConnectError::Unexpected {
             host: address.database.clone(),
             what: failure.what().to_string(),
         },
     };
-    let there = Statement::plain("select 1 from pg_namespace where nspname = 'disburse'");
-    if link
-        .query(deadlines.statement, &there)
-        .map_err(failed)?
-        .is_empty()
-    {
+    if !has_schema(link, deadlines).map_err(failed)? {
         return Err(ConnectError::NoSchema {
             database: database(),
         });
@@ -310,18 +388,21 @@ pub(super) fn check_schema(
         }
         Some(_) => {}
     }
-    let closed = Statement::plain(
-        "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = 'disburse' and c.relkind = 'r' and c.relname <> 'schema_version'
-            and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-                and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))",
-    );
-    let rows = link.query(deadlines.statement, &closed).map_err(failed)?;
-    match rows.first().and_then(|row| row.try_get::<_, &str>(0).ok()) {
-        Some(table) => Err(ConnectError::NoPrivileges {
+    let lacking = match access {
+        Access::Read => grants::missing(link, deadlines.statement, Role::Reader),
+        Access::Write => grants::missing_to_write(link, deadlines.statement),
+    };
+    match lacking.map_err(failed)? {
+        lacking if lacking.is_empty() => Ok(()),
+        lacking => Err(ConnectError::NoPrivileges {
             user: address.user.clone(),
-            what: format!("the table disburse.{table}"),
+            what: lacking.join(", "),
         }),
-        None => Ok(()),
     }
+}
+
+/// Returns whether a database has a schema of our name.
+pub(super) fn has_schema(link: &Link, deadlines: &Deadlines) -> Result<bool, Failure> {
+    let there = Statement::plain("select 1 from pg_namespace where nspname = 'disburse'");
+    Ok(!link.query(deadlines.statement, &there)?.is_empty())
 }

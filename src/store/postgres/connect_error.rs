@@ -5,6 +5,7 @@ use tokio_postgres::error::SqlState;
 use super::address::{Address, SslMode};
 use super::columns::SCHEMA_VERSION;
 use super::failure::Failure;
+use super::grants::quoted;
 use super::host::Host;
 use super::password::PasswordError;
 use super::tls::TlsError;
@@ -72,7 +73,7 @@ pub enum ConnectError {
     },
     /// Its rules do not let this user in.
     #[error(
-        "the server of the journal at {host} does not let {user} in: {what}. Its pg_hba.conf says who may"
+        "the server of the journal at {host} does not let {user} in: {what}. Its pg_hba.conf says who may come from where, and create role makes a user"
     )]
     NotLetIn {
         /// The server.
@@ -149,7 +150,7 @@ pub enum ConnectError {
         host: String,
     },
     /// There is no journal.
-    #[error("the database {database} has no journal yet")]
+    #[error("the database {database} has no journal yet: disburse journal init makes one")]
     NoSchema {
         /// The database.
         database: String,
@@ -190,13 +191,24 @@ pub enum ConnectError {
     },
     /// The user may not do what is needed.
     #[error(
-        "the user {user} may not read and write {what} of the journal: grant it, or name the user that made the journal"
+        "the user {user} lacks rights that it needs in the journal ({what}): disburse journal init prints what the owner of the journal has to say to give them"
     )]
     NoPrivileges {
         /// The user.
         user: String,
-        /// On what.
+        /// Which.
         what: String,
+    },
+    /// The user may not make a journal.
+    #[error(
+        "the user {user} may not make a journal in the database {database}: its owner, or an administrator, has to say first: {}",
+        grant_create(database, user)
+    )]
+    MayNotCreate {
+        /// The user.
+        user: String,
+        /// The database.
+        database: String,
     },
     /// The password cannot be had.
     #[error(transparent)]
@@ -204,6 +216,14 @@ pub enum ConnectError {
     /// Certificates or keys cannot be had.
     #[error(transparent)]
     TlsSettings(#[from] TlsError),
+}
+
+fn grant_create(database: &str, user: &str) -> String {
+    format!(
+        "grant create on database {} to {};",
+        quoted(database),
+        quoted(user)
+    )
 }
 
 impl ConnectError {

@@ -96,10 +96,17 @@ impl From<Failure> for Error {
             // What the guards and the rules of tables say.
             ("23", _) => Self::Refused { what },
             (_, "53100") => Self::Full { what },
+            // A row that was known is not there: see `statement::change_by_key`.
+            (_, "22012") => Self::DecideAgain {
+                what: "a row that was to be written is not there any more".into(),
+            },
             // Another writer is under way, or too many are connected.
             (_, "55P03" | "53300") => Self::Busy { what },
             (_, "XX001" | "XX002") => Self::Damaged { what },
             ("08", _) => Self::ConnectionLost { what },
+            (_, "42501") => Self::Fault {
+                what: format!("{what}: disburse journal init prints the rights that a user needs").into(),
+            },
             _ => Self::Fault { what },
         }
     }

@@ -80,6 +80,14 @@ pub struct Server {
     watcher: Mutex<Child>,
 }
 
+/// Says that something is missing here that tests need; fails where it must not be.
+pub fn not_checked(what: &str) {
+    let text = format!("NOT CHECKED: {what}");
+    let is_required = std::env::var("POSTGRES_TOOLS").as_deref() == Ok("required");
+    assert!(!is_required, "{text}");
+    eprintln!("{text}");
+}
+
 /// Numbers folders and databases of this process.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -131,14 +139,9 @@ impl Server {
     /// Starts a server of a kind; `None` where there is no such PostgreSQL here.
     pub fn start(kind: Kind, settings: &[&str]) -> Option<Self> {
         let Some(programs) = kind.programs() else {
-            let text = format!(
-                "NOT CHECKED: PostgreSQL ({kind:?}) is not installed (apt-get install postgresql; .ci/run fetches 18)"
-            );
-            assert!(
-                std::env::var("POSTGRES_TOOLS").as_deref() != Ok("required"),
-                "{text}"
-            );
-            eprintln!("{text}");
+            not_checked(&format!(
+                "PostgreSQL ({kind:?}) is not installed (apt-get install postgresql; .ci/run fetches 18)"
+            ));
             return None;
         };
         let folder = std::env::temp_dir().join(format!(
@@ -220,8 +223,9 @@ impl Server {
         self.folder.join("data")
     }
 
-    pub fn programs(&self) -> &Path {
-        &self.programs
+    /// A command as the user that runs the server.
+    pub fn ordinary(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        as_ordinary(program)
     }
 
     pub fn port(&self) -> u16 {
@@ -263,11 +267,14 @@ impl Server {
 
     /// Carries statements out, beside the program under test: over a protocol of so few words that no client is needed for it.
     pub fn psql(&self, database: &str, statements: &str) -> Vec<Vec<String>> {
-        simple::query(
-            &self.folder.join(format!(".s.PGSQL.{}", self.port)),
-            database,
-            statements,
-        )
+        let told = self.try_psql(database, statements);
+        told.unwrap_or_else(|said| panic!("{statements}: {said}"))
+    }
+
+    /// The same, of statements that may be refused.
+    pub fn try_psql(&self, database: &str, statements: &str) -> Result<Vec<Vec<String>>, String> {
+        let socket = self.folder.join(format!(".s.PGSQL.{}", self.port));
+        simple::query(&socket, database, statements)
     }
 
     /// Waits until a statement returns something.
@@ -353,7 +360,11 @@ mod simple {
     }
 
     /// Carries statements out; returns the rows of all of them.
-    pub fn query(socket: &Path, database: &str, statements: &str) -> Vec<Vec<String>> {
+    pub fn query(
+        socket: &Path,
+        database: &str,
+        statements: &str,
+    ) -> Result<Vec<Vec<String>>, String> {
         let mut stream = UnixStream::connect(socket).unwrap();
         let mut start = 196_608_u32.to_be_bytes().to_vec();
         start.extend_from_slice(format!("user\0{USER}\0database\0{database}\0\0").as_bytes());
@@ -361,11 +372,8 @@ mod simple {
         let (mut rows, mut is_asked) = (Vec::new(), false);
         loop {
             match receive(&mut stream) {
-                (b'E', said) => {
-                    let said = String::from_utf8_lossy(&said).replace('\0', " ");
-                    panic!("{statements}: {said}");
-                }
-                (b'Z', _) if is_asked => return rows,
+                (b'E', said) => return Err(String::from_utf8_lossy(&said).replace('\0', " ")),
+                (b'Z', _) if is_asked => return Ok(rows),
                 (b'Z', _) => {
                     is_asked = true;
                     send(&mut stream, b"Q", format!("{statements}\0").as_bytes());

@@ -18,6 +18,8 @@ use super::wait::{self, InOrder};
 /// Statements that a connection keeps prepared, at most: those of the program are fewer.
 const PREPARED_MAX: usize = 512;
 
+type Prepared = tokio_postgres::Statement;
+
 /// Returns the runtime that drives all connections.
 pub(super) fn runtime() -> Result<&'static Runtime, Failure> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -42,6 +44,40 @@ struct Heard {
     end: Mutex<Option<String>>,
 }
 
+/// What is asked of a server.
+pub(super) enum Request<'r> {
+    /// The rows of a statement.
+    Rows(&'r Statement<'r>),
+    /// How many rows a statement met.
+    Count(&'r Statement<'r>),
+    /// A text without parameters.
+    Text(&'r str),
+}
+
+/// What it answers.
+pub(super) enum Answer {
+    Rows(Vec<Row>),
+    Count(u64),
+    Done,
+}
+
+impl Answer {
+    pub(super) fn rows(self) -> Vec<Row> {
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Count(_) | Self::Done => Vec::new(),
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Self::Count(count) => *count,
+            Self::Rows(rows) => rows.len() as u64,
+            Self::Done => 0,
+        }
+    }
+}
+
 /// A connection to a server.
 pub(super) struct Link {
     client: Client,
@@ -49,7 +85,7 @@ pub(super) struct Link {
     heard: Arc<Heard>,
     /// An answer was waited for in vain: nothing is known of what comes behind it.
     is_silent: Cell<bool>,
-    prepared: RefCell<HashMap<String, tokio_postgres::Statement>>,
+    prepared: RefCell<HashMap<String, Prepared>>,
 }
 
 impl Drop for Link {
@@ -155,23 +191,89 @@ impl Link {
         }
     }
 
-    /// Prepares a statement, or takes the one that was prepared before.
+    /// Prepares statements, all at once, but for those that were prepared before.
     pub(super) fn prepare(
         &self,
         within: Duration,
-        statement: &Statement<'_>,
-    ) -> Result<tokio_postgres::Statement, Failure> {
-        if let Some(known) = self.prepared.borrow().get(&statement.text) {
-            return Ok(known.clone());
+        statements: &[&Statement<'_>],
+    ) -> Result<Vec<Prepared>, Failure> {
+        let mut missing: Vec<&Statement<'_>> = Vec::new();
+        for statement in statements {
+            let is_known = self.prepared.borrow().contains_key(&statement.text)
+                || missing.iter().any(|other| other.text == statement.text);
+            if !is_known {
+                missing.push(statement);
+            }
         }
-        let asked = self.client.prepare_typed(&statement.text, &statement.types);
-        let prepared = self.wait(within, asked)?;
-        let mut all = self.prepared.borrow_mut();
-        if all.len() >= PREPARED_MAX {
-            all.clear();
+        if !missing.is_empty() {
+            if self.prepared.borrow().len() + missing.len() > PREPARED_MAX {
+                self.prepared.borrow_mut().clear();
+                missing = statements.to_vec();
+            }
+            let mut asked = InOrder::new();
+            for statement in &missing {
+                let (text, types) = (&statement.text, &statement.types);
+                asked.push(self.client.prepare_typed(text, types));
+            }
+            let answers = self.wait(within, async { Ok(asked.await) })?;
+            for (statement, answer) in missing.iter().zip(answers) {
+                let prepared = answer.map_err(|error| self.failure(&error))?;
+                let mut all = self.prepared.borrow_mut();
+                all.insert(statement.text.clone(), prepared);
+            }
         }
-        all.insert(statement.text.clone(), prepared.clone());
-        Ok(prepared)
+        let all = self.prepared.borrow();
+        let prepared = statements.iter().map(|it| all.get(&it.text).cloned());
+        prepared
+            .collect::<Option<_>>()
+            .ok_or_else(|| Failure::lost("a statement that was not prepared"))
+    }
+
+    /// Sends all requests before the first is answered; returns the answers, or the first failure.
+    pub(super) fn all(
+        &self,
+        within: Duration,
+        requests: &[Request<'_>],
+    ) -> Result<Vec<Answer>, Failure> {
+        let statements = requests.iter().filter_map(|request| match request {
+            Request::Rows(statement) | Request::Count(statement) => Some(*statement),
+            Request::Text(_) => None,
+        });
+        let prepared = self.prepare(within, &statements.collect::<Vec<_>>())?;
+        let mut prepared = prepared.iter();
+        let mut asked = InOrder::new();
+        for request in requests {
+            asked.push(self.ask(request, prepared.as_slice().first()));
+            if !matches!(request, Request::Text(_)) {
+                prepared.next();
+            }
+        }
+        let answers = self.wait(within, async { Ok(asked.await) })?;
+        let answers = answers.into_iter();
+        answers
+            .map(|answer| answer.map_err(|error| self.failure(&error)))
+            .collect()
+    }
+
+    async fn ask(
+        &self,
+        request: &Request<'_>,
+        prepared: Option<&Prepared>,
+    ) -> Result<Answer, tokio_postgres::Error> {
+        Ok(match (request, prepared) {
+            (Request::Rows(statement), Some(prepared)) => {
+                Answer::Rows(rows(&self.client, prepared, statement).await?)
+            }
+            (Request::Count(statement), Some(prepared)) => {
+                let params = &statement.params;
+                Answer::Count(self.client.execute_raw(prepared, params).await?)
+            }
+            (Request::Text(text), _) => {
+                self.client.batch_execute(text).await?;
+                Answer::Done
+            }
+            (_, None) => Answer::Done,
+        })
     }
 
     /// Reads the rows of a statement.
@@ -180,52 +282,19 @@ impl Link {
         within: Duration,
         statement: &Statement<'_>,
     ) -> Result<Vec<Row>, Failure> {
-        let prepared = self.prepare(within, statement)?;
-        self.wait(within, rows(&self.client, &prepared, statement))
-    }
-
-    /// Carries a statement out; returns how many rows it met.
-    pub(super) fn execute(
-        &self,
-        within: Duration,
-        statement: &Statement<'_>,
-    ) -> Result<u64, Failure> {
-        let prepared = self.prepare(within, statement)?;
-        let asked = self.client.execute_raw(&prepared, &statement.params);
-        self.wait(within, asked)
+        let answers = self.all(within, &[Request::Rows(statement)])?;
+        Ok(answers.into_iter().flat_map(Answer::rows).collect())
     }
 
     /// Carries out a text without parameters.
     pub(super) fn run(&self, within: Duration, text: &str) -> Result<(), Failure> {
         self.wait(within, self.client.batch_execute(text))
     }
-
-    /// Sends a text, and a statement behind it before the first is answered; returns the rows of the statement.
-    pub(super) fn run_and_query(
-        &self,
-        within: Duration,
-        text: &str,
-        statement: &Statement<'_>,
-    ) -> Result<Vec<Row>, Failure> {
-        let prepared = self.prepare(within, statement)?;
-        let mut both = InOrder::new();
-        both.push(async {
-            self.client.batch_execute(text).await?;
-            Ok(Vec::new())
-        });
-        both.push(rows(&self.client, &prepared, statement));
-        let answers = self.wait(within, async { Ok(both.await) })?;
-        let mut found = Vec::new();
-        for answer in answers {
-            found = answer.map_err(|error| self.failure(&error))?;
-        }
-        Ok(found)
-    }
 }
 
 async fn rows(
     client: &Client,
-    prepared: &tokio_postgres::Statement,
+    prepared: &Prepared,
     statement: &Statement<'_>,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     use futures_util::TryStreamExt as _;

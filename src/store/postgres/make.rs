@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::address::Address;
 use super::codec::tagged;
 use super::columns::SCHEMA;
-use super::connect::{self, Deadlines};
+use super::connect::{self, Access, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
 use super::store::{Postgres, random_name};
@@ -21,7 +21,13 @@ impl Postgres {
     pub fn make(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
         let connected = connect::open(&address, &deadlines, until)?;
-        let store = Self::over(connected, address, deadlines)?;
+        connect::check_pooler(&connected, &address, &deadlines)?;
+        // Whoever may not make one is told that there is one.
+        if connect::has_schema(&connected.link, &deadlines).unwrap_or_default() {
+            let database = address.database.clone();
+            return Err(ConnectError::SchemaThere { database });
+        }
+        let store = Self::over(connected, address, deadlines, Access::Write)?;
         // What the journal calls itself: a name that no other one has.
         let name = tagged(&Value::Bytes(random_name(&store.address)?[..].into()));
         let text = format!(
@@ -49,9 +55,9 @@ impl Postgres {
             return ConnectError::SchemaThere { database };
         }
         if failure.is(&SqlState::INSUFFICIENT_PRIVILEGE) {
-            return ConnectError::NoPrivileges {
+            return ConnectError::MayNotCreate {
                 user: self.address.user.clone(),
-                what: format!("a new schema in the database {database}"),
+                database,
             };
         }
         self.unmade(failure.what())

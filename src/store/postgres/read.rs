@@ -5,12 +5,17 @@ use std::ops::ControlFlow;
 use super::codec::{self, Kind, Raw};
 use super::columns::{kinds_of, order_of};
 use super::expected;
+use super::known::{Columns, Key, Shown, passes};
+use super::pending::Leaving;
 use super::statement;
 use super::store::{Phase, Postgres};
-use crate::store::{Column, Error, Read, Row, Scan, Transact as _, Value};
+use crate::store::{Column, Error, Read, Row, Scan, Table, Transact as _, Value};
 
 /// Rows of the first page, and of the greatest one: most passes want few rows.
 const PAGE: (usize, usize) = (16, 1024);
+
+/// Rows that are expected by one statement at most.
+const EXPECTED_MAX: usize = 1_000;
 
 /// Rows that came, and what their columns hold.
 struct Page<'k> {
@@ -43,6 +48,12 @@ fn value_of<'r>(
     codec::value(*kind, raw)
 }
 
+/// Reads all columns of a row.
+fn columns_of(row: &tokio_postgres::Row, kinds: &[Kind]) -> Result<Columns, Error> {
+    let values = (0..kinds.len()).map(|at| Ok(value_of(row, kinds, at)?.into_owned()));
+    values.collect()
+}
+
 impl Postgres {
     /// Reads the next rows of a scan behind a place; their places stand behind the columns that are asked for.
     fn page(
@@ -53,7 +64,32 @@ impl Postgres {
         rows: usize,
     ) -> Result<Vec<tokio_postgres::Row>, Error> {
         let statement = statement::page(scan, columns, read_up_to, rows)?;
-        self.query(&statement)
+        self.query(&self.waiting(scan.table), &statement)
+    }
+
+    /// Returns the row that has a key, as a transaction that writes knows it or reads it now.
+    fn row_of(&self, scan: &Scan<'_>, key: Key) -> Result<Option<Columns>, Error> {
+        let table = scan.table;
+        if let Some(known) = self.known.borrow().get(table, &key) {
+            return Ok(known.cloned());
+        }
+        let leaving = match self.pending.borrow().touches(table, &key) {
+            true => None,
+            false => Some(Leaving::nothing()),
+        };
+        let leaving = leaving.unwrap_or_else(|| self.waiting(table));
+        let mut whole = Scan::of(table);
+        whole.at.clone_from(&scan.at);
+        let columns = table.every_column();
+        let statement = statement::page(&whole, &columns, None, 1)?;
+        let rows = self.query(&leaving, &statement)?;
+        let kinds = kinds_of(table, &columns)?;
+        let row = rows
+            .first()
+            .map(|row| columns_of(row, &kinds))
+            .transpose()?;
+        self.known.borrow_mut().put(table, key, row.clone());
+        Ok(row)
     }
 
     /// Shows all rows of a scan, a page after the other.
@@ -97,6 +133,17 @@ impl Read for Postgres {
         columns: &[Column],
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        if let Phase::Writing(_) = self.phase.get()
+            && let Some(key) = Key::of_scan(scan)
+        {
+            if let Some(row) = self.row_of(scan, key)?
+                && scan.limit != Some(0)
+                && passes(scan, &row)
+            {
+                let _ = visit(&Shown { row: &row, columns });
+            }
+            return Ok(());
+        }
         let order = order_of(scan.table, scan.index);
         let is_one = scan.index.is_none() && scan.at.len() >= order.len();
         let most = if is_one { 1 } else { usize::MAX };
@@ -120,6 +167,39 @@ impl Read for Postgres {
         passed
     }
 
+    fn expect(&self, table: &'static Table, keys: &[i64]) -> Result<(), Error> {
+        let Phase::Writing(_) = self.phase.get() else {
+            return Ok(());
+        };
+        let mut unknown: Vec<i64> = Vec::new();
+        for key in keys {
+            let number = Key::Number(*key);
+            let is_known = self.known.borrow().get(table, &number).is_some();
+            if !is_known && !self.pending.borrow().touches(table, &number) {
+                unknown.push(*key);
+            }
+        }
+        if !table.numbered || unknown.is_empty() {
+            return Ok(());
+        }
+        let kinds = kinds_of(table, &table.every_column())?;
+        for numbers in unknown.chunks(EXPECTED_MAX) {
+            let statement = statement::by_numbers(table, numbers.to_vec());
+            let rows = self.query(&Leaving::nothing(), &statement)?;
+            let mut known = self.known.borrow_mut();
+            for number in numbers {
+                known.put(table, Key::Number(*number), None);
+            }
+            for row in &rows {
+                let row = columns_of(row, &kinds)?;
+                if let Some(Value::Integer(number)) = row.first() {
+                    known.put(table, Key::Number(*number), Some(row));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn misfits(&self) -> Result<Vec<String>, Error> {
         expected::misfits(self)
     }
@@ -130,9 +210,22 @@ impl Read for Postgres {
 
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         let statement = statement::count(scan)?;
-        let rows = self.query(&statement)?;
+        let rows = self.query(&self.waiting(scan.table), &statement)?;
         let count = rows.first().and_then(|row| row.try_get(0).ok());
         let count: i64 = count.ok_or_else(|| Error::corrupt("no count"))?;
         u64::try_from(count).map_err(|_| Error::corrupt("a negative count"))
     }
+}
+
+/// Returns how the server finds the rows of a scan, in its own words.
+#[cfg(test)]
+pub(super) fn plan_of(store: &Postgres, scan: &Scan<'_>) -> Result<String, Error> {
+    let order = order_of(scan.table, scan.index);
+    let mut statement = statement::page(scan, &order, None, 16)?;
+    statement.text.insert_str(0, "explain ");
+    let rows = store.query(&Leaving::nothing(), &statement)?;
+    let lines = rows
+        .iter()
+        .filter_map(|row| row.try_get::<_, String>(0).ok());
+    Ok(lines.collect::<Vec<_>>().join("\n"))
 }

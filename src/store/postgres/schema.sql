@@ -54,7 +54,7 @@ create unique index by_name on disburse.batch (name);
 
 create table disburse.load (
     load_id bigint primary key,
-    batch_id bigint not null references disburse.batch,
+    batch_id bigint not null references disburse.batch deferrable initially deferred,
     source text collate "C" not null,
     digest text collate "C" not null,
     loaded_at bigint not null,
@@ -312,7 +312,7 @@ create table disburse.upload (
 );
 
 create table disburse.upload_begun (
-    seq bigint not null references disburse.instruction (seq),
+    seq bigint not null references disburse.instruction (seq) deferrable initially deferred,
     digest bytea not null,
     primary key (seq, digest)
 );
@@ -485,6 +485,7 @@ create table disburse.slot (
     account text collate "C" not null,
     what bigint not null check (what in (0, 1)),
     next_at bigint not null,
+    packets bigint not null,
     primary key (gateway, account, what)
 );
 
@@ -504,10 +505,14 @@ $$;
 
 create function disburse.instruction_changes() returns trigger language plpgsql as $$
 begin
-    if not exists (select 1 from disburse.life where life.seq = old.seq)
-        and (old.amount is null or not exists (select 1 from disburse.load where load.load_id = old.load_id and load.digest <> ''))
-    then
-        return new;
+    if not exists (select 1 from disburse.life where life.seq = old.seq) then
+        if not exists (select 1 from disburse.load where load.load_id = old.load_id and load.digest <> '') then
+            return new;
+        end if;
+        -- Its bill said what it comes to.
+        if old.amount is null and to_jsonb(new) - 'amount' = to_jsonb(old) - 'amount' then
+            return new;
+        end if;
     end if;
     if coalesce(length(old.salt), 0) = 16 and coalesce(length(new.salt), 0) = 32
         and new.msisdn = '000000000000000' and new.account_number is not null and (new.reference is null) = (old.reference is null)
@@ -529,6 +534,24 @@ begin
         or exists (select 1 from disburse.load where load.load_id = old.load_id and load.digest <> '')
     then
         raise exception 'an instruction is never removed' using errcode = 'restrict_violation';
+    end if;
+    return old;
+end
+$$;
+
+create function disburse.load_changes() returns trigger language plpgsql as $$
+begin
+    if old.digest <> '' then
+        raise exception 'a load that has ended is never changed or removed' using errcode = 'restrict_violation';
+    end if;
+    return case tg_op when 'DELETE' then old else new end;
+end
+$$;
+
+create function disburse.identifier_goes() returns trigger language plpgsql as $$
+begin
+    if exists (select 1 from disburse.instruction i join disburse.load l on l.load_id = i.load_id where i.seq = old.seq and l.digest <> '') then
+        raise exception 'an identifier is never removed' using errcode = 'restrict_violation';
     end if;
     return old;
 end
@@ -564,6 +587,10 @@ $$;
 
 create trigger instruction_is_never_changed before update on disburse.instruction for each row execute function disburse.instruction_changes();
 create trigger instruction_is_never_removed before delete on disburse.instruction for each row execute function disburse.instruction_goes();
+create trigger load_is_never_changed before update on disburse.load for each row execute function disburse.load_changes();
+create trigger load_is_never_removed before delete on disburse.load for each row execute function disburse.load_changes();
+create trigger identifier_is_never_changed before update on disburse.identifier for each row execute function disburse.never_changed();
+create trigger identifier_is_never_removed before delete on disburse.identifier for each row execute function disburse.identifier_goes();
 create trigger evidence_is_never_changed before update on disburse.evidence for each row execute function disburse.evidence_changes();
 create trigger evidence_is_never_removed before delete on disburse.evidence for each row execute function disburse.never_removed();
 create trigger phrase_is_never_changed before update on disburse.phrase for each row execute function disburse.never_changed();
@@ -575,6 +602,8 @@ create trigger upload_is_never_removed before delete on disburse.upload for each
 create trigger bill_is_never_changed before update on disburse.bill for each row execute function disburse.bill_changes();
 create trigger bill_is_never_removed before delete on disburse.bill for each row execute function disburse.never_removed();
 create trigger instruction_is_never_emptied before truncate on disburse.instruction for each statement execute function disburse.never_removed();
+create trigger load_is_never_emptied before truncate on disburse.load for each statement execute function disburse.never_removed();
+create trigger identifier_is_never_emptied before truncate on disburse.identifier for each statement execute function disburse.never_removed();
 create trigger evidence_is_never_emptied before truncate on disburse.evidence for each statement execute function disburse.never_removed();
 create trigger phrase_is_never_emptied before truncate on disburse.phrase for each statement execute function disburse.never_removed();
 create trigger policy_is_never_emptied before truncate on disburse.policy for each statement execute function disburse.never_removed();

@@ -44,6 +44,13 @@ impl<'v> Statement<'v> {
         self
     }
 
+    /// Adds a parameter that is a text.
+    pub(super) fn text(mut self, text: &'v str) -> Self {
+        self.params.push(Param::Text(text.into()));
+        self.types.push(Type::TEXT);
+        self
+    }
+
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -382,37 +389,124 @@ pub(super) fn insert<'v>(
     rows: &'v [Vec<Value<'v>>],
     clash: Clash,
 ) -> Result<Statement<'v>, Error> {
-    let kinds = kinds_of(table, columns)?;
     let mut it = Statement::plain("insert into ");
     it.table(table);
     it.push(" (");
     it.names(table, columns);
-    it.push(if rows.len() == 1 {
-        ") values ("
-    } else {
-        ") select * from unnest("
-    });
-    for (at, kind) in kinds.into_iter().enumerate() {
-        if at > 0 {
-            it.push(", ");
-        }
-        let values = || rows.iter().filter_map(move |row| row.get(at));
-        if values().count() != rows.len() {
-            return Err(Error::Fault {
-                what: "a row with fewer values than columns".into(),
-            });
-        }
-        match rows {
-            [row] => it.value(kind, &row[at])?,
-            _ => {
-                let list = codec::list(kind, values())?;
-                it.mark(list, kind.of_list());
+    match rows {
+        [row] if row.len() == columns.len() => {
+            it.push(") values (");
+            for (at, (kind, value)) in kinds_of(table, columns)?.into_iter().zip(row).enumerate() {
+                it.push(if at > 0 { ", " } else { "" });
+                it.value(kind, value)?;
             }
+            it.push(")");
+        }
+        rows => {
+            it.push(") select * from ");
+            it.unnest(table, columns, rows)?;
         }
     }
-    it.push(")");
     it.clash(table, columns, clash);
     Ok(it)
+}
+
+/// Writes columns of rows that are found by their keys, which stand before the values. No two of them have the same key.
+pub(super) fn change_by_key<'v>(
+    table: &Table,
+    columns: &[Column],
+    rows: &'v [Vec<Value<'v>>],
+) -> Result<Statement<'v>, Error> {
+    let mut it = Statement::plain("with met as (update ");
+    it.table(table);
+    it.push(" t set ");
+    for (place, column) in columns.iter().enumerate().skip(table.key) {
+        if place > table.key {
+            it.push(", ");
+        }
+        it.name(table, *column);
+        let _ = write!(it.text, " = v.c{place}");
+    }
+    it.push(" from ");
+    it.unnest(table, columns, rows)?;
+    it.found_by_key(table, columns.len(), rows.len());
+    Ok(it)
+}
+
+/// Removes rows that are found by their keys.
+pub(super) fn remove_by_key<'v>(
+    table: &Table,
+    columns: &[Column],
+    rows: &'v [Vec<Value<'v>>],
+) -> Result<Statement<'v>, Error> {
+    let mut it = Statement::plain("with met as (delete from ");
+    it.table(table);
+    it.push(" t using ");
+    it.unnest(table, columns, rows)?;
+    it.found_by_key(table, columns.len(), rows.len());
+    Ok(it)
+}
+
+/// Reads all columns of rows of a numbered table that have these numbers.
+pub(super) fn by_numbers(table: &Table, numbers: Vec<i64>) -> Statement<'static> {
+    let mut it = Statement::plain("select ");
+    it.names(table, &table.every_column());
+    it.push(" from ");
+    it.table(table);
+    it.push(" where ");
+    it.name(table, Column::new(0));
+    it.push(" = any(");
+    let numbers = numbers.into_iter().map(Some).collect();
+    it.mark(Param::Integers(numbers), Type::INT8_ARRAY);
+    it.push(")");
+    it
+}
+
+impl<'v> Statement<'v> {
+    /// Writes rows as lists of values, one for each column.
+    fn unnest(
+        &mut self,
+        table: &Table,
+        columns: &[Column],
+        rows: &'v [Vec<Value<'v>>],
+    ) -> Result<(), Error> {
+        self.push("unnest(");
+        for (at, kind) in kinds_of(table, columns)?.into_iter().enumerate() {
+            if at > 0 {
+                self.push(", ");
+            }
+            let values = || rows.iter().filter_map(move |row| row.get(at));
+            if values().count() != rows.len() {
+                return Err(Error::Fault {
+                    what: "a row with fewer values than columns".into(),
+                });
+            }
+            let list = codec::list(kind, values())?;
+            self.mark(list, kind.of_list());
+        }
+        self.push(")");
+        Ok(())
+    }
+
+    /// Compares the columns of the key with those of the list of rows, each of which must be there: otherwise it divides by zero, and
+    /// the commit that may have been sent behind it ends nothing.
+    fn found_by_key(&mut self, table: &Table, columns: usize, rows: usize) {
+        self.push(" as v(");
+        for at in 0..columns {
+            let _ = write!(self.text, "{}c{at}", if at > 0 { ", " } else { "" });
+        }
+        self.push(")");
+        for (at, column) in key_of(table).enumerate() {
+            self.and();
+            self.push("t.");
+            self.name(table, column);
+            let _ = write!(self.text, " = v.c{at}");
+        }
+        self.push(" returning 1) select 1 / (count(*) = ");
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        self.mark(Param::Integer(rows), Type::INT8);
+        self.push(")::int from met");
+    }
 }
 
 impl Statement<'_> {

@@ -6,17 +6,20 @@ use std::time::{Duration, Instant};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::address::Address;
-use super::connect::{self, Backend, Connected, Deadlines};
+use super::connect::{self, Access, Backend, Connected, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
-use super::link::Link;
+use super::known::Known;
+use super::link::{Answer, Link, Request};
+use super::pending::{Leaving, Pending};
 use super::statement::Statement;
-use crate::store::Error;
+use crate::store::{Error, Table};
 
 /// A journal in PostgreSQL, over one connection that is made anew when it is lost.
 pub struct Postgres {
     pub(super) address: Address,
     pub(super) deadlines: Deadlines,
+    access: Access,
     /// How its transactions are known: a name of its own, which nobody else has.
     pub(super) writer: [u8; 16],
     pub(super) link: RefCell<Option<Connected>>,
@@ -25,6 +28,10 @@ pub struct Postgres {
     pub(super) broken: RefCell<Option<Error>>,
     /// The newest transaction that it has made or seen.
     pub(super) seen: RefCell<Option<Seen>>,
+    /// Rows as they are, where nobody else has written since.
+    pub(super) known: RefCell<Known>,
+    /// Writes of the transaction that were not sent yet.
+    pub(super) pending: RefCell<Pending>,
     /// A process of the server to which the connection was lost.
     left_behind: RefCell<Option<Backend>>,
     /// Another one whenever somebody else has written.
@@ -60,12 +67,29 @@ impl Postgres {
     /// Opens the journal at an address.
     ///
     /// # Errors
-    /// Where it cannot be reached, is none, or is none that this release reads.
+    /// Where it cannot be reached, is none, is none that this release reads, or where the user may not write it.
     pub fn open(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
+        Self::open_to(Access::Write, address, deadlines)
+    }
+
+    /// Opens the journal at an address for a user that may read it, and no more.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_read(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
+        Self::open_to(Access::Read, address, deadlines)
+    }
+
+    fn open_to(
+        access: Access,
+        address: Address,
+        deadlines: Deadlines,
+    ) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
         let connected = connect::open(&address, &deadlines, until)?;
-        connect::check_schema(&connected.link, &address, &deadlines)?;
-        Self::over(connected, address, deadlines)
+        connect::check_pooler(&connected, &address, &deadlines)?;
+        connect::check_schema(&connected.link, &address, &deadlines, access)?;
+        Self::over(connected, address, deadlines, access)
     }
 
     /// A store over a connection.
@@ -73,8 +97,10 @@ impl Postgres {
         connected: Connected,
         address: Address,
         deadlines: Deadlines,
+        access: Access,
     ) -> Result<Self, ConnectError> {
         Ok(Self {
+            access,
             writer: random_name(&address)?,
             address,
             deadlines,
@@ -82,6 +108,8 @@ impl Postgres {
             phase: Cell::new(Phase::Idle),
             broken: RefCell::default(),
             seen: RefCell::default(),
+            known: RefCell::default(),
+            pending: RefCell::default(),
             left_behind: RefCell::default(),
             version: Cell::new(0),
         })
@@ -117,7 +145,7 @@ impl Postgres {
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
         let connected = connect::open(&self.address, &self.deadlines, until)?;
-        connect::check_schema(&connected.link, &self.address, &self.deadlines)?;
+        connect::check_schema(&connected.link, &self.address, &self.deadlines, self.access)?;
         if let Some(backend) = &*self.left_behind.borrow() {
             connected.end(backend, self.deadlines.statement);
         }
@@ -141,7 +169,7 @@ impl Postgres {
         if let Some(error) = &*self.broken.borrow() {
             return Err(error.clone());
         }
-        let link = self.link()?;
+        let link = self.link().inspect_err(|error| self.break_off(error))?;
         let answer = ask(&link, self.deadlines.statement).map_err(Error::from);
         drop(link);
         answer.inspect_err(|error| self.break_off(error))
@@ -154,17 +182,61 @@ impl Postgres {
         }
     }
 
+    /// Sends writes that have waited, and a request behind them before they are answered; returns the answer to that.
+    pub(super) fn send(
+        &self,
+        leaving: &Leaving,
+        last: Option<Request<'_>>,
+    ) -> Result<Answer, Error> {
+        let statements = leaving.statements();
+        let statements = statements.inspect_err(|error| self.break_off(error))?;
+        let mut requests: Vec<_> = statements.iter().map(Request::Count).collect();
+        requests.extend(last);
+        if requests.is_empty() {
+            return Ok(Answer::Done);
+        }
+        let mut answers = self.ask(|link, within| link.all(within, &requests))?;
+        answers
+            .pop()
+            .ok_or_else(|| Error::corrupt("a request without an answer"))
+    }
+
+    /// Sends all writes that have waited.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        let leaving = self.pending.borrow_mut().take();
+        self.send(&leaving, None)?;
+        Ok(())
+    }
+
     /// Reads the rows of a statement.
     pub(super) fn query(
         &self,
+        leaving: &Leaving,
         statement: &Statement<'_>,
     ) -> Result<Vec<tokio_postgres::Row>, Error> {
-        self.ask(|link, within| link.query(within, statement))
+        let answer = self.send(leaving, Some(Request::Rows(statement)))?;
+        Ok(answer.rows())
     }
 
     /// Carries a statement out; returns how many rows it met.
-    pub(super) fn execute(&self, statement: &Statement<'_>) -> Result<u64, Error> {
-        self.ask(|link, within| link.execute(within, statement))
+    pub(super) fn execute(
+        &self,
+        leaving: &Leaving,
+        statement: &Statement<'_>,
+    ) -> Result<u64, Error> {
+        let answer = self.send(leaving, Some(Request::Count(statement)))?;
+        Ok(answer.count())
+    }
+
+    /// Takes out what waits to be done to a table: before it is read.
+    pub(super) fn waiting(&self, table: &Table) -> Leaving {
+        self.pending.borrow_mut().take_table(table)
+    }
+
+    /// Forgets what it knows, and what waits: another transaction begins, or this one ends with nothing.
+    pub(super) fn forget(&self) {
+        self.known.borrow_mut().clear();
+        drop(self.pending.borrow_mut().take());
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::connect::Connected;
 use super::failure::Failure;
+use super::link::{Answer, Request};
+use super::pending::Leaving;
 use super::statement::Statement;
 use super::store::{Phase, Postgres, Seen, refused};
 use crate::domain::Timestamp;
@@ -71,10 +73,10 @@ impl Postgres {
         let mut tried = 0;
         loop {
             let link = self.link()?;
-            let answer = link.run_and_query(within, begin, first);
+            let answer = link.all(within, &[Request::Text(begin), Request::Rows(first)]);
             tried += 1;
             match answer {
-                Ok(rows) => return Ok(rows),
+                Ok(answers) => return Ok(answers.into_iter().flat_map(Answer::rows).collect()),
                 // It was lost while nothing was under way: what is begun anew is the same.
                 Err(Failure::Lost { .. }) if tried == 1 && link.is_closed() => {}
                 Err(failure) => {
@@ -92,6 +94,7 @@ impl Postgres {
         if self.seen.borrow().as_ref() != Some(&seen) {
             self.version.set(self.version.get() + 1);
             self.seen.replace(Some(seen));
+            self.forget();
         }
     }
 
@@ -144,14 +147,16 @@ impl Postgres {
         turn.ok_or_else(|| Error::corrupt("no receipt in disburse.writer"))
     }
 
-    /// Ends a transaction that writes; tells what was heard instead of its end.
-    fn end(&self) -> Result<(), Failure> {
+    /// Ends a transaction that writes, with what still waits; tells what was heard instead of its end.
+    fn end(&self, statements: &[Statement<'_>]) -> Result<(), Failure> {
         let link = self.link.borrow();
         let Some(Connected { link, .. }) = &*link else {
             return Err(Failure::lost("the connection to PostgreSQL is gone"));
         };
         link.take_warnings();
-        link.run(self.deadlines.commit, "commit")?;
+        let mut requests: Vec<_> = statements.iter().map(Request::Count).collect();
+        requests.push(Request::Text("commit"));
+        link.all(self.deadlines.commit, &requests)?;
         match link.take_warnings().pop() {
             None => Ok(()),
             // The wait for a standby was cut off: what was committed may be gone when the standby takes over.
@@ -177,7 +182,7 @@ impl Transact for Postgres {
     }
 
     fn now(&self) -> Result<Timestamp, Error> {
-        let rows = self.query(&Statement::plain(CLOCK))?;
+        let rows = self.query(&Leaving::nothing(), &Statement::plain(CLOCK))?;
         let now = rows.first().and_then(|row| row.try_get(0).ok());
         now.map(Timestamp::from_millis)
             .ok_or_else(|| Error::corrupt("no time"))
@@ -207,10 +212,19 @@ impl Transact for Postgres {
                 });
             }
         };
-        match self.end() {
-            Ok(()) => {}
-            Err(failure) if failure.is_refusal() => return Err(failure.into()),
-            Err(failure) => self.learn(number, failure.what())?,
+        let leaving = self.pending.borrow_mut().take();
+        let ended = match leaving.statements() {
+            Ok(statements) => match self.end(&statements) {
+                // A statement that is refused ends the transaction: the commit behind it commits nothing.
+                Err(failure) if failure.is_refusal() => Err(failure.into()),
+                Err(failure) => self.learn(number, failure.what()),
+                Ok(()) => Ok(()),
+            },
+            Err(error) => self.query_end("rollback").and(Err(error)),
+        };
+        if ended.is_err() {
+            self.forget();
+            return ended;
         }
         self.seen
             .replace(Some((number, Some(self.writer.to_vec()))));
@@ -223,7 +237,7 @@ impl Transact for Postgres {
 
     fn version(&self) -> Result<i64, Error> {
         if self.phase.get() == Phase::Idle {
-            let rows = self.query(&Statement::plain(NEWEST))?;
+            let rows = self.query(&Leaving::nothing(), &Statement::plain(NEWEST))?;
             self.note(turn_of(&rows)?);
         }
         Ok(self.version.get())
@@ -231,6 +245,9 @@ impl Transact for Postgres {
 
     fn rollback(&self) -> Result<(), Error> {
         self.broken.replace(None);
+        if self.phase.get() != Phase::Passing {
+            self.forget();
+        }
         match self.phase.replace(Phase::Idle) {
             Phase::Idle => Ok(()),
             _ => self.query_end("rollback"),

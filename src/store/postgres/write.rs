@@ -1,9 +1,9 @@
-//! Writing: rows of a transaction.
-
-use std::collections::HashSet;
+//! Writing: rows of a transaction. What need not be answered by the server waits, and goes with others.
 
 use super::append::Appender;
-use super::columns::key_of;
+use super::columns::{is_guarded, key_of};
+use super::known::{self, Key, passes};
+use super::pending::Leaving;
 use super::statement;
 use super::store::{Phase, Postgres};
 use crate::store::{Append, Clash, Column, Error, Scan, Table, Value, Write};
@@ -11,27 +11,104 @@ use crate::store::{Append, Clash, Column, Error, Scan, Table, Value, Write};
 /// Rows that one statement inserts at most.
 const TOGETHER: usize = 1_000;
 
-/// Returns how many of the first rows have keys that differ.
-fn with_other_keys(table: &Table, columns: &[Column], rows: &[Vec<Value<'_>>]) -> usize {
-    let key: Vec<usize> = key_of(table)
-        .filter_map(|key| columns.iter().position(|column| *column == key))
-        .collect();
-    let mut seen = HashSet::new();
-    let differ = rows
-        .iter()
-        .take_while(|row| seen.insert(key.iter().map(|at| row.get(*at)).collect::<Vec<_>>()));
-    differ.count().max(1)
+/// Returns the key that a scan names, where its row may be written later with others: no guard looks at it, and its key stays.
+fn later(scan: &Scan<'_>, columns: &[Column]) -> Option<Key> {
+    let moves = key_of(scan.table).any(|key| columns.contains(&key));
+    match moves || is_guarded(scan.table) {
+        true => None,
+        false => Key::of_scan(scan),
+    }
 }
 
 impl Postgres {
-    /// Returns whether a transaction that writes is under way.
+    /// Returns whether something may be written.
     pub(super) fn expect_writing(&self) -> Result<(), Error> {
+        if let Some(error) = &*self.broken.borrow() {
+            return Err(error.clone());
+        }
         match self.phase.get() {
             Phase::Writing(_) => Ok(()),
             _ => Err(Error::Fault {
                 what: "nothing is written outside of a transaction that writes".into(),
             }),
         }
+    }
+
+    /// Takes out what must be written before rows of a table are written at once.
+    fn before(&self, table: &Table) -> Leaving {
+        match is_guarded(table) {
+            // The guard may look at other tables.
+            true => self.pending.borrow_mut().take(),
+            false => self.waiting(table),
+        }
+    }
+
+    /// Lets a row be inserted with others.
+    fn insert_later(
+        &self,
+        table: &'static Table,
+        (columns, values): (&[Column], &[Value<'_>]),
+        clash: Clash,
+    ) -> Result<(), Error> {
+        let Some(key) = Key::of_values(table, columns, values) else {
+            return Err(Error::Refused {
+                what: format!("a row of {} without its key", table.name).into(),
+            });
+        };
+        let mut known = self.known.borrow_mut();
+        let image = match (known.get(table, &key), clash) {
+            (Some(Some(_)), Clash::Refuse) => {
+                return Err(Error::Refused {
+                    what: format!("a row of {} is there already", table.name).into(),
+                });
+            }
+            (Some(Some(there)), _) => Some(known::with(there, columns, values)),
+            (Some(None), _) | (None, Clash::Refuse) => Some(known::image(table, columns, values)),
+            (None, _) => None,
+        };
+        known.numbered(table, &key);
+        match image {
+            Some(image) => known.put(table, key.clone(), Some(image)),
+            None => known.forget(table, &key),
+        }
+        let mut pending = self.pending.borrow_mut();
+        pending.insert(table, key, (columns, values), clash);
+        Ok(())
+    }
+
+    /// Inserts rows but for those whose key, or what else must be unique, is there.
+    fn insert_new_rows(
+        &self,
+        table: &'static Table,
+        columns: &[Column],
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<u64, Error> {
+        if let [row] = rows
+            && let Some(key) = Key::of_values(table, columns, row)
+            && let Some(Some(_)) = self.known.borrow().get(table, &key)
+        {
+            return Ok(0);
+        }
+        let statement = statement::insert(table, columns, rows, Clash::Keep)?;
+        let inserted = self.execute(&self.waiting(table), &statement)?;
+        let mut known = self.known.borrow_mut();
+        for row in rows {
+            let Some(key) = Key::of_values(table, columns, row) else {
+                continue;
+            };
+            known.numbered(table, &key);
+            // One row alone was inserted, and is what it was to be.
+            match rows.len() == 1 && inserted == 1 {
+                true => known.put(table, key, Some(known::image(table, columns, row))),
+                false => known.forget(table, &key),
+            }
+        }
+        Ok(inserted)
+    }
+
+    fn flush_if_full(&self) -> Result<(), Error> {
+        let is_full = self.pending.borrow().is_full();
+        if is_full { self.flush() } else { Ok(()) }
     }
 }
 
@@ -44,19 +121,18 @@ impl Write for Postgres {
         clash: Clash,
     ) -> Result<u64, Error> {
         self.expect_writing()?;
-        let mut inserted = 0;
-        let mut rest = rows;
-        while !rest.is_empty() {
-            let mut together = rest.len().min(TOGETHER);
-            if clash == Clash::Replace {
-                // A row is not replaced twice by one statement.
-                together = with_other_keys(table, columns, &rest[..together]);
-            }
-            let (now, later) = rest.split_at(together);
-            inserted += self.execute(&statement::insert(table, columns, now, clash)?)?;
-            rest = later;
+        if clash == Clash::Keep {
+            let parts = rows.chunks(TOGETHER);
+            return parts
+                .map(|rows| self.insert_new_rows(table, columns, rows))
+                .sum();
         }
-        Ok(inserted)
+        for row in rows {
+            let inserted = self.insert_later(table, (columns, row), clash);
+            inserted.inspect_err(|error| self.break_off(error))?;
+            self.flush_if_full()?;
+        }
+        Ok(rows.len() as u64)
     }
 
     fn appender<'s>(
@@ -75,21 +151,86 @@ impl Write for Postgres {
         values: &[Value<'_>],
     ) -> Result<u64, Error> {
         self.expect_writing()?;
-        self.execute(&statement::change(scan, columns, values)?)
+        let table = scan.table;
+        if let Some(key) = later(scan, columns) {
+            let mut known = self.known.borrow_mut();
+            let changed = match known.get(table, &key) {
+                Some(Some(row)) if passes(scan, row) => {
+                    Some(Some(known::with(row, columns, values)))
+                }
+                Some(_) => Some(None),
+                None => None,
+            };
+            match changed {
+                Some(Some(row)) => {
+                    known.put(table, key.clone(), Some(row));
+                    drop(known);
+                    let mut pending = self.pending.borrow_mut();
+                    pending.change(table, key, columns, values);
+                    drop(pending);
+                    self.flush_if_full()?;
+                    return Ok(1);
+                }
+                Some(None) => return Ok(0),
+                None => {}
+            }
+        }
+        let statement = statement::change(scan, columns, values)?;
+        let changed = self.execute(&self.before(table), &statement)?;
+        self.forget_rows(scan);
+        Ok(changed)
     }
 
     fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         self.expect_writing()?;
-        self.execute(&statement::remove(scan)?)
+        let table = scan.table;
+        if let Some(key) = later(scan, &[]) {
+            let mut known = self.known.borrow_mut();
+            let removed = match known.get(table, &key) {
+                Some(Some(row)) => Some(passes(scan, row)),
+                Some(None) => Some(false),
+                None => None,
+            };
+            match removed {
+                Some(true) => {
+                    known.removed(table, &key);
+                    drop(known);
+                    self.pending.borrow_mut().remove(table, key);
+                    self.flush_if_full()?;
+                    return Ok(1);
+                }
+                Some(false) => return Ok(0),
+                None => {}
+            }
+        }
+        let statement = statement::remove(scan)?;
+        let removed = self.execute(&self.before(table), &statement)?;
+        self.known.borrow_mut().forget_table(table);
+        Ok(removed)
     }
 
     fn allocate(&self, table: &'static Table, _count: u64) -> Result<i64, Error> {
-        let rows = self.query(&statement::newest(table))?;
+        self.expect_writing()?;
+        if let Some(next) = self.known.borrow().next(table) {
+            return Ok(next);
+        }
+        let rows = self.query(&self.waiting(table), &statement::newest(table))?;
         let newest = rows.first().and_then(|row| row.try_get(0).ok());
         let newest: i64 = newest.ok_or_else(|| Error::corrupt("no greatest number"))?;
-        newest
-            .max(0)
-            .checked_add(1)
-            .ok_or_else(|| Error::corrupt("the greatest number of all"))
+        let next = newest.max(0).checked_add(1);
+        let next = next.ok_or_else(|| Error::corrupt("the greatest number of all"))?;
+        self.known.borrow_mut().set_next(table, next);
+        Ok(next)
+    }
+}
+
+impl Postgres {
+    /// Knows nothing of rows any more that were written beside what is known.
+    fn forget_rows(&self, scan: &Scan<'_>) {
+        let mut known = self.known.borrow_mut();
+        match Key::of_scan(scan) {
+            Some(key) => known.forget(scan.table, &key),
+            None => known.forget_table(scan.table),
+        }
     }
 }

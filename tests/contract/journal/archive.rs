@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use disburse::domain::BatchName;
-use disburse::journal::{Error, Journal, Reader, copy_batch};
+use disburse::journal::{Error, Journal, Location, Reader, copy_batch};
 use disburse::ledger::names::PaymentName;
 use disburse::lifecycle::Class;
 
@@ -61,7 +61,7 @@ async fn a_copied_batch_tells_what_the_journal_tells_and_verifies() {
         let before = told(&reader, &batch);
         assert!(before.contains("again"), "{before}");
         let to = folder.path().join(format!("{batch}.db"));
-        let copied = copy_batch(&world.path, &batch, &to).unwrap();
+        let copied = copy_batch(&Location::from(&world.path), &batch, &to).unwrap();
         assert_eq!((copied.instructions, copied.beside), (2, beside));
         let (copy, found) = Reader::of_archive(&to).unwrap();
         assert_eq!(found, batch);
@@ -78,19 +78,23 @@ async fn a_copied_batch_tells_what_the_journal_tells_and_verifies() {
         );
         assert_eq!(told(&copy, &batch), before);
         drop(copy);
-        let refused = Journal::open_existing(&to).err();
+        let refused = Journal::open_existing(&Location::from(&to)).err();
         assert!(
             matches!(refused, Some(Error::Archive { .. })),
             "{refused:?}"
         );
-        let refused = Journal::open(&to).err();
+        let refused = Journal::open(&Location::from(&to)).err();
         assert!(
             matches!(refused, Some(Error::Archive { .. })),
             "{refused:?}"
         );
     }
     let to = folder.path().join("none.db");
-    let unknown = copy_batch(&world.path, &BatchName::parse("none").unwrap(), &to);
+    let unknown = copy_batch(
+        &Location::from(&world.path),
+        &BatchName::parse("none").unwrap(),
+        &to,
+    );
     assert!(
         matches!(unknown, Err(Error::UnknownBatch { .. })),
         "{unknown:?}"

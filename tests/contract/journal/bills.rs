@@ -3,7 +3,7 @@
 use disburse::domain::{Amount, Money, PaymentId, ServiceCode, Tally, Unpriced};
 use disburse::journal::{
     BillCursor, BillFinding, BillOutcome, BillRow, Error, Journal, Kind, LoadPlan, LoadRefusal,
-    LoadRow, Loaded, ReportRow,
+    LoadRow, Loaded, Location, ReportRow,
 };
 use disburse::lifecycle::{Class, State};
 
@@ -224,7 +224,7 @@ async fn a_crash_between_two_answers_keeps_the_first_and_asks_for_the_second() {
         let name = |path: &std::path::Path| format!("{}{suffix}", path.display());
         std::fs::copy(name(path), name(&copy)).unwrap();
     }
-    let again = Journal::open_existing(&copy).unwrap();
+    let again = Journal::open_existing(&Location::from(&copy)).unwrap();
     let page = again.bills_to_ask(batch(), Vec::new(), BillCursor::ALL, 9);
     let (left, _) = page.await.unwrap();
     assert_eq!(left.len(), 1);

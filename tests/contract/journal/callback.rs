@@ -1,7 +1,7 @@
 //! Callbacks: stored once, applied once, never trusted beyond what they prove.
 
 use disburse::domain::{Member, PayerTransactionId, PaymentId};
-use disburse::journal::{Finding, Heard, IncomingCallback, Received};
+use disburse::journal::{Finding, Heard, IncomingCallback, Location, Received};
 use disburse::lifecycle::{Class, Event, PaymentState, Policy, SettleOn, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -422,7 +422,7 @@ async fn the_key_of_the_callback_addresses_is_made_once() {
     assert_eq!(key.len(), 32);
     assert_ne!(key, vec![0; 32]);
     assert_eq!(world.journal.callback_key().await.unwrap(), key);
-    let again = disburse::journal::Journal::open(&world.path).unwrap();
+    let again = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     assert_eq!(again.callback_key().await.unwrap(), key);
     assert_ne!(World::new().journal.callback_key().await.unwrap(), key);
 }

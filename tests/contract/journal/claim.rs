@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use disburse::domain::{BatchName, BootTime, PaymentId, Timestamp};
-use disburse::journal::{Error, Home, Kind, LoadPlan, RunTerms};
+use disburse::journal::{Error, Home, Kind, LoadPlan, Location, RunTerms};
 use disburse::ledger::pace::Last;
 use disburse::lifecycle::{Class, Event, State};
 
@@ -173,32 +173,32 @@ async fn a_new_run_fences_the_one_before_it() {
     let claimed = world.claim(new, 1, 3).await;
     assert_eq!(claimed.len(), 1);
     // What is left of the old run must not make the new one's payment ready again while its post is on the wire.
-    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let second = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     let unsent = vec![finding(claimed[0].seq, Event::Unsent)];
     let error = second
         .record(Some(old), unsent, moment(4), Arc::clone(&world.policy))
         .await
         .unwrap_err();
     assert!(matches!(error, Error::Fenced), "{error}");
-    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let second = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     let error = second
         .claim(old, 1, at(4), Arc::clone(&world.policy))
         .await
         .unwrap_err();
     assert!(matches!(error, Error::Fenced), "{error}");
-    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let second = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     let error = second.questions(old, 1, at(4), at(9)).await.unwrap_err();
     assert!(matches!(error, Error::Fenced), "{error}");
     // It looks at the journal every second: that is how long it goes on.
-    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let second = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     let error = second.due(old, at(4)).await.unwrap_err();
     assert!(matches!(error, Error::Fenced), "{error}");
     // Nor does it hold or open a lane of the new one.
     let lane = claimed[0].lane;
-    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let second = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     let held = second.hold_lane(old, lane, "float".into(), at(4)).await;
     assert!(matches!(held, Err(Error::Fenced)), "{held:?}");
-    let second = disburse::journal::Journal::open(&world.path).unwrap();
+    let second = disburse::journal::Journal::open(&Location::from(&world.path)).unwrap();
     let opened = second.reopen_lane(old, lane).await;
     assert!(matches!(opened, Err(Error::Fenced)), "{opened:?}");
     assert_eq!(world.count(State::Posting), 1);

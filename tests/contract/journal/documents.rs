@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use disburse::domain::{Instruction, PaymentId};
-use disburse::journal::{Due, Error, Home, LoadPlan, LoadRefusal, Loaded, Upload};
+use disburse::journal::{Due, Error, Home, LoadPlan, LoadRefusal, Loaded, Location, Upload};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -307,11 +307,11 @@ async fn what_an_earlier_version_posted_keeps_the_reference_it_had() {
     .unwrap();
     drop(c);
     // A reader may be the first to meet it.
-    let reader = disburse::journal::Reader::open(&path).unwrap();
+    let reader = disburse::journal::Reader::open(&Location::from(&path)).unwrap();
     let snapshot = reader.snapshot(&batch()).unwrap();
     assert_eq!(snapshot.rows().count(), 2);
     drop(snapshot);
-    let journal = disburse::journal::Journal::open_existing(&path).unwrap();
+    let journal = disburse::journal::Journal::open_existing(&Location::from(&path)).unwrap();
     let due = journal
         .documents_due(batch(), PaymentId::NONE, 10)
         .await

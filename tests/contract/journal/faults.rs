@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disburse::domain::{LaneId, PaymentId};
-use disburse::journal::{DatesOrder, Error, Journal, Kind};
+use disburse::journal::{DatesOrder, Error, Journal, Kind, Location};
 use disburse::ledger::calendar::BatchDates;
 use disburse::lifecycle::{Class, Event, State};
 
@@ -161,7 +161,7 @@ async fn two_journals_on_one_file_take_turns() {
     let world = World::loaded(50).await;
     let token = world.acquire(1).await.token;
     let claims = world.claim(token, 50, 2).await;
-    let second = Journal::open(&world.path).unwrap();
+    let second = Journal::open(&Location::from(&world.path)).unwrap();
     let tasks: Vec<_> = claims
         .iter()
         .enumerate()

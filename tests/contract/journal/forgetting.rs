@@ -5,7 +5,7 @@ use std::time::Duration;
 use disburse::domain::{BatchName, Instruction, Msisdn, Reference, ResponseDetails};
 use disburse::journal::{
     Claim, Error, Finding, ForgetOrder, Forgotten, LoadPlan, LoadRefusal, LoadRow, Loaded,
-    Received, RepeatPlan, Unretried, WhyUnretried, compact,
+    Location, Received, RepeatPlan, Unretried, WhyUnretried, compact,
 };
 use disburse::ledger::correction::Corrects;
 use disburse::ledger::forgetting::{Kept, Recipient};
@@ -126,7 +126,7 @@ async fn nothing_personal_is_left_in_the_file_and_everything_still_verifies() {
     };
     assert_eq!(found.unwrap(), all);
     assert_sound(&world, 3);
-    compact(&world.path).unwrap();
+    compact(&Location::from(&world.path)).unwrap();
     assert_sound(&world, 3);
     for n in 1..=3 {
         for text in texts_of(n) {
@@ -165,7 +165,7 @@ async fn one_recipient_is_forgotten_and_the_others_stay() {
         .forget(order(Some("254-700000002")), at(40 * DAY))
         .await;
     assert_eq!(forgotten.unwrap().payments, 1);
-    compact(&world.path).unwrap();
+    compact(&Location::from(&world.path)).unwrap();
     assert_sound(&world, 1);
     assert!(
         world

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use disburse::journal::{Journal, Kind, Received};
+use disburse::journal::{Journal, Kind, Location, Received};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -121,7 +121,7 @@ async fn what_another_process_wrote_is_read_and_not_taken_from_memory() {
     let token = world.acquire(1).await.token;
     let claims = world.claim(token, 2, 2).await;
     // A listener of its own, which settles one payment and hears of the other one twice.
-    let listener = Journal::open_existing(&world.path).unwrap();
+    let listener = Journal::open_existing(&Location::from(&world.path)).unwrap();
     let heard = |digest, class, code, secs| {
         let id = claims[usize::from(digest != 1)].payment.id;
         let (note, policy) = (note(id, class, code, digest), Arc::clone(&world.policy));

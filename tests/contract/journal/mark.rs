@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use disburse::domain::BatchName;
-use disburse::journal::{BillCursor, Error, Journal, Kind, LoadPlan, Loaded, backup};
+use disburse::journal::{BillCursor, Error, Journal, Kind, LoadPlan, Loaded, Location, backup};
 use disburse::ledger::names::{By, PaymentName};
 use disburse::ledger::payer::Identifiers;
 use disburse::ledger::recovery::Cause;
@@ -22,19 +22,20 @@ fn mark_of(world: &World) -> PathBuf {
 /// Copies the journal as it is now.
 fn copy_of(world: &World) -> PathBuf {
     let copy = world.path.with_file_name("copy.db");
-    backup(&world.path, &copy).unwrap();
+    backup(&Location::from(&world.path), &copy).unwrap();
     copy
 }
 
 /// Ends the process that has the journal open, and puts the copy in its place.
 async fn restored(mut world: World, copy: &PathBuf) -> World {
-    world.journal = Journal::open(&world.path.with_file_name("nothing.db")).unwrap();
+    world.journal =
+        Journal::open(&Location::from(&world.path.with_file_name("nothing.db"))).unwrap();
     // The writer ends with its last handle, and takes its log with it.
     for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
         let _ = fs::remove_file(world.path.with_file_name(name));
     }
     fs::copy(copy, &world.path).unwrap();
-    world.journal = Journal::open_existing(&world.path).unwrap();
+    world.journal = Journal::open_existing(&Location::from(&world.path)).unwrap();
     world
 }
 
@@ -119,7 +120,7 @@ async fn a_journal_whose_place_was_taken_by_another_one_hands_out_no_claim() {
 async fn two_processes_share_a_mark() {
     let world = World::loaded(4).await;
     let token = world.acquire(1).await.token;
-    let beside = Journal::open_existing(&world.path).unwrap();
+    let beside = Journal::open_existing(&Location::from(&world.path)).unwrap();
     for secs in 2..=4 {
         assert_eq!(world.claim(token, 1, secs).await.len(), 1);
         let plan = LoadPlan {
@@ -138,7 +139,7 @@ async fn two_processes_share_a_mark() {
         assert!(matches!(loaded, Loaded::New(_)), "{loaded:?}");
     }
     drop(beside);
-    let third = Journal::open_existing(&world.path).unwrap();
+    let third = Journal::open_existing(&Location::from(&world.path)).unwrap();
     assert_eq!(third.recovery().await.unwrap(), None);
 }
 

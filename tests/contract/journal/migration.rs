@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disburse::domain::{BatchName, Timestamp};
-use disburse::journal::{BillCursor, Home, Journal, Loaded, Reader, ReportRow, RunTerms};
+use disburse::journal::{BillCursor, Home, Journal, Loaded, Location, Reader, ReportRow, RunTerms};
 use disburse::ledger::pace::Last;
 use disburse::ledger::recovery::Cause;
 use disburse::lifecycle::{Class, Policy, State};
@@ -94,8 +94,8 @@ async fn old_world() -> World {
     let old = world.path.with_file_name("old.db");
     write_version_1(&world.path, &old);
     // Whoever reads first brings it up, too.
-    Reader::open(&old).unwrap();
-    world.journal = Journal::open_existing(&old).unwrap();
+    Reader::open(&Location::from(&old)).unwrap();
+    world.journal = Journal::open_existing(&Location::from(&old)).unwrap();
     world.path = old;
     world
 }
@@ -124,7 +124,7 @@ async fn a_row_whose_retry_an_earlier_release_counted_is_counted_by_what_paid_it
     let moved = c.execute("update tally set state = 7 where state = 8", []);
     assert_eq!(moved.unwrap(), 1);
     drop(c);
-    world.journal = Journal::open_existing(&old).unwrap();
+    world.journal = Journal::open_existing(&Location::from(&old)).unwrap();
     world.path = old;
     world.assert_adds_up();
     assert_eq!(world.count(State::Conflict), 1);
@@ -148,7 +148,7 @@ impl Old {
         let path = folder.path().join("journal.db");
         std::fs::write(&path, journal).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let reader = Reader::open(&path).unwrap();
+        let reader = Reader::open(&Location::from(&path)).unwrap();
         Self {
             _folder: folder,
             path,
@@ -225,14 +225,14 @@ async fn a_journal_of_the_third_version_is_proven_as_it_was_and_goes_on() {
         now,
         ..terms(0)
     };
-    let journal = Journal::open_existing(&old.path).unwrap();
+    let journal = Journal::open_existing(&Location::from(&old.path)).unwrap();
     let acquired = journal
         .acquire(old.name.clone(), terms, Arc::new(policy()))
         .await
         .unwrap();
     assert_eq!(acquired.abandoned, 2);
     // Nobody had noted its account: it took that of its first run since, and the rate of all accounts was kept.
-    let reader = Reader::open(&old.path).unwrap();
+    let reader = Reader::open(&Location::from(&old.path)).unwrap();
     let record = reader.snapshot(&old.name).unwrap().record().unwrap();
     assert_eq!(record.account.as_deref(), Some("acme"));
     assert_eq!(acquired.last_post, Last::Unknown);
@@ -256,7 +256,7 @@ async fn a_journal_of_the_fourth_version_is_proven_as_it_was_gets_its_mark_and_g
     assert!(!mark.exists(), "who reads it writes none");
     assert_eq!(old.reader.missed().unwrap(), None);
 
-    let journal = Journal::open_existing(&old.path).unwrap();
+    let journal = Journal::open_existing(&Location::from(&old.path)).unwrap();
     assert!(mark.exists());
     assert_eq!(journal.recovery().await.unwrap(), None);
     let count = |state| {
@@ -268,7 +268,7 @@ async fn a_journal_of_the_fourth_version_is_proven_as_it_was_gets_its_mark_and_g
 
     // From now on, it is a copy where its mark is not.
     std::fs::remove_file(&mark).unwrap();
-    let journal = Journal::open_existing(&old.path).unwrap();
+    let journal = Journal::open_existing(&Location::from(&old.path)).unwrap();
     let recovery = journal.recovery().await.unwrap().unwrap();
     assert_eq!(recovery.cause, Cause::NoMark);
     // The one that was cancelled as well: nothing tells what was in the place of this journal meanwhile.

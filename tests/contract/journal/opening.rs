@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use disburse::domain::BatchName;
-use disburse::journal::{Error, Journal, Kind, Reader};
+use disburse::journal::{Error, Journal, Kind, Location, Reader};
 
 use crate::support::*;
 
@@ -18,7 +18,7 @@ async fn nobody_else_may_read_a_journal_whatever_the_umask() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/journal.db");
     let before = rustix::process::umask(rustix::fs::Mode::empty());
-    let journal = Journal::open(&path).unwrap();
+    let journal = Journal::open(&Location::from(&path)).unwrap();
     rustix::process::umask(before);
     journal.callback_key().await.unwrap();
     assert_eq!(mode(&path), 0o600);
@@ -41,7 +41,7 @@ async fn the_mode_of_a_folder_that_was_there_is_left_alone() {
     let there = folder.path().join("there");
     fs::create_dir(&there).unwrap();
     fs::set_permissions(&there, fs::Permissions::from_mode(0o750)).unwrap();
-    Journal::open(&there.join("journal.db")).unwrap();
+    Journal::open(&Location::from(&there.join("journal.db"))).unwrap();
     assert_eq!(mode(&there), 0o750);
 }
 
@@ -55,7 +55,7 @@ fn what_is_no_journal_is_refused_by_name_and_left_as_it_was() {
             "symbolic link",
             |path| {
                 let target = path.with_extension("target");
-                drop(Journal::open(&target).unwrap());
+                drop(Journal::open(&Location::from(&target)).unwrap());
                 symlink(target, path).unwrap();
             },
             |error| matches!(error, Error::Symlink { .. }),
@@ -100,7 +100,7 @@ fn what_is_no_journal_is_refused_by_name_and_left_as_it_was() {
         (
             "newer schema",
             |path| {
-                drop(Journal::open(path).unwrap());
+                drop(Journal::open(&Location::from(path)).unwrap());
                 let c = rusqlite::Connection::open(path).unwrap();
                 c.execute_batch("pragma user_version = 99").unwrap();
             },
@@ -113,9 +113,9 @@ fn what_is_no_journal_is_refused_by_name_and_left_as_it_was() {
         make(&path);
         let before = fs::read(&path).ok();
         let openings = [
-            Journal::open(&path).map(drop),
-            Journal::open_existing(&path).map(drop),
-            Reader::open(&path).map(drop),
+            Journal::open(&Location::from(&path)).map(drop),
+            Journal::open_existing(&Location::from(&path)).map(drop),
+            Reader::open(&Location::from(&path)).map(drop),
         ];
         for opened in openings {
             let error = opened.expect_err(name);
@@ -132,9 +132,9 @@ fn what_is_no_journal_is_refused_by_name_and_left_as_it_was() {
 fn a_journal_that_must_be_there_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none/journal.db");
-    let error = Journal::open_existing(&path).unwrap_err();
+    let error = Journal::open_existing(&Location::from(&path)).unwrap_err();
     assert!(matches!(error, Error::Missing { .. }), "{error}");
-    let error = Reader::open(&path).unwrap_err();
+    let error = Reader::open(&Location::from(&path)).unwrap_err();
     assert!(matches!(error, Error::Missing { .. }), "{error}");
     assert!(!folder.path().join("none").exists());
 }
@@ -145,27 +145,33 @@ async fn an_empty_file_becomes_a_journal_that_nobody_else_may_read() {
     let path = folder.path().join("journal.db");
     fs::write(&path, "").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    let error = Reader::open(&path).unwrap_err();
+    let error = Reader::open(&Location::from(&path)).unwrap_err();
     assert!(matches!(error, Error::Foreign { .. }), "{error}");
-    let journal = Journal::open(&path).unwrap();
+    let journal = Journal::open(&Location::from(&path)).unwrap();
     journal.callback_key().await.unwrap();
     assert_eq!(mode(&path), 0o600);
-    assert!(Reader::open(&path).unwrap().batches().unwrap().is_empty());
+    assert!(
+        Reader::open(&Location::from(&path))
+            .unwrap()
+            .batches()
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_damaged_journal_is_told_from_a_foreign_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.db");
-    drop(Journal::open(&path).unwrap());
+    drop(Journal::open(&Location::from(&path)).unwrap());
     let mut bytes = fs::read(&path).unwrap();
     for byte in &mut bytes[100..4096] {
         *byte = 0xa5;
     }
     fs::write(&path, bytes).unwrap();
     for error in [
-        Journal::open(&path).map(drop).unwrap_err(),
-        Reader::open(&path).map(drop).unwrap_err(),
+        Journal::open(&Location::from(&path)).map(drop).unwrap_err(),
+        Reader::open(&Location::from(&path)).map(drop).unwrap_err(),
     ] {
         assert!(matches!(error, Error::Damaged { .. }), "{error}");
     }
@@ -178,13 +184,19 @@ fn many_may_make_the_same_journal_at_once() {
     let threads: Vec<_> = (0..6)
         .map(|_| {
             let path = path.clone();
-            std::thread::spawn(move || Journal::open(&path).map(drop))
+            std::thread::spawn(move || Journal::open(&Location::from(&path)).map(drop))
         })
         .collect();
     for thread in threads {
         thread.join().unwrap().unwrap();
     }
-    assert!(Reader::open(&path).unwrap().batches().unwrap().is_empty());
+    assert!(
+        Reader::open(&Location::from(&path))
+            .unwrap()
+            .batches()
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[tokio::test]

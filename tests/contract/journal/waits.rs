@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use disburse::domain::PaymentId;
-use disburse::journal::{Claim, Due, Journal, RunToken};
+use disburse::journal::{Claim, Due, Journal, Location, RunToken};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::support::*;
@@ -82,7 +82,7 @@ async fn what_a_run_that_broke_off_remembered_is_asked_about_by_the_next_one() {
         let token = world.acquire(first).await.token;
         let claims = acknowledged(&world, token, first).await;
         assert_eq!(aside(&world), 600);
-        world.journal = Journal::open_existing(&world.path).unwrap();
+        world.journal = Journal::open_existing(&Location::from(&world.path)).unwrap();
         let token = world.acquire(100).await.token;
         let (asked, _) = ask_all(&world, token, 302).await;
         assert_eq!(asked.len(), 600, "each once");
@@ -99,7 +99,7 @@ async fn only_the_run_that_asks_takes_a_payment_out_of_the_queue() {
     let claims = world.claim(token, 4, 2).await;
     let said = |index: usize, event| vec![finding(claims[index].seq, event)];
     // Another process learns of it: nobody there remembers when to ask.
-    let other = Journal::open_existing(&world.path).unwrap();
+    let other = Journal::open_existing(&Location::from(&world.path)).unwrap();
     let told = said(0, reply(Class::Acknowledged, 139));
     let policy = Arc::clone(&world.policy);
     other.record(None, told, moment(3), policy).await.unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use disburse::journal::Reader;
+use disburse::journal::{Location, Reader};
 use disburse::lifecycle::Class;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params};
@@ -86,7 +86,7 @@ impl Scene {
 
 /// What is said of a journal, by a report that cannot be made as well.
 fn prove(path: &Path) -> Vec<String> {
-    let proved = Reader::open(path).and_then(|reader| {
+    let proved = Reader::open(&Location::from(path)).and_then(|reader| {
         let snapshot = reader.snapshot(&batch())?;
         Ok(snapshot.prove(None).findings)
     });
@@ -160,7 +160,7 @@ fn every_value_counts(scene: &Scene, table: &str, key: &str, rows: &str, left_ou
     }
     drop(read);
     drop(statement);
-    let reader = Reader::open(&path).unwrap();
+    let reader = Reader::open(&Location::from(&path)).unwrap();
     let mut tried = 0;
     for (id, name, was, other) in changes {
         let sql = format!("update {table} set {name} = ?1 where {key} = ?2");
@@ -397,7 +397,7 @@ async fn a_tail_that_is_cut_off_with_its_head_is_found_by_an_earlier_head_alone(
     .unwrap();
     drop(c);
     assert_eq!(findings(&path), Vec::<String>::new(), "no row says so");
-    let reader = Reader::open(&path).unwrap();
+    let reader = Reader::open(&Location::from(&path)).unwrap();
     let proof = |head| reader.snapshot(&batch()).unwrap().prove(Some(head));
     assert_eq!(proof(claimed.hash).earlier_head_at, Some(claimed.length));
     let cut = proof(paid.hash);

@@ -1,7 +1,7 @@
 //! Whatever the verbs did, the journal is sound; and what came before an earlier head is known to be as it was.
 
 use disburse::domain::PaymentId;
-use disburse::journal::{LoadPlan, Reader};
+use disburse::journal::{LoadPlan, Location, Reader};
 use disburse::lifecycle::{Class, Policy};
 
 use super::{assert_sound, eventful, prove};
@@ -79,7 +79,7 @@ async fn an_earlier_head_is_found_on_the_chain_and_one_of_another_batch_is_not()
     world.claim(token, 3, 2).await;
     let later = world.standing().evidence;
     assert!(later.length > head.length);
-    let reader = Reader::open(&world.path).unwrap();
+    let reader = Reader::open(&Location::from(&world.path)).unwrap();
     let snapshot = reader.snapshot(&batch()).unwrap();
     for known in [&head, &later] {
         let proof = snapshot.prove(Some(known.hash));
@@ -94,7 +94,7 @@ async fn an_earlier_head_is_found_on_the_chain_and_one_of_another_batch_is_not()
 async fn a_verification_sees_one_moment_while_the_writer_goes_on() {
     let world = World::loaded(50).await;
     let token = world.acquire(1).await.token;
-    let reader = Reader::open(&world.path).unwrap();
+    let reader = Reader::open(&Location::from(&world.path)).unwrap();
     let snapshot = reader.snapshot(&batch()).unwrap();
     let before = snapshot.standing().unwrap().evidence;
     let claims = world.claim(token, 50, 2).await;

@@ -21,6 +21,8 @@ use crate::cli::config::Error;
 use crate::cli::config::keys::{self, KEYS};
 use crate::cli::config::value::kind::{Kind, named};
 use crate::cli::config::value::suggest;
+use crate::cli::config::value::typed::Value;
+use crate::journal::Location;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
@@ -51,11 +53,7 @@ impl Document {
         source: &Source<'_>,
         directory: &Path,
     ) -> Result<Self, Error> {
-        let table = DeTable::parse(source.text()).map_err(|error| Error::Syntax {
-            place: source.origin(&error.span().unwrap_or(0..0)),
-            // The parser's own display would print the line, whatever it holds.
-            problem: error.message().to_owned(),
-        })?;
+        let table = DeTable::parse(source.text()).map_err(|error| source.misread(&error))?;
         let mut document = Self::default();
         for (key, value) in in_order(table.get_ref()) {
             let name = key.get_ref().as_ref();
@@ -126,6 +124,16 @@ impl Document {
     }
 }
 
+/// Returns whether a value is a path, which starts at the file that names it.
+fn is_file(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Path => true,
+        Kind::Dialect => dialect::is_a_file(text),
+        Kind::Journal => Location::read(text).is_ok_and(|found| found.file().is_some()),
+        _ => false,
+    }
+}
+
 struct ProfileReader<'a> {
     source: &'a Source<'a>,
     directory: &'a Path,
@@ -148,9 +156,7 @@ impl ProfileReader<'_> {
             };
             if let Some(known) = keys::find(&name).filter(|known| !known.secret) {
                 let mut found = entry(self.source, &name, known.kind, value)?;
-                let is_file = known.kind == Kind::Path
-                    || known.kind == Kind::Dialect && dialect::is_a_file(&found.text);
-                if is_file {
+                if is_file(known.kind, &found.text) {
                     let path = self.directory.join(&found.text);
                     found.text = path.display().to_string();
                 }

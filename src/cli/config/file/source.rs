@@ -96,6 +96,15 @@ impl<'a> Source<'a> {
         self.text
     }
 
+    /// Says why it cannot be read.
+    pub(in crate::cli::config) fn misread(&self, error: &toml::de::Error) -> Error {
+        Error::Syntax {
+            place: self.origin(&error.span().unwrap_or(0..0)),
+            // The parser's own display would print the line, whatever it holds.
+            problem: error.message().to_owned(),
+        }
+    }
+
     /// Returns where a span begins.
     pub(in crate::cli::config) fn origin(&self, span: &Range<usize>) -> Origin {
         let Some(file) = &self.file else {

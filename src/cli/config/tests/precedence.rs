@@ -50,7 +50,7 @@ fn every_key_is_set_by_its_variable_and_by_its_flag() {
     for key in KEYS {
         let example = match key.kind {
             Kind::Dialect => "document",
-            Kind::Text | Kind::Path | Kind::Originator | Kind::ServiceCode => "x",
+            Kind::Text | Kind::Path | Kind::Journal | Kind::Originator | Kind::ServiceCode => "x",
             Kind::Url => "https://x.example/",
             Kind::UrlPath => "/x",
             Kind::Rate => "7/s",

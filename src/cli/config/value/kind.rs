@@ -1,5 +1,6 @@
 //! What values a key takes, and how each is read from text.
 
+use std::ffi::OsStr;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use reqwest::Url;
 use super::rate::Rate;
 use super::typed::{Value, digits, duration};
 use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
+use crate::journal::Location;
 
 /// The kind of value a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub enum Kind {
     ServiceCode,
     /// The name of a dialect, or the path of its file.
     Dialect,
+    /// The path of a journal, or its address on a server.
+    Journal,
     /// One of some words.
     Word(&'static [&'static str]),
 }
@@ -67,6 +71,7 @@ impl Kind {
             Self::Text => String::read(text).map(drop),
             Self::Path | Self::Dialect => PathBuf::read(text).map(drop),
             Self::Url => Url::read(text).map(drop),
+            Self::Journal => Location::read(text).map(drop),
             Self::UrlPath => url_path(text),
             Self::Rate => Rate::read(text).map(drop),
             Self::Duration { least } => match Duration::read(text)? {
@@ -108,6 +113,7 @@ impl Kind {
     pub(in crate::cli::config) fn shown(self, text: &str) -> String {
         let visible = match self {
             Self::Url => address_shown(text),
+            Self::Journal => journal_shown(text),
             _ => text.to_owned(),
         };
         quoted(&visible)
@@ -169,6 +175,17 @@ fn address_shown(text: &str) -> String {
     }
 }
 
+/// Returns what was given as a journal as it may be shown: of an address that cannot be read, any part may be a password.
+fn journal_shown(text: &str) -> String {
+    match Location::parse(OsStr::new(text)) {
+        Ok(found) => found.to_string(),
+        Err(_) => match text.split_once(':') {
+            Some((scheme, _)) => format!("{scheme}:…"),
+            None => text.to_owned(),
+        },
+    }
+}
+
 /// Returns a text of any kind as it may be shown: it may be an address.
 pub(in crate::cli::config) fn any_shown(text: &str) -> String {
     let is_address = text.contains("://") || text.contains('@');
@@ -192,6 +209,15 @@ impl Value for String {
 impl Value for PathBuf {
     fn read(text: &str) -> Result<Self, String> {
         String::read(text).map(Self::from)
+    }
+}
+
+impl Value for Location {
+    fn read(text: &str) -> Result<Self, String> {
+        String::read(text)?;
+        Self::parse(OsStr::new(text)).map_err(|error| {
+            format!("a file, or postgres://USER@HOST/DATABASE without a password ({error})")
+        })
     }
 }
 

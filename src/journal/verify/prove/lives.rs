@@ -26,6 +26,7 @@ use crate::journal::verify::intact::text_of;
 use crate::ledger::due::is_possible;
 use crate::ledger::evidence::{Standing, was_untouched};
 use crate::ledger::generations::stands_for;
+use crate::ledger::successor::Successor;
 use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State};
 use crate::store::tables::{bill, evidence, instruction, life, upload};
 use crate::store::{Beside, Column, Reads, Row, Scan, Shape, Test, shape};
@@ -449,7 +450,7 @@ impl Verifier<'_> {
         Ok(self.c.any(&Scan::of(&upload::TABLE).at(&seq))?)
     }
 
-    /// A retry repeats its instruction under the next identifier; a corrected row has one that comes from what it says.
+    /// Compares the payment that replaces this one.
     fn successor(
         &mut self,
         pass: &Pass<'_>,
@@ -479,13 +480,18 @@ impl Verifier<'_> {
             hash: next.row.instruction.content_hash(),
         };
         let corrected = scheme.derive(&key, next.row.generation);
-        // What the correction said is forgotten; it is still of the same row.
-        let is_derived = id == corrected || row.instruction.msisdn.is_forgotten();
-        let repeats = next.repeats || is_derived && next.corrects;
-        if !repeats || Some(next.row.generation) != row.generation.checked_add(1) {
+        let successor = Successor {
+            is_next: Some(next.row.generation) == row.generation.checked_add(1),
+            repeats: next.repeats,
+            corrects: next.corrects,
+            has_retrys_identifier: id == retry,
+            has_corrections_identifier: id == corrected,
+            is_forgotten: row.instruction.msisdn.is_forgotten(),
+        };
+        if !successor.takes_its_place() {
             self.find(format!("the retry {id} does not repeat {}", row.id));
         }
-        if id != retry && id != corrected && !row.instruction.msisdn.is_forgotten() {
+        if !successor.is_derived() {
             self.find(format!(
                 "the retry {id}: its identifier does not come from {}",
                 row.id

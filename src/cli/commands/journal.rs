@@ -1,0 +1,76 @@
+//! `journal`: a journal on a server is made, checked, and moved to or from there.
+
+use std::ffi::OsStr;
+
+use crate::cli::Error;
+use crate::cli::arguments::{JournalCommand, JournalCopy};
+use crate::cli::exit::ExitStatus;
+use crate::cli::session::Session;
+use crate::cli::terminal::output;
+use crate::journal::{self, Location, ServerAddress};
+
+/// `disburse journal`.
+pub(in crate::cli) fn journal(
+    session: &Session,
+    command: &JournalCommand,
+) -> Result<ExitStatus, Error> {
+    match command {
+        JournalCommand::Init(server) => init(&address(session, &server.address)?),
+        JournalCommand::Check(server) => check(&address(session, &server.address)?),
+        JournalCommand::Copy(places) => copy(session, places),
+    }
+}
+
+/// Reads the address of a server.
+fn address(session: &Session, text: &OsStr) -> Result<ServerAddress, Error> {
+    match session.location_of(text)? {
+        Location::Server(address) => Ok(address),
+        Location::File(path) => Err(Error::refused(format!(
+            "{}: is a file, and this command is about a journal on a server",
+            output::name(&path.display().to_string())
+        ))
+        .hint("the first load makes a journal in a file, and disburse doctor checks it; a server is named as postgres://USER@HOST/DATABASE")),
+    }
+}
+
+/// Said above the rights.
+const RIGHTS: &str = "\
+-- The rights of users of this journal: to be said by the owner of the schema disburse, who may make roles, in this database.
+-- Said again, it gives the same rights. Then each user gets a role, here one named pay1:
+--   create role pay1 login password '...'; grant disburse_runner to pay1;
+-- disburse_runner: load, run, pay, listen. disburse_reader: status, report, verify, explain, serve.
+-- disburse_operator: cancel, retry, resolve, recover and the other orders of people.";
+
+fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
+    let made = journal::server::make(address)?;
+    output::note(&match made.was_there {
+        true => format!("{address}: has a journal already; nothing of it was changed"),
+        false => format!("{address}: has an empty journal now"),
+    });
+    for line in RIGHTS.lines().chain(made.grants.lines()) {
+        output::line(line);
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn check(address: &ServerAddress) -> Result<ExitStatus, Error> {
+    Err(no_store(address))
+}
+
+fn copy(session: &Session, places: &JournalCopy) -> Result<ExitStatus, Error> {
+    let from = session.location_of(&places.from)?;
+    let to = session.location_of(&places.to)?;
+    match (&from, &to) {
+        (Location::Server(address), _) | (_, Location::Server(address)) => Err(no_store(address)),
+        (Location::File(_), Location::File(_)) => Err(Error::refused(
+            "both places are files: journal copy moves a journal to a server, or from one",
+        )
+        .hint("disburse backup FILE copies a journal in a file")),
+    }
+}
+
+/// What all three need.
+fn no_store(address: &ServerAddress) -> Error {
+    let journal = address.to_string();
+    journal::Error::NoServerStore { journal }.into()
+}

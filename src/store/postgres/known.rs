@@ -1,0 +1,188 @@
+//! Rows that are known by their keys, as the transaction has them: what is asked for row by row costs no round trip for each.
+//!
+//! They hold for as long as nobody else has written. Of keys that were looked for in vain it is known that there is no row.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::columns::key_of;
+use crate::store::{Column, Error, Row, Scan, Table, Value};
+
+/// Rows that are known at most, of all tables together: twice as many until the older half is forgotten.
+const ROWS_MAX: usize = 20_000;
+
+/// The columns of a row, all of them.
+pub(super) type Columns = Arc<[Value<'static>]>;
+
+/// By what a row is found.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Number(i64),
+    Values(Vec<Value<'static>>),
+}
+
+impl Key {
+    fn of<'v>(values: impl Iterator<Item = &'v Value<'v>>) -> Self {
+        let values: Vec<_> = values.map(|value| value.clone().into_owned()).collect();
+        match values[..] {
+            [Value::Integer(number)] => Self::Number(number),
+            _ => Self::Values(values),
+        }
+    }
+
+    /// Returns the key that a scan names, where it is of one row alone.
+    pub(super) fn of_scan(scan: &Scan<'_>) -> Option<Self> {
+        let is_one = scan.index.is_none()
+            && scan.at.len() == scan.table.key
+            && scan.from.is_none()
+            && scan.to.is_none();
+        is_one.then(|| Self::of(scan.at.iter()))
+    }
+
+    /// Returns the key of a row that has these columns; `None` where one is missing.
+    pub(super) fn of_values(
+        table: &Table,
+        columns: &[Column],
+        values: &[Value<'_>],
+    ) -> Option<Self> {
+        let places = key_of(table).map(|key| columns.iter().position(|column| *column == key));
+        let places: Vec<usize> = places.collect::<Option<_>>()?;
+        if places.iter().any(|at| *at >= values.len()) {
+            return None;
+        }
+        Some(Self::of(places.iter().map(|at| &values[*at])))
+    }
+
+    /// Returns the values of the columns of the key.
+    pub(super) fn values(&self) -> Vec<Value<'static>> {
+        match self {
+            Self::Number(number) => vec![Value::Integer(*number)],
+            Self::Values(values) => values.clone(),
+        }
+    }
+}
+
+/// What is known of one table.
+type Rows = HashMap<Key, Option<Columns>>;
+
+/// Rows that are known.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    young: HashMap<&'static str, Rows>,
+    old: HashMap<&'static str, Rows>,
+    young_rows: usize,
+    /// The numbers that rows get next, by their tables.
+    next: HashMap<&'static str, i64>,
+}
+
+impl Known {
+    /// Returns what is known of a key: its row, or that there is none.
+    pub(super) fn get(&self, table: &Table, key: &Key) -> Option<Option<&Columns>> {
+        let young = self.young.get(table.name).and_then(|rows| rows.get(key));
+        let found = young.or_else(|| self.old.get(table.name)?.get(key))?;
+        Some(found.as_ref())
+    }
+
+    /// Notes a row, or that there is none.
+    pub(super) fn put(&mut self, table: &Table, key: Key, row: Option<Columns>) {
+        if self.young_rows >= ROWS_MAX {
+            self.old = std::mem::take(&mut self.young);
+            self.young_rows = 0;
+        }
+        let rows = self.young.entry(table.name).or_default();
+        if rows.insert(key, row).is_none() {
+            self.young_rows += 1;
+        }
+    }
+
+    /// Knows nothing of a row any more.
+    pub(super) fn forget(&mut self, table: &Table, key: &Key) {
+        let of = |rows: &mut HashMap<&'static str, Rows>| rows.get_mut(table.name)?.remove(key);
+        of(&mut self.old);
+        if of(&mut self.young).is_some() {
+            self.young_rows -= 1;
+        }
+    }
+
+    /// A row is not there any more.
+    pub(super) fn removed(&mut self, table: &Table, key: &Key) {
+        self.put(table, key.clone(), None);
+        // Its number may have been the greatest.
+        self.next.remove(table.name);
+    }
+
+    /// Knows nothing of a table any more.
+    pub(super) fn forget_table(&mut self, table: &Table) {
+        self.old.remove(table.name);
+        self.next.remove(table.name);
+        if let Some(rows) = self.young.remove(table.name) {
+            self.young_rows -= rows.len();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn next(&self, table: &Table) -> Option<i64> {
+        self.next.get(table.name).copied()
+    }
+
+    pub(super) fn set_next(&mut self, table: &Table, next: i64) {
+        self.next.insert(table.name, next);
+    }
+
+    /// A row with this number was inserted.
+    pub(super) fn numbered(&mut self, table: &Table, key: &Key) {
+        if let (Some(next), Key::Number(number)) = (self.next.get_mut(table.name), key) {
+            *next = (*next).max(number.saturating_add(1));
+        }
+    }
+}
+
+/// Returns a row of which nothing was said but these columns.
+pub(super) fn image(table: &Table, columns: &[Column], values: &[Value<'_>]) -> Columns {
+    let mut row = vec![Value::Null; table.columns.len()];
+    for (column, number) in table.defaults {
+        row[usize::from(column.at)] = Value::Integer(*number);
+    }
+    with(&row, columns, values)
+}
+
+/// Returns a row with other values in these columns.
+pub(super) fn with(row: &[Value<'static>], columns: &[Column], values: &[Value<'_>]) -> Columns {
+    let mut row = row.to_vec();
+    for (column, value) in columns.iter().zip(values) {
+        row[usize::from(column.at)] = value.clone().into_owned();
+    }
+    row.into()
+}
+
+fn of_row<'r>(row: &'r [Value<'static>], column: Column) -> &'r Value<'static> {
+    match (&row[usize::from(column.at)], column.or) {
+        (Value::Null, Some(or)) => &row[usize::from(or)],
+        (value, _) => value,
+    }
+}
+
+/// Returns whether a row has what a scan wants beside its key.
+pub(super) fn passes(scan: &Scan<'_>, row: &[Value<'static>]) -> bool {
+    let mut tests = scan.only.iter();
+    tests.all(|(column, test)| test.passes(of_row(row, *column)))
+}
+
+/// The columns of a known row that were asked for.
+pub(super) struct Shown<'a> {
+    pub(super) row: &'a [Value<'static>],
+    pub(super) columns: &'a [Column],
+}
+
+impl Row for Shown<'_> {
+    fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    fn value(&self, at: usize) -> Result<Value<'_>, Error> {
+        Ok(of_row(self.row, self.columns[at]).as_ref())
+    }
+}

@@ -1,0 +1,267 @@
+//! Transactions that write come one after the other, whoever begins them.
+
+use std::thread;
+
+use super::super::fixture::{Kind, shared};
+use super::super::{Deadlines, Postgres};
+use super::{beside, fresh, short};
+use crate::domain::PaymentId;
+use crate::store::tables::{chain, inquiry};
+use crate::store::{
+    Error, Read as _, Reads as _, Scan, Transact as _, Write as _, Writes as _, shape,
+};
+
+shape! {
+    struct Length of chain { batch_id: i64, length: i64, head: Vec<u8> }
+}
+shape! {
+    struct Asked of inquiry { seq: PaymentId, batch_id: i64, due_at: i64 }
+}
+
+fn asked(seq: i64) -> Asked {
+    Asked {
+        seq: PaymentId::new(seq),
+        batch_id: 1,
+        due_at: 0,
+    }
+}
+
+fn count(store: &Postgres) -> u64 {
+    store.count(&Scan::of(&inquiry::TABLE)).unwrap()
+}
+
+#[test]
+fn what_one_has_read_holds_until_it_has_written() {
+    const EACH: i64 = 40;
+    for server in Kind::ALL.into_iter().filter_map(shared) {
+        let store = fresh(server);
+        store.begin().unwrap();
+        store
+            .insert(&Length {
+                batch_id: 1,
+                length: 0,
+                head: vec![0; 32],
+            })
+            .unwrap();
+        store.commit().unwrap();
+        let writers = (0..3).map(|_| {
+            let store = beside(&store);
+            thread::spawn(move || {
+                let one = Scan::of(&chain::TABLE).at(&1_i64);
+                for _ in 0..EACH {
+                    store.begin().unwrap();
+                    let length: i64 = store.value(&one, chain::length).unwrap().unwrap();
+                    // Numbers in a row, which all of them take.
+                    let number = store.allocate(&chain::TABLE, 1).unwrap();
+                    assert_eq!(number, length + 2);
+                    let (batch_id, head) = (number, vec![1; 32]);
+                    store
+                        .insert(&Length {
+                            batch_id,
+                            length,
+                            head,
+                        })
+                        .unwrap();
+                    store.set(&one, chain::length, &(length + 1)).unwrap();
+                    store.commit().unwrap();
+                }
+            })
+        });
+        for writer in writers.collect::<Vec<_>>() {
+            writer.join().unwrap();
+        }
+        let one = Scan::of(&chain::TABLE).at(&1_i64);
+        let length: i64 = store.value(&one, chain::length).unwrap().unwrap();
+        assert_eq!(length, 3 * EACH);
+        let all = store.count(&Scan::of(&chain::TABLE)).unwrap();
+        assert_eq!(all, 3 * EACH.unsigned_abs() + 1);
+    }
+}
+
+#[test]
+fn a_version_changes_when_somebody_else_has_written() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let other = beside(&one);
+    let write = |store: &Postgres, seq| {
+        store.begin().unwrap();
+        let version = store.version().unwrap();
+        store.insert(&asked(seq)).unwrap();
+        store.commit().unwrap();
+        version
+    };
+    let first = write(&one, 1);
+    assert_eq!(
+        write(&one, 2),
+        first,
+        "its own writes are none of somebody else"
+    );
+    assert_eq!(one.version().unwrap(), first);
+    other.begin().unwrap();
+    other.rollback().unwrap();
+    assert_eq!(
+        write(&one, 3),
+        first,
+        "what was rolled back was never written"
+    );
+    write(&other, 4);
+    let idle = one.version().unwrap();
+    assert_ne!(idle, first);
+    let second = write(&one, 5);
+    assert_eq!(second, idle);
+    write(&other, 6);
+    one.begin_reading().unwrap();
+    let third = one.version().unwrap();
+    assert_ne!(third, second);
+    write(&other, 7);
+    assert_eq!(one.version().unwrap(), third, "a view holds still");
+    one.commit().unwrap();
+    assert_ne!(write(&one, 8), third);
+}
+
+#[test]
+fn what_is_known_is_forgotten_when_somebody_else_has_written() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let other = beside(&one);
+    one.begin().unwrap();
+    one.insert(&asked(1)).unwrap();
+    one.commit().unwrap();
+    let seq = PaymentId::new(1);
+    let own = Scan::of(&inquiry::TABLE).at(&seq);
+    other.begin().unwrap();
+    other.set(&own, inquiry::due_at, &7_i64).unwrap();
+    other.commit().unwrap();
+    one.begin().unwrap();
+    assert_eq!(one.value(&own, inquiry::due_at).unwrap(), Some(7_i64));
+    one.set(&own, inquiry::due_at, &8_i64).unwrap();
+    one.rollback().unwrap();
+    one.begin().unwrap();
+    assert_eq!(one.value(&own, inquiry::due_at).unwrap(), Some(7_i64));
+    one.rollback().unwrap();
+}
+
+#[test]
+fn whoever_waits_too_long_for_a_turn_is_told() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let other = Postgres::open(one.address().clone(), short()).unwrap();
+    one.begin().unwrap();
+    let refused = other.begin();
+    assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
+    assert!(!other.is_open());
+    one.insert(&asked(1)).unwrap();
+    one.commit().unwrap();
+    other.begin().unwrap();
+    assert_eq!(count(&other), 1);
+    other.commit().unwrap();
+}
+
+#[test]
+fn a_view_holds_still_and_so_does_a_pass() {
+    for server in Kind::ALL.into_iter().filter_map(shared) {
+        let one = fresh(server);
+        let other = beside(&one);
+        let add = |first: i64| {
+            other.begin().unwrap();
+            let rows: Vec<Asked> = (first..first + 100).map(asked).collect();
+            other.insert_all(&rows).unwrap();
+            other.commit().unwrap();
+        };
+        add(1);
+        one.begin_reading().unwrap();
+        add(101);
+        assert_eq!(count(&one), 100);
+        one.commit().unwrap();
+        assert_eq!(count(&one), 200);
+        let mut seen = 0;
+        one.each(&Scan::of(&inquiry::TABLE), |_: Asked| {
+            if seen == 0 {
+                add(201);
+            }
+            seen += 1;
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+        assert_eq!(seen, 200);
+        assert!(!one.is_open());
+        assert_eq!(count(&one), 300);
+    }
+}
+
+#[test]
+fn rows_that_are_expected_are_read_at_once() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    one.begin().unwrap();
+    one.insert_all(&[asked(1), asked(3)]).unwrap();
+    one.commit().unwrap();
+    let one = beside(&one);
+    one.begin().unwrap();
+    one.expect(&inquiry::TABLE, &[1, 2, 3]).unwrap();
+    // Nothing is asked of the server any more: it would not answer.
+    server.psql(
+        one.address().database(),
+        "select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()",
+    );
+    for (seq, expected) in [(1, true), (2, false), (3, true)] {
+        let seq = PaymentId::new(seq);
+        let own = Scan::of(&inquiry::TABLE).at(&seq);
+        assert_eq!(one.any(&own).unwrap(), expected);
+        let changed = one.set(&own, inquiry::due_at, &1_i64).unwrap();
+        assert_eq!(changed, u64::from(expected));
+    }
+    let lost = one.commit();
+    assert!(
+        matches!(lost, Err(Error::ConnectionLost { .. })),
+        "{lost:?}"
+    );
+}
+
+#[test]
+fn nothing_is_written_without_a_transaction_and_none_within_another() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    assert!(one.insert(&asked(1)).is_err());
+    assert!(one.commit().is_err());
+    one.rollback().unwrap();
+    one.begin_reading().unwrap();
+    assert!(one.is_open());
+    assert!(one.begin().is_err());
+    assert!(one.insert(&asked(1)).is_err());
+    one.rollback().unwrap();
+    one.begin().unwrap();
+    assert!(one.begin_reading().is_err());
+    one.rollback().unwrap();
+    assert_eq!(count(&one), 0);
+}
+
+#[test]
+fn the_clock_is_that_of_the_server() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let first = one.now().unwrap();
+    one.begin().unwrap();
+    let (second, third) = (one.now().unwrap(), one.now().unwrap());
+    one.commit().unwrap();
+    assert!(first <= second && second <= third);
+    let told = server.psql(
+        "postgres",
+        "select floor(extract(epoch from now()) * 1000)::bigint",
+    );
+    let told: i64 = told[0][0].parse().unwrap();
+    assert!((told - third.as_millis()).abs() < 60_000);
+    assert_eq!(Deadlines::default(), one.deadlines);
+}
