@@ -25,7 +25,8 @@
 //! - [`dialect`] holds as data what the interface document leaves open, and what a deployment says of it.
 //! - [`lifecycle`] is one pure function, [`lifecycle::step`]: what is known of a payment, and one piece of evidence, give
 //!   what is known then. State alone decides the next action.
-//! - [`ledger`] holds the rules about money that reach beyond one payment, as pure functions.
+//! - [`ledger`] holds the rules about money as pure functions: what is heard makes what of a payment ([`ledger::evidence::apply()`]), and all
+//!   that reaches beyond one payment.
 //! - [`intake`] turns files into instructions, or says what is wrong with every row.
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
 //! - [`store`] is the port below the journal: tables of domain values, which SQLite keeps for one runner, and PostgreSQL for many.

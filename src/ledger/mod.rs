@@ -1,7 +1,7 @@
-//! The rules about money that reach beyond one payment, as pure functions: no SQL, no clock, no I/O.
+//! The rules about money, as pure functions: no SQL, no clock, no I/O.
 //!
-//! [`crate::lifecycle`] says what one piece of evidence does to one payment. What its neighbours, its ancestors, its journal
-//! and the people around it allow is said here, a rule a file, each with its table of tests.
+//! [`crate::lifecycle`] says where one event brings one payment. What is made of the words that came with it ([`evidence`]), and what its
+//! neighbours, its ancestors, its journal and the people around it allow, is said here, a rule a file, each with its table of tests.
 
 mod agreement;
 mod room;

@@ -177,7 +177,7 @@ mod tests {
 
     fn asked(c: &WriteSession, of: Paced, count: u32) -> Granted {
         let clock = || RunnerTime::since_start(Duration::from_secs(5));
-        slots(c, token(3), &request(of, count), clock).unwrap()
+        slots(c, token(1), &request(of, count), clock).unwrap()
     }
 
     #[test]

@@ -82,7 +82,12 @@ const fn grant(table: &'static str, inserts: bool, changes: Changes, removes: bo
 }
 
 /// What whoever writes takes part in: one after the other, each with a receipt.
-const TURN: Grant = grant("turn", false, Only(&["number", "writer", "previous"]), false);
+const TURN: Grant = grant(
+    "turn",
+    false,
+    Only(&["number", "writer", "previous"]),
+    false,
+);
 const WRITER: Grant = grant("writer", true, Only(&["turn", "begun_at"]), false);
 
 // A row that a load has just brought may be taken out again, or be named otherwise, before the load has ended; a row that waits for
@@ -341,7 +346,11 @@ pub(super) fn missing(
         .collect();
     for grant in role.grants() {
         for (what, column) in grant.each() {
-            asked.push(format!("{what} {} {column}", grant.table).trim_end().to_owned());
+            asked.push(
+                format!("{what} {} {column}", grant.table)
+                    .trim_end()
+                    .to_owned(),
+            );
         }
     }
     lacking(link, within, &asked)
@@ -355,7 +364,11 @@ pub(super) fn missing_to_write(
     let mut asked = Vec::new();
     for grant in [&TURN, &WRITER] {
         for (what, column) in grant.each() {
-            asked.push(format!("{what} {} {column}", grant.table).trim_end().to_owned());
+            asked.push(
+                format!("{what} {} {column}", grant.table)
+                    .trim_end()
+                    .to_owned(),
+            );
         }
     }
     lacking(link, within, &asked)
@@ -421,6 +434,9 @@ mod tests {
             assert_eq!(grant.rights(), allowed, "{table}");
         }
         let session = OPERATOR.iter().find(|grant| grant.table == "session");
-        assert!(session.is_some_and(|grant| !grant.inserts), "an operator begins no run");
+        assert!(
+            session.is_some_and(|grant| !grant.inserts),
+            "an operator begins no run"
+        );
     }
 }

@@ -24,7 +24,7 @@ use crate::journal::recovery::until_done;
 use crate::journal::session::members::{of_row, states};
 use crate::journal::verify::intact::text_of;
 use crate::ledger::due::is_possible;
-use crate::ledger::evidence::{Standing, was_untouched};
+use crate::ledger::evidence::{Standing, misfits_without_amount};
 use crate::ledger::generations::stands_for;
 use crate::ledger::successor::Successor;
 use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State};
@@ -378,17 +378,9 @@ impl Verifier<'_> {
             sum.1 = sum.1.saturating_add(minor);
         }
         let Some(amount) = money.amount else {
-            // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
-            if standing.life.state != State::Cancelled || folded.withdrawn.is_none() {
-                self.find(format!(
-                    "row {id} has a life and no amount, and was not withdrawn"
-                ));
-            }
-            if standing.settled_at != folded.withdrawn {
-                self.find(format!("row {id}: settled_at is not when it was withdrawn"));
-            }
-            if !was_untouched(&standing.life, &folded.standing.life) {
-                self.find(format!("row {id} was never posted, and its life says more"));
+            let replayed = &folded.standing.life;
+            for what in misfits_without_amount(standing, replayed, folded.withdrawn) {
+                self.find(format!("row {id}{what}"));
             }
             return Ok(());
         };
