@@ -29,7 +29,7 @@
 //!   that reaches beyond one payment.
 //! - [`intake`] turns files into instructions, or says what is wrong with every row.
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
-//! - [`store`] is the port below the journal: tables of domain values, which SQLite keeps, and memory in tests. Another store goes there.
+//! - [`store`] is the port below the journal: tables of domain values, which SQLite keeps for one runner, and PostgreSQL for many.
 //! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
 //! - [`statement`] reads what a gateway or a bank says of the money, line by line.
 //! - [`report`] folds a batch into a reconciliation and its three files.

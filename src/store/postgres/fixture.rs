@@ -199,7 +199,7 @@ impl Server {
     pub fn run(&self) {
         let mut start = as_ordinary(self.programs.join("pg_ctl"));
         let mut options = format!(
-            "-h 127.0.0.1 -p {} -k {} -c max_connections=200 -c shared_buffers=64MB",
+            "-h 127.0.0.1 -p {} -k {} -c max_connections=200 -c shared_buffers=64MB -c dynamic_shared_memory_type=mmap",
             self.port,
             self.folder.display()
         );

@@ -105,7 +105,7 @@ fn a_user_may_read_and_write_all_of_it() {
         .replace("disburse@", &format!("{user}@"));
     let unmade = Postgres::make(address(&text), short()).unwrap_err();
     assert!(
-        matches!(unmade, ConnectError::NoPrivileges { .. }),
+        matches!(unmade, ConnectError::MayNotCreate { .. }),
         "{unmade}"
     );
 }
