@@ -1,8 +1,8 @@
 //! Opening what keeps the rows of a journal, wherever that is.
 
 use super::schema::open::{self, Missing};
-use super::session::keeper::Keeper;
 use super::server::Access;
+use super::session::keeper::Keeper;
 use super::{Error, Location, ServerAddress, server};
 
 /// Opens what only reads.

@@ -138,6 +138,7 @@ impl WriteSession {
         let positions = self.chain.borrow_mut().take_marked();
         let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
         let (payers, given) = (self.new_payers.take(), self.new_given.take());
+        let server = self.keeper.store().server_position();
         let Some(mark) = &mut self.mark else {
             return Ok(());
         };
@@ -154,6 +155,7 @@ impl WriteSession {
             given,
             positions,
             payers,
+            server,
         })
     }
 
@@ -222,7 +224,7 @@ impl WriteSession {
     pub(in crate::journal) fn memory(&self) -> Option<&crate::store::memory::Memory> {
         match &self.keeper {
             Keeper::Memory(memory) => Some(memory),
-            Keeper::Sqlite(_) => None,
+            Keeper::Sqlite(_) | Keeper::Server(_) => None,
         }
     }
 

@@ -105,7 +105,8 @@ impl From<Failure> for Error {
             (_, "XX001" | "XX002") => Self::Damaged { what },
             ("08", _) => Self::ConnectionLost { what },
             (_, "42501") => Self::Fault {
-                what: format!("{what}: disburse journal init prints the rights that a user needs").into(),
+                what: format!("{what}: disburse journal init prints the rights that a user needs")
+                    .into(),
             },
             _ => Self::Fault { what },
         }
