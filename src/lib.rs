@@ -25,10 +25,11 @@
 //! - [`dialect`] holds as data what the interface document leaves open, and what a deployment says of it.
 //! - [`lifecycle`] is one pure function, [`lifecycle::step`]: what is known of a payment, and one piece of evidence, give
 //!   what is known then. State alone decides the next action.
-//! - [`ledger`] holds the rules about money that reach beyond one payment, as pure functions.
+//! - [`ledger`] holds the rules about money as pure functions: what is heard makes what of a payment ([`ledger::evidence::apply()`]), and all
+//!   that reaches beyond one payment.
 //! - [`intake`] turns files into instructions, or says what is wrong with every row.
 //! - [`journal`] is the durable truth: an SQLite file, one writer, verbs that return after the commit.
-//! - [`store`] is the port below the journal: tables of domain values, which SQLite keeps, and memory in tests. Another store goes there.
+//! - [`store`] is the port below the journal: tables of domain values, which SQLite keeps for one runner, and PostgreSQL for many.
 //! - [`gateway`] turns every reply, and every silence, into evidence. It alone knows the wire.
 //! - [`statement`] reads what a gateway or a bank says of the money, line by line.
 //! - [`report`] folds a batch into a reconciliation and its three files.
@@ -52,6 +53,9 @@
 //! `ARCHITECTURE.md` follows one payment through these modules, and says where each invariant is held.
 // A table of tests may be long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
+
+#[macro_use]
+mod planted;
 
 pub mod callback;
 pub mod cli;

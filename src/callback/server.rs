@@ -216,12 +216,9 @@ async fn take(
         now,
         jitter: fastrand::u8(..),
     };
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::AcknowledgedBeforeStored.is_active() {
-        let (journal, policy) = (options.journal.clone(), Arc::clone(&options.policy));
-        tokio::spawn(async move { journal.callback(note, moment, policy).await });
-        return acknowledgement::reply(&options.dialect, id, None);
-    }
+    let acknowledged =
+        |gateway_id: Option<&str>| acknowledgement::reply(&options.dialect, id, gateway_id);
+    planted_instead!(callback::stored_later(options, &note, moment, acknowledged));
     #[cfg(debug_assertions)]
     crate::failpoints::pass("before-callback-stored");
     let stored = options
@@ -266,7 +263,7 @@ async fn take(
         }
     };
     let gateway_id = gateway_id.as_ref().map(|id| id.as_str());
-    let mut reply = acknowledgement::reply(&options.dialect, id, gateway_id);
+    let mut reply = acknowledged(gateway_id);
     reply.extensions_mut().insert(outcome);
     reply
 }

@@ -265,10 +265,7 @@ fn tokens(pieces: &[Piece<'_>]) -> Option<Vec<String>> {
                 let (lines, next) = stretch(pieces, at);
                 let (whole, others) = split_lines(&lines, announced)?;
                 let is_glued = glued(pieces, at) || glued(pieces, next);
-                #[cfg(test)]
-                let is_glued =
-                    is_glued && !crate::seeded_bugs::SeededBug::GluedDigitsAreToken.is_active();
-                if is_glued && !whole.is_empty() {
+                if planted!(domain::is_glued(is_glued)) && !whole.is_empty() {
                     return None;
                 }
                 found.extend(whole.into_iter().map(|token| (announced, token)));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use governor::clock::Clock as Pace;
 
 use crate::domain::{BootTime, Timestamp};
+use crate::ledger::slots::RunnerTime;
 
 /// What reads as a shorter sleep is the time between two readings.
 const ASLEEP_LEAST: Duration = Duration::from_millis(10);
@@ -91,6 +92,12 @@ impl Clock {
             } else {
                 asleep
             }
+    }
+
+    /// Returns the time since its start, as slots to leave in are mapped to it.
+    #[must_use]
+    pub(super) fn running(&self) -> RunnerTime {
+        RunnerTime::since_start(self.elapsed())
     }
 
     /// Returns the time.

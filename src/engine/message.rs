@@ -6,10 +6,13 @@ use super::core::EngineInput;
 use super::exchange::Exchange;
 use crate::domain::{PaymentId, Timestamp};
 use crate::journal::{Clearance, Error, Halt, Transition};
+use crate::ledger::slots::Granted;
 
 /// What came of something that the run has begun.
 pub(super) enum Message {
     EngineInput(EngineInput),
+    /// Slots to leave in.
+    Granted(Granted),
     /// A sender is idle again, and what came of its post.
     Posted(usize, Exchange),
     /// What was answered, when it was asked, and when it was heard.

@@ -7,8 +7,10 @@ mod clock;
 mod core;
 mod exchange;
 mod findings;
+mod granted;
 mod lease;
 mod message;
+mod pace;
 mod pacer;
 mod plan;
 mod progress;
@@ -17,10 +19,13 @@ mod rest;
 mod run;
 mod senders;
 mod standstill;
+#[cfg(test)]
+mod tests;
 
 pub use self::core::{Core, Effect, Ending, EngineInput, Limits};
 pub use breaker::{Breaker, Gate};
 pub use clock::Clock;
+pub use pace::Pacing;
 pub use pacer::{Pacer, Rate};
 pub use plan::{Plan, Run, Summary};
 pub use progress::{Awaited, Progress};

@@ -24,6 +24,11 @@ impl Rate {
         NonZeroU32::new(payments).map(Self)
     }
 
+    /// Returns payments per second, as what is never zero.
+    pub(super) fn nonzero(self) -> NonZeroU32 {
+        self.0
+    }
+
     /// Returns payments per second.
     #[must_use]
     pub fn get(self) -> u32 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Clock, Ending, Limits, Progress};
+use super::{Clock, Ending, Limits, Pacing, Progress};
 use crate::callback::Addresses;
 use crate::domain::{BatchName, Pulse};
 use crate::journal::{Home, Journal, Runner, Transition};
@@ -32,6 +32,8 @@ pub struct Plan<G> {
     pub approval: Option<Rule>,
     /// The waits.
     pub policy: Arc<Policy>,
+    /// Who keeps the rates of these bounds.
+    pub pacing: Pacing,
     /// The bounds.
     pub limits: Limits,
     /// When services are open.

@@ -15,12 +15,9 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Returns from when on a run may post, and ask, that took its batch just now.
 pub(super) fn departs_from(acquired: &Acquired, clock: &Clock) -> (Timestamp, Timestamp) {
     let taken = clock.now();
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RateForgotten.is_active() {
-        return (taken, taken);
-    }
     let quiet = |last: Last| taken.after(last.quiet(clock.uptime(), WINDOW));
-    (quiet(acquired.last_post), quiet(acquired.last_question))
+    let from = (quiet(acquired.last_post), quiet(acquired.last_question));
+    planted!(engine::departs_from(from, taken))
 }
 
 /// When the last post and the last question of a run left.

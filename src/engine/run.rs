@@ -12,11 +12,12 @@ use super::exchange::{self, Exchange};
 use super::findings::{Findings, GROUP_MAX, Next};
 use super::lease::Lease;
 use super::message::Message;
+use super::pace::{Pace, Pacing};
 use super::repeats::{Repeats, Wait};
 use super::rest::{self, Departures};
 use super::senders::{Line, WorkerPool};
 use super::standstill::{self, Standstill};
-use super::{Core, Effect, Ending, EngineInput, Pacer, Plan, Progress, Run, Summary};
+use super::{Core, Effect, Ending, EngineInput, Plan, Progress, Run, Summary};
 use crate::domain::{LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
 use crate::journal::{
@@ -24,6 +25,7 @@ use crate::journal::{
 };
 use crate::ledger::HeldFor;
 use crate::ledger::calendar::clock_was_set;
+use crate::ledger::slots::Paced;
 use crate::ledger::standstill::{is_fresh_word, is_timely};
 use crate::lifecycle::{Event, State, StepContext};
 
@@ -45,7 +47,11 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     let (acquired, asked, now) = acquire(&plan).await?;
     let taken = plan.clock.instant(now);
     // From now on no other run can claim: only what it sent until now is to be kept away from.
-    let (posts_from, asks_from) = rest::departs_from(&acquired, &plan.clock);
+    let (posts_from, asks_from) = match plan.pacing {
+        Pacing::Local => rest::departs_from(&acquired, &plan.clock),
+        // Nobody else is granted the slots of a run that was cut off.
+        Pacing::Granted => (now, now),
+    };
     let departures = Departures::begin();
     if acquired.abandoned > 0 {
         tracing::warn!(
@@ -61,8 +67,7 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
     let _beating = standstill::beat(&plan.pulse, asked);
     let shell = Driver {
         core: Core::new(plan.limits.clone(), &standing, now),
-        posts: Pacer::new(plan.limits.rate, plan.limits.packets),
-        queries: Pacer::new(plan.limits.query_rate, plan.limits.packets),
+        pace: Pace::new(plan.pacing, &plan.limits, plan.clock),
         repeats: Repeats::default(),
         standstill: Standstill::default(),
         posts_from,
@@ -135,8 +140,7 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
 struct Driver<G> {
     plan: Plan<G>,
     core: Core,
-    posts: Pacer,
-    queries: Pacer,
+    pace: Pace,
     repeats: Repeats,
     standstill: Standstill,
     posts_from: Timestamp,
@@ -244,7 +248,7 @@ impl<G: Gateway> Driver<G> {
             let now = self.plan.clock.now();
             self.plan.journal.hold_all(self.token, why, now).await?;
         }
-        if self.fault.is_none() {
+        if self.fault.is_none() && self.plan.pacing == Pacing::Local {
             let (clock, journal) = (&self.plan.clock, &self.plan.journal);
             self.departures.note(clock, journal, self.token).await;
             self.leave().await?;
@@ -319,7 +323,12 @@ impl<G: Gateway> Driver<G> {
                 let leaves = found
                     .iter()
                     .filter(|(_, clearance)| *clearance == Clearance::Leaves);
-                self.repeats.answered(leaves.map(|(seq, _)| *seq));
+                let leaves = leaves.map(|(seq, _)| *seq);
+                self.repeats.answered(leaves, Instant::now());
+            }
+            Message::Granted(slots) => {
+                let pause = self.pace.take(&slots);
+                self.repeats.wait_for(pause, &[], Instant::now());
             }
             Message::Renewed(asked) => {
                 if let Some(lease) = &mut self.lease {
@@ -518,17 +527,37 @@ impl<G: Gateway> Driver<G> {
             return wake;
         }
         // Where both count towards one limit, what is open is settled before more is begun.
-        if self.plan.limits.shared_rate {
+        let wake = if self.plan.limits.shared_rate {
             let asked = self.dispatch_queries(now, wake);
-            return self.dispatch_posts(now, asked);
+            self.dispatch_posts(now, asked)
+        } else {
+            let posted = self.dispatch_posts(now, wake);
+            self.dispatch_queries(now, posted)
+        };
+        self.ask_for_slots(now);
+        wake
+    }
+
+    /// Asks the journal for slots to leave in, ahead of their time, where it grants them.
+    fn ask_for_slots(&mut self, now: Timestamp) {
+        for request in self.pace.requests(self.core.ready(now)) {
+            let (journal, token) = (self.plan.journal.clone(), self.token);
+            let (clock, messages) = (self.plan.clock, self.messages.clone());
+            self.spawn(async move {
+                let reads = move || clock.running();
+                let granted = journal.slots(token, request, reads).await?;
+                let _ = messages.send(Message::Granted(granted)).await;
+                Ok(())
+            });
         }
-        let posted = self.dispatch_posts(now, wake);
-        self.dispatch_queries(now, posted)
     }
 
     fn dispatch_posts(&mut self, now: Timestamp, mut wake: Instant) -> Instant {
         while self.findings.waiting() < BACKLOG_MAX {
-            let count = self.core.next_post(now).min(self.posts.packets());
+            let count = self
+                .core
+                .next_post(now)
+                .min(self.pace.packets(Paced::Posts));
             if count == 0 {
                 break;
             }
@@ -550,13 +579,12 @@ impl<G: Gateway> Driver<G> {
                 }
                 break;
             }
-            if let Err(pause) = self.posts.pass() {
-                let turn = Instant::now() + pause;
-                self.repeats.turned(Some(turn));
-                wake = wake.min(turn);
+            if let Err(pause) = self.pace.pass(Paced::Posts) {
+                let look = self.repeats.wait_for(Some(pause), &repeats, Instant::now());
+                wake = wake.min(look);
                 break;
             }
-            self.repeats.turned(None);
+            self.repeats.turned();
             self.departures.posted();
             let claims = self.core.take_post(count);
             self.progress.posted += claims.len() as u64;
@@ -574,7 +602,10 @@ impl<G: Gateway> Driver<G> {
 
     fn dispatch_queries(&mut self, now: Timestamp, mut wake: Instant) -> Instant {
         loop {
-            let count = self.core.next_query(now).min(self.asking().packets());
+            let count = self
+                .core
+                .next_query(now)
+                .min(self.pace.packets(Paced::Questions));
             if count == 0 || self.stands_still() {
                 break;
             }
@@ -582,8 +613,8 @@ impl<G: Gateway> Driver<G> {
                 wake = wake.min(Instant::from_std(self.plan.clock.instant(self.asks_from)));
                 break;
             }
-            if let Err(pause) = self.asking().pass() {
-                wake = wake.min(Instant::now() + pause);
+            if let Err(pause) = self.pace.pass(Paced::Questions) {
+                wake = wake.min(Instant::now() + pause.get());
                 break;
             }
             self.departures.asked();
@@ -592,14 +623,6 @@ impl<G: Gateway> Driver<G> {
             self.query(questions);
         }
         wake
-    }
-
-    /// Returns the pacer of questions.
-    fn asking(&self) -> &Pacer {
-        match self.plan.limits.shared_rate {
-            true => &self.posts,
-            false => &self.queries,
-        }
     }
 
     /// Returns whether the program stood still and nothing may leave, neither a post nor a question, until the journal was

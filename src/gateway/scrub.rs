@@ -197,10 +197,6 @@ const JWT: &[u8] = b"eyJ";
 /// Returns where a JSON Web Token ends that begins here: whose it is, nobody needs to read.
 fn end_of_jwt(text: &str, at: usize) -> Option<usize> {
     let rest = &text.as_bytes()[at..];
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::UnknownTokenShown.is_active() {
-        return None;
-    }
     if !rest.starts_with(JWT) {
         return None;
     }
@@ -209,7 +205,8 @@ fn end_of_jwt(text: &str, at: usize) -> Option<usize> {
     let claims = part_of_jwt(&rest[head..], CLAIMS_MAX)?;
     let signature = &rest[head + claims..];
     let is_part = |byte: &&u8| is_base64(**byte) || **byte == b'.';
-    Some(at + head + claims + signature.iter().take_while(is_part).count())
+    let end = at + head + claims + signature.iter().take_while(is_part).count();
+    planted!(gateway::end_of_token(Some(end)))
 }
 
 /// Returns where the part of a token ends with its point.

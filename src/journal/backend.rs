@@ -28,6 +28,7 @@ use crate::journal::{
 };
 use crate::ledger::HeldFor;
 use crate::ledger::recovery::Verdict;
+use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::Transact;
 
@@ -304,8 +305,25 @@ impl Journal {
         posts: BootTime,
         questions: BootTime,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             crate::journal::run::rest::rest(c, token, posts, questions)
+        })
+        .await
+    }
+
+    /// Grants slots to leave in to a run that shares its account with others: `clock` reads the clock of the run, which they are
+    /// mapped to. They are the run's once this returns, and nobody else's.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] when another run has taken over.
+    pub async fn slots(
+        &self,
+        token: RunToken,
+        request: SlotRequest,
+        clock: impl Fn() -> RunnerTime + Send + 'static,
+    ) -> Result<Granted, Error> {
+        self.ask(CommitMode::Shared, move |c| {
+            crate::journal::run::slots::slots(c, token, &request, clock)
         })
         .await
     }
@@ -386,7 +404,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn callback_key(&self) -> Result<Vec<u8>, Error> {
-        self.ask(CommitMode::Alone, |c| verbs::callback_key(c))
+        self.ask_again(CommitMode::Alone, |c| verbs::callback_key(c))
             .await
     }
 

@@ -36,14 +36,12 @@ pub fn is_ambiguous(amendment: &Amendment) -> bool {
         rejected_before,
         same_recipient,
     } = *amendment;
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::MendedIsNew.is_active() {
-        return false;
-    }
     // With references on both sides, two rows of different references are two payments.
     let nameless = new_nameless > 0 || gone_nameless > 0;
     let is_of_corrections = unchanged == 0 && new <= rejected_before && !same_recipient;
-    new > 0 && gone > 0 && nameless && !is_of_corrections
+    planted!(ledger::is_ambiguous(
+        new > 0 && gone > 0 && nameless && !is_of_corrections
+    ))
 }
 
 /// Returns whether a new row of an amendment may be another one of the batch under another reference, which the file leaves out;

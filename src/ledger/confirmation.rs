@@ -5,6 +5,7 @@
 //! confirmation of its own.
 
 use crate::domain::{BillId, Money, Tally};
+use crate::lifecycle::PaymentState;
 
 /// How far a confirmation reaches: the numbers that were given last when its figures were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +83,9 @@ impl Confirmation {
     /// Confirms what was shown.
     #[must_use]
     pub fn of(open: Tally, bound: Bound, answer: Answer) -> Self {
-        #[cfg(test)]
-        let bound = match crate::seeded_bugs::SeededBug::ConfirmationUnbounded.is_active() {
-            true => Bound::EVERYTHING,
-            false => bound,
-        };
         Self {
             open,
-            bound,
+            bound: planted!(ledger::confirmed(bound)),
             answer,
         }
     }
@@ -125,6 +121,12 @@ impl Allowance {
         self.left.amounts.add_minor(money.currency, -minor);
         true
     }
+}
+
+/// Returns whether a payment was taken out of what was shown before: it was posted, and what is posted again is not counted twice.
+#[must_use]
+pub fn was_counted(life: &PaymentState) -> bool {
+    life.attempts > 0
 }
 
 /// How a declared total differs from what the whole batch comes to.

@@ -162,10 +162,7 @@ pub fn may_fail(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Refusal> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::FailedUnasked.is_active() {
-        return Ok(());
-    }
+    planted_instead!(ledger::may_fail());
     if asked.heard == Some(Heard::Paid) {
         return Err(Refusal::IsPaid);
     }
@@ -239,17 +236,14 @@ pub type ByCode = Vec<(Option<i32>, Tally)>;
 /// Returns whether an order is about no more than what was shown before it was confirmed.
 #[must_use]
 pub fn is_within(shown: &ByCode, found: &ByCode) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::OrderUnbounded.is_active() {
-        return true;
-    }
-    found.iter().all(|(code, found)| {
+    let is_within = found.iter().all(|(code, found)| {
         let shown = shown.iter().find(|(shown, _)| shown == code);
         shown.is_some_and(|(_, shown)| {
             let fits = |(currency, minor)| minor <= shown.amounts.minor(currency);
             found.count <= shown.count && found.amounts.iter().all(fits)
         })
-    })
+    });
+    planted!(ledger::is_within(is_within))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! payments cost a look or two.
 
 use super::generations::Order;
+use crate::lifecycle::PaymentState;
 
 /// What the answer rests on, of one payment.
 pub trait Facts {
@@ -88,6 +89,13 @@ pub fn departure<F: Facts>(facts: &mut F) -> Result<DepartureOf<F>, F::Error> {
         Ok(()) => Departure::Leaves,
         Err(beyond) => Departure::Altered(beyond),
     })
+}
+
+/// Returns whether a payment is looked at once more just before it leaves: something may be heard between its claim and then, of what may
+/// have arrived before, of another generation of its row, or of a failed row of its debt (`is_watched`).
+#[must_use]
+pub fn is_looked_at_last(life: &PaymentState, has_generations: bool, is_watched: bool) -> bool {
+    life.is_exposed() || has_generations || is_watched
 }
 
 #[cfg(test)]
@@ -194,6 +202,23 @@ mod tests {
                     assert_eq!(of(given), expected);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_may_be_heard_of_meanwhile_is_looked_at_once_more() {
+        let exposed = PaymentState {
+            exposures: 1,
+            ..PaymentState::NEW
+        };
+        for (life, has_generations, is_watched, expected) in [
+            (PaymentState::NEW, false, false, false),
+            (exposed, false, false, true),
+            (PaymentState::NEW, true, false, true),
+            (PaymentState::NEW, false, true, true),
+        ] {
+            let found = is_looked_at_last(&life, has_generations, is_watched);
+            assert_eq!(found, expected, "{life:?} {has_generations} {is_watched}");
         }
     }
 }

@@ -32,15 +32,12 @@ impl EarlierUploads {
 /// sent, and these bytes were sent before; whose reply was lost.
 #[must_use]
 pub fn is_there_already(earlier: EarlierUploads, copies: u32) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::AnyDocumentIsThere.is_active() {
-        return true;
-    }
-    match earlier {
+    let is_there = match earlier {
         EarlierUploads::Same => true,
         EarlierUploads::None => copies > 1,
         EarlierUploads::Other => false,
-    }
+    };
+    planted!(ledger::is_there_already(is_there))
 }
 
 #[cfg(test)]

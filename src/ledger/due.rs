@@ -32,9 +32,57 @@ pub fn is_possible(
     }
 }
 
+/// How far the waits of a run reach. What stands beyond was written by a clock that was set since: nobody waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The end of the longest wait that begins now.
+    pub latest: Timestamp,
+    /// When a question is due that nothing puts off.
+    pub soon: Timestamp,
+}
+
+impl Reach {
+    /// Returns how far the waits reach of a run whose longest is `longest`, and that asks first after `first`.
+    #[must_use]
+    pub fn of(now: Timestamp, longest: Duration, first: Duration) -> Self {
+        Self {
+            latest: now.after(longest),
+            soon: now.after(first),
+        }
+    }
+
+    /// Returns when a question is due for a run that begins, where an earlier one had it due then. `None`: that one had given it up. It is
+    /// asked once more, where the gateway can be asked.
+    #[must_use]
+    pub fn question(self, due_at: Option<Timestamp>, can_ask: bool) -> Option<Timestamp> {
+        match due_at {
+            None => can_ask.then_some(self.soon),
+            Some(at) if at > self.latest => Some(self.soon),
+            Some(at) => Some(at),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_begins_waits_for_nothing_beyond_its_own_waits() {
+        let at = Timestamp::from_millis;
+        let reach = Reach::of(at(5_000), Duration::from_secs(600), Duration::from_secs(40));
+        for (due_at, can_ask, expected) in [
+            (Some(0), true, Some(0)),
+            (Some(605_000), true, Some(605_000)),
+            (Some(605_001), true, Some(45_000)),
+            (Some(605_001), false, Some(45_000)),
+            (None, true, Some(45_000)),
+            (None, false, None),
+        ] {
+            let found = reach.question(due_at.map(at), can_ask);
+            assert_eq!(found, expected.map(at), "{due_at:?} {can_ask}");
+        }
+    }
 
     #[test]
     fn nothing_is_due_later_than_the_longest_wait_reaches() {

@@ -4,7 +4,7 @@
 //! otherwise afterwards, that word is worth nothing until the gateway says it again, asked after the other one.
 
 use super::generations::{Word, agrees};
-use crate::lifecycle::{Class, State};
+use crate::lifecycle::{Class, PaymentState, State};
 
 /// Returns whether a payment has ended, and nobody was paid by it.
 #[must_use]
@@ -130,8 +130,7 @@ pub fn word(
             (_, None) => {}
         }
     }
-    #[cfg(test)]
-    let taken_back = taken_back && !crate::seeded_bugs::SeededBug::TakenBackUnheard.is_active();
+    let taken_back = planted!(ledger::is_taken_back(taken_back));
     // Nothing of a failure that an earlier release recorded says when it was.
     let taken_back = taken_back || missed || missed_ever && by.is_none();
     match by {
@@ -146,18 +145,29 @@ pub fn word(
     }
 }
 
+/// Returns whose word the failure of a payment is that stands like this. `is_patient`: as [`word`] has it.
+#[must_use]
+pub fn word_about(
+    life: &PaymentState,
+    marks: impl IntoIterator<Item = Mark>,
+    is_patient: impl Fn(Class) -> bool,
+) -> Word {
+    match word(marks, (life.known, life.code.is_some()), is_patient) {
+        // What the gateway has under its identifier is somebody else's: nothing that it says of it is about ours.
+        Word::Person { .. } | Word::TakenBack if life.taken => Word::Both,
+        found => found,
+    }
+}
+
 /// Returns whether a payment that was withdrawn may be paid all the same: somebody speaks of it who should not know it, and the
 /// gateway has not said since, asked, that it does not have it.
 #[must_use]
 pub fn is_spoken_of(marks: impl IntoIterator<Item = Mark>) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::TakenBackUnheard.is_active() {
-        return false;
-    }
-    marks.into_iter().fold(false, |spoken_of, mark| match mark {
+    let spoken_of = marks.into_iter().fold(false, |spoken_of, mark| match mark {
         Mark::Answer(class) if fails(class) || class == Class::NotFound => false,
         mark => spoken_of || mark.casts_doubt(),
-    })
+    });
+    planted!(ledger::is_taken_back(spoken_of))
 }
 
 fn fails(class: Class) -> bool {
@@ -376,6 +386,32 @@ mod tests {
         }
         let _awake = SeededBug::TakenBackUnheard.wake();
         assert!(!is_spoken_of([Unreadable]), "the table finds it");
+    }
+
+    #[test]
+    fn what_is_said_of_a_strangers_payment_takes_back_no_failure_of_ours() {
+        let ours = PaymentState {
+            state: State::Failed,
+            code: Some(110),
+            ..PaymentState::NEW
+        };
+        let strangers = PaymentState {
+            taken: true,
+            ..ours
+        };
+        for (marks, of_ours, of_strangers) in [
+            (vec![Answer(Failed)], Word::Gateway, Word::Gateway),
+            (
+                vec![Answer(Failed), Callback(Paid)],
+                Word::TakenBack,
+                Word::Both,
+            ),
+            (vec![DECIDED, Ordered], PERSON, Word::Both),
+        ] {
+            let found =
+                [ours, strangers].map(|life| word_about(&life, marks.iter().copied(), |_| false));
+            assert_eq!(found, [of_ours, of_strangers], "{marks:?}");
+        }
     }
 
     #[test]

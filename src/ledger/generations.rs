@@ -37,6 +37,17 @@ pub enum Word {
     TakenBack,
 }
 
+impl Word {
+    /// Returns whether the gateway is asked about a generation that ended by this word, before a retry of its row leaves.
+    #[must_use]
+    pub fn is_asked_about(self) -> bool {
+        match self {
+            Self::Person { .. } | Self::TakenBack => true,
+            Self::Gateway | Self::Both => false,
+        }
+    }
+}
+
 /// What a generation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -75,7 +86,7 @@ pub fn order(earlier: &[Earlier], own: &PaymentState, can_ask: bool) -> Order {
     }
     let failed = || (0..).zip(earlier).filter(|(_, e)| e.state == State::Failed);
     if can_ask {
-        let asked = failed().find(|(_, e)| matches!(e.word, Word::Person { .. } | Word::TakenBack));
+        let asked = failed().find(|(_, e)| e.word.is_asked_about());
         return asked.map_or(Order::Leave, |(place, _)| Order::Ask(place));
     }
     let waits = failed().find(|(_, earlier)| match earlier.word {
@@ -122,6 +133,23 @@ pub fn stands_for(states: &[State]) -> usize {
     newest(State::Paid)
         .or_else(|| newest(State::Conflict))
         .unwrap_or(last)
+}
+
+/// Where a row is counted: which of its generations stands for it, and where that one stands.
+pub type Counted = (usize, State);
+
+/// Returns where a row was counted before the generation at `moved` left `from`, and where it is counted now.
+#[must_use]
+pub fn counted(states: &[State], moved: Option<usize>, from: State) -> (Counted, Counted) {
+    let at = |states: &[State]| {
+        let place = stands_for(states);
+        (place, states[place])
+    };
+    let mut before = states.to_vec();
+    if let Some(moved) = moved {
+        before[moved] = from;
+    }
+    (at(&before), at(states))
 }
 
 /// Returns whether the newest generation may have a successor.
@@ -273,6 +301,48 @@ mod tests {
             "line 4 was paid 2 times, KES 90000.00 by 0123456789ABCDEFGHJKMNPQR1 and KES 80000.00 by 0123456789ABCDEFGHJKMNPQR2: all \
              but one of them too much"
         );
+    }
+
+    #[test]
+    fn a_row_is_counted_once_where_the_generation_stands_that_counts() {
+        for (states, moved, from, before, after) in [
+            (
+                &[Acknowledged][..],
+                Some(0),
+                Posting,
+                (0, Posting),
+                (0, Acknowledged),
+            ),
+            // A retry moves: it stands for its row before and after.
+            (
+                &[Failed, Acknowledged],
+                Some(1),
+                Ready,
+                (1, Ready),
+                (1, Acknowledged),
+            ),
+            // Its end lets an earlier one stand for the row that is paid.
+            (
+                &[Paid, Failed],
+                Some(1),
+                Acknowledged,
+                (1, Acknowledged),
+                (0, Paid),
+            ),
+            // A late word about an earlier one moves the row only once the retry has ended.
+            (
+                &[Paid, Acknowledged],
+                Some(0),
+                Failed,
+                (1, Acknowledged),
+                (1, Acknowledged),
+            ),
+            (&[Paid, Failed], Some(0), Failed, (1, Failed), (0, Paid)),
+            (&[Failed, Failed], None, Ready, (1, Failed), (1, Failed)),
+        ] {
+            let found = counted(states, moved, from);
+            assert_eq!(found, (before, after), "{states:?} {moved:?} {from:?}");
+        }
     }
 
     const PERSON: Word = Word::Person { expressly: false };

@@ -55,10 +55,7 @@ pub enum Mismatch {
 /// # Errors
 /// What does not fit.
 pub fn ready(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mismatch> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::EvidenceNotReplayed.is_active() {
-        return Ok(());
-    }
+    planted_instead!(ledger::replayed());
     if replayed.state != State::Ready {
         return Err(Mismatch::NotReady(replayed.state));
     }
@@ -74,10 +71,7 @@ pub fn ready(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mi
 /// # Errors
 /// What does not fit.
 pub fn generation(on_record: &PaymentState, replayed: &PaymentState) -> Result<(), Mismatch> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::AncestorNotReplayed.is_active() {
-        return Ok(());
-    }
+    planted_instead!(ledger::ancestor_replayed());
     if on_record.state != replayed.state {
         return Err(Mismatch::Elsewhere(on_record.state, replayed.state));
     }
@@ -97,14 +91,11 @@ pub fn same<T: PartialEq>(
     found: Option<T>,
     otherwise: Mismatch,
 ) -> Result<(), Mismatch> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::DigestNotCompared.is_active() {
-        return Ok(());
-    }
-    match (on_chain, found) {
+    let same = match (on_chain, found) {
         (Some(on_chain), Some(found)) if on_chain == found => Ok(()),
         _ => Err(otherwise),
-    }
+    };
+    planted!(ledger::same(same))
 }
 
 /// Judges the failed rows that a payment is held against, each with whether a person's word alone said that it had failed: more of
@@ -170,10 +161,7 @@ pub fn untouched(
     claimed_up_to: Option<i64>,
     has_evidence: bool,
 ) -> Result<(), Mismatch> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::EvidenceNotReplayed.is_active() {
-        return Ok(());
-    }
+    planted_instead!(ledger::replayed());
     match claimed_up_to.is_some_and(|last| number <= last) || has_evidence {
         true => Err(Mismatch::Touched),
         false => Ok(()),

@@ -38,10 +38,6 @@ pub fn oddity(text: &str) -> Option<Oddity> {
     if text.is_ascii() {
         return None;
     }
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::LookAlikesDiffer.is_active() {
-        return None;
-    }
     let odd = text.chars().find_map(|c| {
         if is_invisible(c) {
             Some(Oddity::Invisible(c))
@@ -51,7 +47,8 @@ pub fn oddity(text: &str) -> Option<Oddity> {
             None
         }
     });
-    odd.or_else(|| (!text.chars().eq(text.nfc())).then_some(Oddity::Composition))
+    let odd = odd.or_else(|| (!text.chars().eq(text.nfc())).then_some(Oddity::Composition));
+    planted!(ledger::oddity(odd))
 }
 
 /// Returns what a reader who does not care about letter case takes a name for.

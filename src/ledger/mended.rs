@@ -100,10 +100,7 @@ impl OpenRows {
     // not have mended.
     #[must_use]
     pub fn meant(&self, row: &NewRow<'_>) -> Meant {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::MendedStandsBeside.is_active() {
-            return Meant::Own;
-        }
+        planted_instead!(ledger::meant_row());
         if let Some(reference) = row.reference
             && let Some(alike) = self.by_reference.get(&of_reference(reference))
         {

@@ -1,7 +1,7 @@
-//! The rules about money that reach beyond one payment, as pure functions: no SQL, no clock, no I/O.
+//! The rules about money, as pure functions: no SQL, no clock, no I/O.
 //!
-//! [`crate::lifecycle`] says what one piece of evidence does to one payment. What its neighbours, its ancestors, its journal
-//! and the people around it allow is said here, a rule a file, each with its table of tests.
+//! [`crate::lifecycle`] says where one event brings one payment. What is made of the words that came with it ([`evidence`]), and what its
+//! neighbours, its ancestors, its journal and the people around it allow, is said here, a rule a file, each with its table of tests.
 
 mod agreement;
 mod room;
@@ -30,8 +30,10 @@ pub mod duplicate_check;
 pub mod evidence;
 pub mod failure;
 pub mod forgetting;
+pub mod fresh;
 pub mod generations;
 pub mod heads;
+pub mod inquiry;
 pub mod intact;
 pub mod likeness;
 pub mod limits;
@@ -50,9 +52,12 @@ pub mod repeats;
 pub mod replacement;
 pub mod schedule;
 pub mod set_aside;
+pub mod settling;
 pub mod shield;
+pub mod slots;
 pub mod stale;
 pub mod standstill;
+pub mod successor;
 pub mod told_identifier;
 pub mod unread;
 pub mod was_repeat;

@@ -68,16 +68,11 @@ pub fn meant<Payment: PartialEq>(by: By, named: Named<Payment>) -> Result<Vec<Pa
         by_identifier,
         elsewhere,
     } = named;
-    #[cfg(test)]
-    let by_reference = match by {
-        By::Either
-            if by_identifier.is_some()
-                && crate::seeded_bugs::SeededBug::IdentifierFirst.is_active() =>
-        {
-            Vec::new()
-        }
-        _ => by_reference,
-    };
+    let by_reference = planted!(ledger::by_reference(
+        by_reference,
+        by,
+        by_identifier.as_ref()
+    ));
     let meant: Vec<Payment> = match by {
         By::Reference => by_reference,
         By::Identifier => by_identifier.into_iter().collect(),

@@ -344,15 +344,14 @@ pub enum Asking {
 /// record, which is compared elsewhere ([`super::pin`]). `told`: who posted it, as the place of the journal or a person told.
 #[must_use]
 pub fn judge(presumed: bool, bound: bool, told: Option<&Posted>, configured: &Payer) -> Asking {
-    #[cfg(test)]
-    let presumed = presumed && !crate::seeded_bugs::SeededBug::PayerUnasked.is_active();
-    match told {
+    let asking = match told {
         _ if !presumed || bound => Asking::Proves,
         Some(Posted::ByNobody) => Asking::Proves,
         Some(Posted::By(told)) if told == configured => Asking::Proves,
         Some(Posted::By(_)) => Asking::Elsewhere,
         None => Asking::Unknown,
-    }
+    };
+    planted!(ledger::asking(asking))
 }
 
 /// Who told which account posted a batch.

@@ -92,13 +92,10 @@ impl Stamp {
     /// Returns whether the mark is the very one that was written there: nobody has written over it, or moved it, since.
     #[must_use]
     pub fn is_as_written(self) -> bool {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::MarkTimeIgnored.is_active() {
-            return true;
-        }
         let apart = Duration::from_nanos(self.named.abs_diff(self.changed));
         let before_the_start = self.started.is_some_and(|started| self.changed < started);
-        apart <= STAMP_SLACK || before_the_start && apart <= LOST_WITH_POWER
+        let is_as_written = apart <= STAMP_SLACK || before_the_start && apart <= LOST_WITH_POWER;
+        planted!(ledger::is_as_written(is_as_written))
     }
 }
 
@@ -319,10 +316,7 @@ impl Cause {
 /// Judges a journal by what lies beside it.
 #[must_use]
 pub fn judge(traces: &Traces, found: &Found) -> Verdict {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::MarkIgnored.is_active() {
-        return Verdict::Current;
-    }
+    planted_instead!(ledger::is_current());
     if found.is_backup {
         return Verdict::Copy(Cause::Backup);
     }

@@ -64,15 +64,12 @@ impl TermsByService {
     /// what one of them says of itself must not free the other one's debts.
     #[must_use]
     pub fn between(&self, a: &ServiceCode, b: &ServiceCode) -> Terms {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::TermsOfOneService.is_active() {
-            return self.of(a);
-        }
         let (a, b) = (self.of(a), self.of(b));
-        Terms {
+        let terms = Terms {
             window: a.window.max(b.window),
             references_restart: a.references_restart && b.references_restart,
-        }
+        };
+        planted!(ledger::terms_between(terms, a))
     }
 
     /// Returns whether references begin anew in some service.
@@ -153,15 +150,8 @@ impl References {
 /// Returns whether a person takes two references for one.
 #[must_use]
 pub fn reads_alike(a: &str, b: &str) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ReferencesAsWritten.is_active() {
-        return a == b;
-    }
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RepeatedReferenceIgnored.is_active() {
-        return false;
-    }
-    a == b || likeness::of_reference(a) == likeness::of_reference(b)
+    let reads_alike = a == b || likeness::of_reference(a) == likeness::of_reference(b);
+    planted!(ledger::reads_alike(reads_alike, a, b))
 }
 
 /// What a row is to another one.
@@ -200,16 +190,12 @@ pub fn likeness_across_services(references: References, terms: &Terms) -> Likene
 // A clock that was set back makes no load older.
 #[must_use]
 pub fn counts(standing: Standing, age: Duration, terms: &Terms) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RepeatWindowIgnored.is_active() && standing == Standing::Ended
-    {
-        return false;
-    }
-    match standing {
+    let counts = match standing {
         Standing::Cancelled | Standing::Failed => false,
         Standing::Unfinished => true,
         Standing::Ended => age < terms.window,
-    }
+    };
+    planted!(ledger::counts(counts, standing))
 }
 
 /// Returns whether a row is what a person has withdrawn elsewhere, within the window: perhaps it is not to be paid here either. It is
@@ -400,14 +386,9 @@ fn may_be_same_amount<M: AmountField, N: AmountField>(
     a: &Instruction<M>,
     b: &Instruction<N>,
 ) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::OpenAmountIsAnother.is_active() {
-        return a.money.known() == b.money.known();
-    }
-    match (a.money.known(), b.money.known()) {
-        (Some(a), Some(b)) => a == b,
-        _ => true,
-    }
+    let (a, b) = (a.money.known(), b.money.known());
+    let may_be = Option::zip(a, b).is_none_or(|(a, b)| a == b);
+    planted!(ledger::may_be_same_amount(may_be, a, b))
 }
 
 /// Returns whether a row may have been loaded to be paid in the place of one that failed: as the same payment, or, where no two

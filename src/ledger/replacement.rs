@@ -246,10 +246,7 @@ pub fn may_replace(
     if let Some((id, state)) = replaced_by {
         return Err(Refusal::Replaced(*id, *state));
     }
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::CorrectedUnjudged.is_active() {
-        return Ok(());
-    }
+    planted_instead!(ledger::may_replace());
     match states.last() {
         Some(State::Failed) => {}
         Some(state) => return Err(Refusal::NotFailed(*state)),

@@ -40,17 +40,14 @@ pub enum Brings {
 /// there is one for each "failed" that the gateway was asked for.
 #[must_use]
 pub fn has_room(kept: Kept, brings: Brings) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::JunkFillsTheRoom.is_active() {
-        return kept.words + kept.junk < JUNK_MAX + WORDS_MAX;
-    }
-    match brings {
+    let has_room = match brings {
         Brings::Junk => kept.junk < JUNK_MAX,
         Brings::Doubt => true,
         Brings::Words { is_final, moves } => {
             kept.words < WORDS_MAX || moves || is_final && !kept.same
         }
-    }
+    };
+    planted!(ledger::has_room(has_room, kept, JUNK_MAX + WORDS_MAX))
 }
 
 #[cfg(test)]

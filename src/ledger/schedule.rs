@@ -7,11 +7,7 @@ use crate::domain::Timestamp;
 /// Returns whether a row that is not to be posted before a time may leave.
 #[must_use]
 pub fn may_leave(not_before: Option<Timestamp>, now: Timestamp) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::TimeIgnored.is_active() {
-        return true;
-    }
-    not_before.is_none_or(|at| at <= now)
+    planted!(ledger::may_leave(not_before.is_none_or(|at| at <= now)))
 }
 
 /// Parts rows that may leave from those that wait, each of these with its time, the earliest first.

@@ -20,16 +20,13 @@ pub fn is_stale(
     now: Timestamp,
     policy: &Policy,
 ) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::StaleNotFoundCounts.is_active() {
-        return false;
-    }
     if !matches!(life.state, State::Ready | State::Posting) || !life.is_exposed() {
         return false;
     }
     let longest = policy.not_found_quarantine.max(LEAST);
     // A clock that was set back tells no age.
-    not_found_at.is_none_or(|at| now < at || now.since(at) > longest)
+    let is_stale = not_found_at.is_none_or(|at| now < at || now.since(at) > longest);
+    planted!(ledger::is_stale(is_stale))
 }
 
 #[cfg(test)]

@@ -9,11 +9,7 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// been seen to run, the sleep of its machine included.
 #[must_use]
 pub fn may_depart(silence: Duration) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::StandstillIgnored.is_active() {
-        return true;
-    }
-    silence <= SILENCE_MAX
+    planted!(ledger::may_depart(silence <= SILENCE_MAX))
 }
 
 /// Returns whether the journal's word that no other run has taken over still counts: so long ago it was asked.
@@ -21,11 +17,7 @@ pub fn may_depart(silence: Duration) -> bool {
 /// The program may have stood still again between the question and the answer.
 #[must_use]
 pub fn is_fresh_word(asked_ago: Duration) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::StaleWordCounts.is_active() {
-        return true;
-    }
-    asked_ago <= SILENCE_MAX
+    planted!(ledger::is_fresh_word(asked_ago <= SILENCE_MAX))
 }
 
 /// An answer that was heard is taken in at once, unless the program stands still.
@@ -37,11 +29,9 @@ const LIES_MAX: Duration = Duration::from_secs(1);
 /// What the gateway said before the quarantine was over must not count as if it had been said afterwards.
 #[must_use]
 pub fn is_timely(took: Duration, lay: Duration, longest: Duration) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::LateNotFoundCounts.is_active() {
-        return true;
-    }
-    took <= longest + LIES_MAX && lay <= LIES_MAX
+    planted!(ledger::is_timely(
+        took <= longest + LIES_MAX && lay <= LIES_MAX
+    ))
 }
 
 #[cfg(test)]

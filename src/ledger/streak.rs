@@ -53,11 +53,7 @@ impl Streak {
     pub fn goes_on(&mut self, seq: PaymentId) -> Option<PaymentId> {
         self.count = self.count.saturating_add(1);
         let first = *self.first.get_or_insert(seq);
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::StreakGoesOn.is_active() {
-            return None;
-        }
-        (self.count >= MAX).then_some(first)
+        planted!(ledger::streak((self.count >= MAX).then_some(first)))
     }
 
     /// Notes a word that is as it should be.

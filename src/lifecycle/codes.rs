@@ -106,21 +106,15 @@ impl CodeTable {
     /// Returns the class of a code in the reply to a post.
     #[must_use]
     pub fn of_post(&self, code: i32) -> Class {
-        #[cfg(test)]
-        if let Some(class) = mistaken(code) {
-            return class;
-        }
-        self.posts.get(&code).copied().unwrap_or(Class::InDoubt)
+        let class = self.posts.get(&code).copied().unwrap_or(Class::InDoubt);
+        planted!(lifecycle::class_of(class, code))
     }
 
     /// Returns the class of a code in a status reply or a callback.
     #[must_use]
     pub fn of_status(&self, code: i32) -> Class {
-        #[cfg(test)]
-        if let Some(class) = mistaken(code) {
-            return class;
-        }
-        self.statuses.get(&code).copied().unwrap_or(Class::InDoubt)
+        let class = self.statuses.get(&code).copied();
+        planted!(lifecycle::class_of(class.unwrap_or(Class::InDoubt), code))
     }
 
     /// Adds or moves a code of replies to posts.
@@ -131,18 +125,5 @@ impl CodeTable {
     /// Adds or moves a code of status replies and callbacks.
     pub fn set_status(&mut self, code: i32, class: Class) {
         self.statuses.insert(code, class);
-    }
-}
-
-/// What a planted mistake takes a code for.
-#[cfg(test)]
-fn mistaken(code: i32) -> Option<Class> {
-    use crate::seeded_bugs::SeededBug;
-    match code {
-        139 if SeededBug::AcknowledgedIsPaid.is_active() => Some(Class::Paid),
-        148 if SeededBug::DeliveredIsPaid.is_active() => Some(Class::Paid),
-        229 if SeededBug::DuplicateIsFailed.is_active() => Some(Class::Failed),
-        104 if SeededBug::VagueIsFailed.is_active() => Some(Class::Failed),
-        _ => None,
     }
 }

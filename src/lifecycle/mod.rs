@@ -7,8 +7,6 @@
 mod action;
 mod codes;
 mod fold;
-#[cfg(test)]
-mod mistakes;
 mod policy;
 mod replied;
 mod taken;

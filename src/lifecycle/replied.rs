@@ -6,10 +6,6 @@ use super::{Class, CodeMeaning, State, Step};
 impl From<'_> {
     /// Applies the reply to a post of a payment that has not ended.
     pub(super) fn replied(&self, verdict: CodeMeaning) -> Step {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::FailedRepeatBelieved.is_active() {
-            return self.told(verdict);
-        }
         match verdict.class {
             // It speaks of this post alone; an earlier one may have arrived, and what is refused may be no more than its repeat.
             Class::Failed if self.may_be_a_repeat() => self.told(CodeMeaning {
@@ -30,7 +26,7 @@ impl From<'_> {
 
     /// Returns whether a post before the one that is replied to may have arrived.
     fn may_be_a_repeat(&self) -> bool {
-        match self.life.state {
+        let may_be = match self.life.state {
             // The post that is replied to is not among the exposures yet.
             State::Ready | State::Posting => self.life.is_exposed(),
             // Something was learned before the reply, of whichever post.
@@ -41,6 +37,7 @@ impl From<'_> {
             | State::Failed
             | State::Cancelled
             | State::Conflict => true,
-        }
+        };
+        planted!(lifecycle::may_be_a_repeat(may_be))
     }
 }

@@ -7,11 +7,8 @@ impl From<'_> {
     /// Returns whether the gateway cannot have the identifier from us: no post of it has arrived, or may have.
     // The code of a payment that is posted is that of an earlier refusal for want of float: then it had arrived.
     pub(super) fn is_first_post(&self) -> bool {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::StrangersDuplicateSettles.is_active() {
-            return false;
-        }
-        !self.life.is_exposed() && !self.life.known && self.life.code.is_none()
+        let is_first = !self.life.is_exposed() && !self.life.known && self.life.code.is_none();
+        planted!(lifecycle::is_first_post(is_first))
     }
 
     /// The gateway had the identifier before our first post.

@@ -15,11 +15,7 @@ pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Pol
         moment,
         policy,
     };
-    #[cfg(test)]
-    if let Some(step) = from.mistaken(event) {
-        return step;
-    }
-    match life.state {
+    let step = match life.state {
         State::Ready => from.ready(event),
         State::Posting => from.posting(event),
         State::InDoubt => from.in_doubt(event),
@@ -28,7 +24,8 @@ pub fn step(life: &PaymentState, event: Event, moment: StepContext, policy: &Pol
         State::Failed => from.failed(event),
         State::Cancelled => from.cancelled(event),
         State::Conflict => from.conflict(event),
-    }
+    };
+    planted!(lifecycle::step(step, life, event, moment))
 }
 
 pub(super) struct From<'a> {

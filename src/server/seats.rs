@@ -57,8 +57,6 @@ fn least_needed(seats: &BTreeMap<u64, Seat>, now: Instant) -> Option<u64> {
         *places.entry(seat.share).or_default() += 1;
     }
     let rank = |seat: &Seat| match seat.doing {
-        #[cfg(test)]
-        _ if crate::seeded_bugs::SeededBug::FirstComeGivesWay.is_active() => Some((0, 0)),
         Doing::Nothing => Some((0, usize::MAX - places[&seat.share])),
         Doing::Sending if now.saturating_duration_since(seat.since) > BODY_AT_ONCE => Some((1, 0)),
         Doing::Resting => Some((2, 0)),
@@ -67,7 +65,9 @@ fn least_needed(seats: &BTreeMap<u64, Seat>, now: Instant) -> Option<u64> {
     };
     seats
         .iter()
-        .filter_map(|(number, seat)| Some((rank(seat)?, seat.since, *number)))
+        .filter_map(|(number, seat)| {
+            Some((planted!(server::rank(rank(seat)))?, seat.since, *number))
+        })
         .min()
         .map(|(_, _, number)| number)
 }

@@ -15,7 +15,7 @@ use super::scene::Scene;
 use crate::callback::{self, Addresses};
 use crate::dialect::Dialect;
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
-use crate::engine::{self, Clock, Limits, Plan, Progress, Rate, Run, Summary};
+use crate::engine::{self, Clock, Limits, Pacing, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::simulated::{Fuse, Latency, set_clock};
 use crate::journal::{Error, Home, Journal, Kind, Runner, Transition};
@@ -475,6 +475,7 @@ impl Scene {
             confirmation,
             approval: self.eyes.rule_of_run(),
             policy: policy(callbacks, settings.settle_on),
+            pacing: Pacing::Local,
             limits: Limits {
                 callbacks,
                 ..limits

@@ -1,7 +1,8 @@
 //! The store that is memory: ordered maps, and what it takes to undo a transaction.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::{Bound as End, ControlFlow};
 use std::sync::Arc;
 
@@ -71,22 +72,17 @@ pub(crate) struct Memory {
     tables: RefCell<BTreeMap<&'static str, Rows>>,
     /// What the transaction under way has changed; `None` between two.
     undo: RefCell<Option<Vec<Undo>>>,
-    /// The time, where it is one that several runs share.
-    clock: Cell<Option<Timestamp>>,
+    /// Where several runs use it at once.
+    clock: Option<Clock>,
 }
 
-impl Memory {
-    /// Memory that several runs share, at a time.
-    pub(crate) fn shared(now: Timestamp) -> Self {
-        Self {
-            clock: Cell::new(Some(now)),
-            ..Self::default()
-        }
-    }
+/// What tells a store the time.
+#[derive(Clone)]
+pub(crate) struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
-    /// Lets its time go on.
-    pub(crate) fn set_clock(&self, now: Timestamp) {
-        self.clock.set(Some(now));
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
     }
 }
 
@@ -278,6 +274,14 @@ impl Row for Shown<'_> {
 }
 
 impl Memory {
+    /// A store that several runs use at once, with the time of its own clock.
+    pub(crate) fn shared(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self {
+            clock: Some(Clock(Arc::new(now))),
+            ..Self::default()
+        }
+    }
+
     fn each(&self, scan: &Scan<'_>, visit: &mut dyn FnMut(&Columns) -> ControlFlow<()>) {
         let (mut shown, mut left) = (None, scan.limit.unwrap_or(usize::MAX));
         let mut wanted = SLICE.0;
@@ -503,7 +507,7 @@ impl Append for Appender<'_> {
 
 impl Transact for Memory {
     fn is_shared(&self) -> bool {
-        self.clock.get().is_some()
+        self.clock.is_some()
     }
 
     // Nobody writes while it is read.
@@ -513,9 +517,12 @@ impl Transact for Memory {
 
     // Simulated time is told from outside.
     fn now(&self) -> Result<Timestamp, Error> {
-        self.clock.get().ok_or_else(|| Error::Fault {
-            what: "memory has no clock".into(),
-        })
+        match &self.clock {
+            Some(Clock(now)) => Ok(now()),
+            None => Err(Error::Fault {
+                what: "memory has no clock".into(),
+            }),
+        }
     }
 
     fn begin(&self) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 //! No verb of money is known here. A [`Table`] names columns, a key and the indexes by which it is read; a [`Shape`] is a struct of
 //! some of its columns; a [`Scan`] says which rows are meant, along the key or an index. [`Read`] and [`Write`] are all that a
 //! store implements; [`Reads`] and [`Writes`] put shapes over them,
-//! and [`Beside`] joins. Another store goes beside `sqlite` and `memory`, and
+//! and [`Beside`] joins. Another store goes beside `sqlite`, `postgres` and `memory`, and
 //! passes `exercise`.
 
 mod beside;

@@ -22,11 +22,12 @@ pub trait Read {
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
-    /// Says which rows of a numbered table are about to be asked for by their keys, so that a store that is far away reads them at once.
+    /// Says which rows are about to be asked for by their whole keys, so that a store that is far away reads them at once. Other scans
+    /// mean nothing here.
     ///
     /// # Errors
     /// Where the store cannot read.
-    fn expect(&self, _table: &'static Table, _keys: &[i64]) -> Result<(), Error> {
+    fn expect(&self, _wanted: &[Scan<'_>]) -> Result<(), Error> {
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use disburse::domain::{PayerTransactionId, Pulse, ResponseDetails, Timestamp};
-use disburse::engine::{self, Clock, Ending, Limits, Plan, Progress, Rate, Run, Summary};
+use disburse::engine::{self, Clock, Ending, Limits, Pacing, Plan, Progress, Rate, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use disburse::journal::{Error, Journal, Location, Runner, Transition};
 use disburse::lifecycle::{Class, Event, Policy, State};
@@ -211,6 +211,7 @@ fn start_with(
         confirmation: everything(),
         approval: None,
         policy: Arc::new(quick()),
+        pacing: Pacing::Local,
         limits,
         ceilings: None,
         request_timeout: Duration::from_secs(5),

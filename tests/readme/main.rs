@@ -82,7 +82,7 @@ fn every_test_that_the_proof_names_exists() {
 
 #[test]
 fn every_planted_mistake_has_its_row_in_the_proof() {
-    let canary = include_str!("../../src/seeded_bugs.rs");
+    let canary = include_str!("../../src/seeded_bugs/list.rs");
     let all = canary
         .split("enum SeededBug {")
         .nth(1)

@@ -125,7 +125,7 @@ pub(in crate::cli) fn told(
         }
         Row::Payments(records) => {
             let aside = Aside::of(session, &snapshot, (batch, purpose), &standing)?;
-            let runs = at_work::runs(session.location()?, batch);
+            let runs = at_work::runs(session.location()?, &snapshot, batch)?;
             let aside = Aside {
                 is_behind,
                 runs,

@@ -252,7 +252,7 @@ pub(in crate::cli) fn header_for_advice(
     let nowhere = Path::new("");
     let mut header = header(record, standing, control, acts, Vec::new(), zone, nowhere);
     header.failed_rows = failed_rows;
-    if at_work::runs(session.location()?, &header.name) {
+    if at_work::runs(session.location()?, snapshot, &header.name)? {
         let ask = snapshot.asked_next()?.filter(|at| *at > Timestamp::now());
         let asks_at = ask.map(|at| header.zone.clock(at));
         header.at_work = Some(AtWork { asks_at });

@@ -10,7 +10,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
-use crate::cli::words::at_work::at_work;
+use crate::cli::words::at_work::{at_work, runner_texts, runners_json};
 use crate::cli::words::behind::behind;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::let_go::let_go_text;
@@ -289,6 +289,12 @@ fn open_text(
             }
         }));
     }
+    let runners = reader.snapshot(commands.batch)?.runners()?;
+    if !runners.is_empty() {
+        let mut lines = vec!["at work on this batch; it goes on by itself:".to_owned()];
+        lines.extend(runner_texts(&runners, &zone));
+        return Ok(Some(lines.join("\n  ")));
+    }
     let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
     Ok(Some(match stands || is_kept || is_paused(standing) {
         true => "not finished, and no run is at work".to_owned(),
@@ -399,6 +405,10 @@ fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Valu
     }
     value["dates"] = dates_json(standing.dates);
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
+    let runners = reader.snapshot(batch)?.runners()?;
+    if !runners.is_empty() {
+        value["runners"] = runners_json(&runners);
+    }
     let limited = reader.snapshot(batch)?.limited()?;
     if !limited.is_empty() {
         value["limited"] = limits::limited_json(&limited);

@@ -19,7 +19,7 @@ use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::probe::known_check;
 use crate::domain::{Pulse, Timestamp, WireZone};
-use crate::engine::{self, Clock, Plan, Run, Summary};
+use crate::engine::{self, Clock, Pacing, Plan, Run, Summary};
 use crate::gateway::{HttpGateway, Secrets};
 use crate::journal::{
     Approvals, DuplicateProbe, Home, Proof, ReadBy, Reader, Runner, Shown, Standing, Transition,
@@ -282,6 +282,7 @@ impl Job<'_> {
             home: home.clone(),
             confirmation,
             approval: self.settings.approval()?,
+            pacing: Pacing::of(&self.journal),
             limits,
             policy,
             ceilings: self.ceilings.clone(),

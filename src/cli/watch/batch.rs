@@ -47,7 +47,7 @@ pub(super) fn view(pages: &Pages, name: &BatchName) -> Result<Batch, Error> {
     let (finished, total) = progress.finished_of();
     let mut awaited = progress::held_up(&progress, &times.zone);
     // Where no run is at work, nobody asks: how it goes on is said below.
-    if at_work::runs(session.location()?, name) {
+    if at_work::runs(session.location()?, &snapshot, name)? {
         awaited.extend(progress::asking(&progress, &times.zone));
     }
     awaited.extend(told.waits);

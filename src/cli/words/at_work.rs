@@ -1,7 +1,10 @@
 //! Who is at work on a journal while somebody looks.
 
+use serde_json::{Value, json};
+
+use crate::cli::Error;
 use crate::domain::{BatchName, Timestamp, WireZone};
-use crate::journal::{Location, holder};
+use crate::journal::{Location, RunnerRecord, Snapshot, holder};
 
 /// What stands before the time in the name of whoever is at work.
 const SINCE: &str = ", since ";
@@ -43,8 +46,58 @@ pub(in crate::cli) fn at_work(
 }
 
 /// Returns whether a run of this batch is at work.
-pub(in crate::cli) fn runs(journal: &Location, batch: &BatchName) -> bool {
-    holder(journal).is_some_and(|who| is_run_of(&who, batch))
+pub(in crate::cli) fn runs(
+    journal: &Location,
+    snapshot: &Snapshot<'_>,
+    batch: &BatchName,
+) -> Result<bool, Error> {
+    if journal.file().is_none() {
+        return Ok(!snapshot.runners()?.is_empty());
+    }
+    Ok(holder(journal).is_some_and(|who| is_run_of(&who, batch)))
+}
+
+/// Says who runs a batch on a journal that several runs share, a line for each.
+pub(in crate::cli) fn runner_texts(runners: &[RunnerRecord], zone: &WireZone) -> Vec<String> {
+    let text = |record: &RunnerRecord| {
+        let payments = match record.under_way {
+            1 => "1 payment".to_owned(),
+            many => format!("{many} payments"),
+        };
+        let lease = match record.is_expired {
+            true => format!(
+                "not heard of since its lease ended at {}",
+                zone.clock(record.lease_until)
+            ),
+            false => format!("lease until {}", zone.clock(record.lease_until)),
+        };
+        format!(
+            "run {} on {}, since {}: {payments} being sent, {lease}, rate {}/s at most",
+            record.runner.name,
+            record.runner.host,
+            zone.format_named(record.began_at),
+            record.runner.rate
+        )
+    };
+    runners.iter().map(text).collect()
+}
+
+/// The same for programs.
+pub(in crate::cli) fn runners_json(runners: &[RunnerRecord]) -> Value {
+    let one = |record: &RunnerRecord| {
+        json!({
+            "runner": record.runner.name,
+            "host": record.runner.host,
+            "release": record.release,
+            "since": record.began_at.to_string(),
+            "lease_until": record.lease_until.to_string(),
+            "expired": record.is_expired,
+            "under_way": record.under_way,
+            "rate": record.runner.rate,
+            "query_rate": record.runner.query_rate,
+        })
+    };
+    runners.iter().map(one).collect()
 }
 
 #[cfg(test)]

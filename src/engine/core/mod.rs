@@ -333,6 +333,20 @@ impl Core {
         }
     }
 
+    /// Returns how many payments wait to be posted, and how many to be asked about, that may be as soon as there is a turn and room
+    /// for them.
+    #[must_use]
+    pub fn ready(&self, now: Timestamp) -> (usize, usize) {
+        if self.ending.is_some() || self.not_before.is_some_and(|at| at > now) {
+            return (0, 0);
+        }
+        let posts = match self.breaker.gate(now) {
+            Gate::Open | Gate::Probe => self.claimed.len(),
+            Gate::Waiting | Gate::ShutUntil(_) => 0,
+        };
+        (posts, self.questions.len())
+    }
+
     /// Returns how many payments the next post carries; 0 when none may go now.
     #[must_use]
     pub fn next_post(&self, now: Timestamp) -> usize {

@@ -19,8 +19,7 @@ pub(super) fn apply(
 ) -> (Vec<Outcome>, Word) {
     let own = matched(ids, &envelope.entries);
     let foreign = envelope.entries.len() - own.iter().map(Vec::len).sum::<usize>();
-    #[cfg(test)]
-    let own = mistaken(own);
+    let own = planted!(gateway::told_by(own));
     let mut heard = false;
     let mut outcomes: Vec<Outcome> = own
         .iter()
@@ -59,13 +58,6 @@ pub(super) fn has_definite(
 /// Returns which entries are about each payment.
 fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
     let mut own = vec![Vec::new(); ids.len()];
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::MatchedByPlace.is_active() {
-        for (place, own) in own.iter_mut().enumerate().take(entries.len()) {
-            own.push(place);
-        }
-        return own;
-    }
     let mut places: Option<HashMap<&str, usize>> = None;
     for (index, entry) in entries.iter().enumerate() {
         let Some(id) = entry.id.as_deref() else {
@@ -87,20 +79,7 @@ fn matched(ids: &[PayerTransactionId], entries: &[Entry]) -> Vec<Vec<usize>> {
             own[place].push(index);
         }
     }
-    own
-}
-
-/// Gives payments without an entry that of another one, where that mistake is planted.
-#[cfg(test)]
-fn mistaken(mut own: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-    if crate::seeded_bugs::SeededBug::MissingTakesNeighbours.is_active()
-        && let Some(neighbour) = own.iter().find(|entries| !entries.is_empty()).cloned()
-    {
-        for entries in own.iter_mut().filter(|entries| entries.is_empty()) {
-            entries.clone_from(&neighbour);
-        }
-    }
-    own
+    planted!(gateway::matched(own, entries.len()))
 }
 
 fn told(
@@ -178,9 +157,7 @@ fn is_not_found(
 ) -> bool {
     let words = response.replies.not_found_words.as_ref();
     let is_said = |(known, words): &(i32, String)| *known == code && *words == said.description;
-    let counts = response.not_found_words_count;
-    #[cfg(test)]
-    let counts = counts || crate::seeded_bugs::SeededBug::UnseenWordsCount.is_active();
+    let counts = planted!(gateway::words_count(response.not_found_words_count));
     question == Question::Status && counts && words.is_some_and(is_said)
 }
 

@@ -24,14 +24,7 @@ use crate::lifecycle::{Class, CodeTable, Event};
 
 /// Classifies a request that brought no status.
 pub(crate) fn failed(question: Question, ids: &[PayerTransactionId], failure: Failure) -> Reply {
-    #[cfg(test)]
-    let failure = match failure {
-        Failure::Lost(cause) if crate::seeded_bugs::SeededBug::LossIsUnsent.is_active() => {
-            Failure::Unsent(cause)
-        }
-        failure => failure,
-    };
-    let (event, cause, signal) = match (failure, question) {
+    let (event, cause, signal) = match (planted!(gateway::failure(failure)), question) {
         (Failure::Unsent(cause), Question::Post) => {
             (Event::Unsent, cause.clone(), Signal::Unreachable(cause))
         }
@@ -80,17 +73,7 @@ pub(crate) fn classify(
     codes: &CodeTable,
 ) -> Reply {
     let status = response.status;
-    #[cfg(test)]
-    if status >= 500
-        && question == Question::Post
-        && crate::seeded_bugs::SeededBug::ServerErrorIsFailed.is_active()
-    {
-        let event = question.said(141, codes);
-        return Reply {
-            outcomes: all(ids, event, Some(status), "a server error"),
-            signal: Signal::Healthy,
-        };
-    }
+    planted_instead!(gateway::server_error(status, question, ids, codes));
     let (mut outcomes, word) = match envelope(response) {
         Ok(mut envelope) => judged(question, ids, response, &mut envelope, codes),
         Err(cause) => (
@@ -190,12 +173,7 @@ fn judged(
         // has none.
         None => !replies.has_auth_status,
     };
-    #[cfg(test)]
-    let counts = counts
-        || auth.is_none()
-            && question == Question::Status
-            && crate::seeded_bugs::SeededBug::UnauthenticatedAnswerCounts.is_active();
-    if counts {
+    if planted!(gateway::is_authenticated(counts, auth, question)) {
         return entries::apply(question, ids, response, envelope, codes);
     }
     let cause = match auth.map(|auth| auth.code) {
@@ -208,19 +186,16 @@ fn judged(
 
 /// Returns what a server error may say of a payment: that it goes on, and never how it ended (section 7.5).
 fn of_server_error(question: Question, event: Event) -> Event {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ServerErrorEnds.is_active() {
-        return event;
-    }
     let (Event::Reply(said) | Event::Answer(said)) = event else {
         return question.nothing();
     };
-    match said.class {
+    let proven = match said.class {
         Class::Acknowledged | Class::Delivered | Class::Duplicate | Class::InDoubt => event,
         Class::Paid | Class::Failed | Class::Refused | Class::NoFloat | Class::NotFound => {
             question.nothing()
         }
-    }
+    };
+    planted!(gateway::of_server_error(proven, event))
 }
 
 fn not_let_in(

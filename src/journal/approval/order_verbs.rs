@@ -51,7 +51,7 @@ impl Journal {
         by: String,
         now: Timestamp,
     ) -> Result<String, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             name(c)?;
             Ok(orders.to_text(&by, &journal(c)?.unwrap_or_default(), now))
         })
@@ -64,7 +64,7 @@ impl Journal {
     /// [`Error::UnknownBatch`].
     pub async fn rules_of(&self, orders: Orders) -> Result<Vec<(String, InForce)>, Error> {
         let rule = self.rule.clone();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             in_force_of(c, &orders, rule.as_deref())
         })
         .await
@@ -79,7 +79,7 @@ impl Journal {
         order: OrderToSign,
     ) -> Result<Result<SignedOrder, NotSigned>, Error> {
         let rule = self.rule.clone();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             name(c)?;
             record(c, &order, rule.as_deref())
         })

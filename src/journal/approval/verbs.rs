@@ -102,7 +102,7 @@ impl Journal {
         batch: BatchName,
         order: ToSign,
     ) -> Result<Result<Signed, NotSigned>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             c.flush()?;
             let batch_id = known_batch(c, &batch)?;
             assert_as_loaded(c, batch_id, &batch)?;

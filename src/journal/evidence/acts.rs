@@ -39,7 +39,7 @@ impl Journal {
         act: &'static str,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let (batch_id, id) = (batch_of(c, seq)?, id_of(c, seq)?);
             c.mark(batch_id);
             c.acted(batch_id, now, act, id.as_str().into())

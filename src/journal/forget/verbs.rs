@@ -40,7 +40,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`]; [`Error::Kept`] with the reason why its persons are kept.
     pub async fn forget(&self, order: ForgetOrder, now: Timestamp) -> Result<Forgotten, Error> {
-        self.ask(CommitMode::Alone, move |c| forget(c, &order, now))
+        self.ask_again(CommitMode::Alone, move |c| forget(c, &order, now))
             .await
     }
 }

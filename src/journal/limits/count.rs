@@ -42,11 +42,7 @@ pub(in crate::journal) enum Counts {
 
 /// Returns what a payment counts for where it stands: it is given back once it is proven that it was not executed.
 pub(in crate::journal) fn counts(state: State) -> Counts {
-    #[cfg(test)]
-    if state == State::InDoubt && crate::seeded_bugs::SeededBug::DoubtGivenBack.is_active() {
-        return Counts::Nothing;
-    }
-    match state {
+    match planted!(journal::counted_as(state)) {
         // What is ready is to be posted: it never left, or the gateway has said again and again that it does not know it. It counts when
         // it leaves.
         State::Ready | State::Failed | State::Cancelled => Counts::Nothing,

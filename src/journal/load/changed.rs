@@ -40,7 +40,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn changed(&self, batch: BatchName) -> Result<ChangedRows, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             changed(c, batch_id, 0)
         })

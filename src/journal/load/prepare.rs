@@ -207,12 +207,5 @@ pub(in crate::journal) fn identifier<M>(
         Some(reference) => RowKey::Reference(reference),
         None => RowKey::Content { hash, above },
     };
-    #[cfg(not(test))]
-    let _ = plan;
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::OtherIdentifierOnReload.is_active() {
-        let moment = u32::try_from(plan.now.as_millis() % 1_000_000).unwrap_or(0);
-        return scheme.derive(&key, moment);
-    }
-    scheme.derive(&key, 0)
+    scheme.derive(&key, planted!(journal::first_generation(0, plan)))
 }

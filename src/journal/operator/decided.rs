@@ -42,7 +42,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownPayment`], [`Error::TwoPayments`]; [`Error::NotAllowed`] of a row without an amount.
     pub async fn look(&self, batch: BatchName, name: PaymentName) -> Result<Looked, Error> {
-        self.ask(CommitMode::Alone, move |c| look(c, &batch, &name))
+        self.ask_again(CommitMode::Alone, move |c| look(c, &batch, &name))
             .await
     }
 
@@ -90,7 +90,7 @@ impl Journal {
         decision: Decision,
         moment: StepContext,
     ) -> Result<Result<Transition, Refusal>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             if seen_of(c, seq)? != seen {
                 return Ok(Err(Refusal::LearnedMeanwhile));
             }
@@ -109,7 +109,7 @@ impl Journal {
         moment: StepContext,
         policy: Policy,
     ) -> Result<Result<Vec<Transition>, (PaymentId, Refusal)>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             decide_many(c, &decided, moment, &policy)
         })
         .await
@@ -127,7 +127,7 @@ impl Journal {
         now: Timestamp,
         policy: Policy,
     ) -> Result<Result<(), Refusal>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             judge_failed(c, seq, seen, asked, now, &policy)
         })
         .await
@@ -148,7 +148,7 @@ impl Journal {
         moment: StepContext,
         policy: Policy,
     ) -> Result<Result<Transition, Refusal>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             decide_failed(c, seq, seen, asked, &decision, moment, &policy)
         })
         .await
@@ -167,7 +167,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let (which, repeats) = (which.into(), repeats.map(|plan| (plan, now)));
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let found = to_retry(c, &batch, &which, repeats.as_ref())?;
             refuse_more(&batch, &shown, &found.by_code)?;
             retry(c, &batch, &which, repeats.as_ref(), now)
@@ -180,7 +180,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn to_cancel(&self, batch: BatchName) -> Result<ToCancel, Error> {
-        self.ask(CommitMode::Alone, move |c| to_cancel(c, &batch))
+        self.ask_again(CommitMode::Alone, move |c| to_cancel(c, &batch))
             .await
     }
 

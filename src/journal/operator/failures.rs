@@ -26,7 +26,7 @@ impl Journal {
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<ToRetry, Error> {
         let which = which.into();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             to_retry(c, &batch, &which, repeats.as_ref())
         })
         .await
@@ -39,7 +39,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn replaced(&self, batch: BatchName) -> Result<Vec<Replaced>, Error> {
-        self.ask(CommitMode::Alone, move |c| replaced(c, &batch))
+        self.ask_again(CommitMode::Alone, move |c| replaced(c, &batch))
             .await
     }
 }

@@ -46,7 +46,7 @@ impl Journal {
         service: String,
         now: Timestamp,
     ) -> Result<Option<Lane>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             resume_lane(c, &batch, &service, now)
         })
         .await
@@ -63,7 +63,7 @@ impl Journal {
         decision: Decision,
         moment: StepContext,
     ) -> Result<Transition, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             decide(c, &batch, &id, &decision, moment)
         })
         .await
@@ -94,7 +94,7 @@ impl Journal {
         reason: Option<String>,
         moment: StepContext,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             cancel(c, &batch, id.as_ref(), reason.as_deref(), moment)
         })
         .await

@@ -45,7 +45,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let which = which.into();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             retry(c, &batch, &which, None, now)
         })
         .await
@@ -64,19 +64,7 @@ pub(in crate::journal) fn retry(
     let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
     c.mark(batch_number);
     let scheme = scheme_in_use(c, batch_number, batch)?;
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RetryDoubtful.is_active() {
-        let doubtful = Scan::by(&life::ask_queue)
-            .at(&batch_number)
-            .at(&State::InDoubt);
-        let seqs: Vec<PaymentId> = c.values(&doubtful, life::seq)?;
-        for seq in &seqs {
-            let own = Scan::of(&life::TABLE).at(seq);
-            let due_at = crate::journal::codec::values::NEVER;
-            let state = State::Failed;
-            c.change(&own, &CalledFailed { state, due_at })?;
-        }
-    }
+    planted_instead!(journal::doubt_fails(c, batch_number));
     let (mut retried, mut touched) = (0, Touched::default());
     for seq in chosen(c, batch, which)? {
         let judged = unretried::judged(c, anew.as_ref(), which, seq)?;
@@ -103,10 +91,6 @@ pub(in crate::journal) fn retry(
     Ok(retried)
 }
 
-#[cfg(test)]
-shape! {
-    struct CalledFailed of life { state: State, due_at: i64 }
-}
 shape! {
     /// An identifier that is taken from now on.
     struct Taken of identifier { identifier: PayerTransactionId, seq: PaymentId }
@@ -223,8 +207,6 @@ fn begin_retry(c: &WriteSession, link: &Link, now: Timestamp) -> Result<State, E
         was_there_when_noticed(c, seq)?,
         on_record::has(c, seq, PRESUMED_POSTED)?,
     );
-    #[cfg(test)]
-    let presumed = presumed && !crate::seeded_bugs::SeededBug::PresumptionForgotten.is_active();
     let state = if presumed {
         State::InDoubt
     } else {

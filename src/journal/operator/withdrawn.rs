@@ -29,7 +29,7 @@ impl Journal {
         batch: BatchName,
         names: Vec<String>,
     ) -> Result<ToWithdraw, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             to_withdraw(c, &batch, &Which::of(c, &batch, batch_id, &names)?)
         })

@@ -25,10 +25,7 @@ pub(in crate::journal) fn judged(
     if said.named.is_empty() {
         return Ok(Judgement::default());
     }
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::OtherAmountSettles.is_active() {
-        return Ok(Judgement::default());
-    }
+    planted_instead!(journal::names_nothing());
     let (seq, money) = (subject.moved.seq, subject.moved.money);
     if !names_recipient(&said.named) {
         let recipient = None;

@@ -1,4 +1,5 @@
-//! The generations of a row: which of them counts, and what the newest may do. The rule is in [`crate::ledger::generations`].
+//! The generations of a row: which of them counts, and what the newest may do. The rules are in [`crate::ledger::generations`] and
+//! [`crate::ledger::settling`].
 //!
 //! Rows without a retry come here never: each question begins with whether there is one.
 
@@ -22,6 +23,7 @@ use crate::journal::verify::checks::is_as_recorded;
 use crate::journal::{Clearance, DebtElsewhere, Error, PAID_TWICE_SHOWN, Transition};
 use crate::ledger::departure::{Departure, Facts, departure};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
+use crate::ledger::settling::{Newest, Questions, settling, settling_alone};
 use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext};
 use crate::store::tables::{inquiry, instruction, life};
 use crate::store::{Read, Reads, Scan, Test, Writes};
@@ -75,27 +77,26 @@ pub(in crate::journal) fn settle(
     let row = of_row(c, moved.moved.seq)?;
     let (newest, earlier) = split(&row)?;
     let order = judge(c, &row, moment, policy)?;
-    if newest.life.state == State::Ready {
-        let life = match (order, policy) {
-            (Order::Withdraw(paid), _) => supersede(c, newest.seq, earlier[paid].seq, moment)?,
-            (Order::Wait(_) | Order::UntilDone, _) | (Order::Ask(_), Some(_)) => {
-                hold(c, newest, true)?
-            }
-            _ => hold(c, newest, false)?,
-        };
-        if newest.seq == moved.moved.seq {
-            moved.moved.life = life;
-        }
+    let (becomes, questions) = settling(order, newest.life.state, policy.is_some());
+    let life = match becomes {
+        Newest::Ends(paid) => Some(supersede(c, newest.seq, earlier[paid].seq, moment)?),
+        Newest::IsHeld => Some(hold(c, newest, true)?),
+        Newest::IsFree => Some(hold(c, newest, false)?),
+        Newest::Stays => None,
+    };
+    if let Some(life) = life.filter(|_| newest.seq == moved.moved.seq) {
+        moved.moved.life = life;
     }
-    match (order, policy) {
-        (Order::Ask(_), Some(policy)) => ask(c, moved.batch_id, &row, moment, policy)?,
-        (Order::Nothing, _) => doubt(c, moved.batch_id, &row, moment, policy)?,
-        _ => forget(c, earlier)?,
+    match (questions, policy) {
+        (Questions::AskEarlier, Some(policy)) => ask(c, moved.batch_id, &row, moment, policy)?,
+        (Questions::AskInDoubt, _) => doubt(c, moved.batch_id, &row, moment, policy)?,
+        (Questions::AskEarlier | Questions::Forget, _) => forget(c, earlier)?,
+        (Questions::Leave, _) => {}
     }
     Ok(order)
 }
 
-/// The same of a payment without a retry. Where it has ended unpaid, and more is said of it, it may have to be asked about again.
+/// The same of a payment without a retry.
 fn settle_alone(
     c: &WriteSession,
     moved: &mut Subject,
@@ -106,13 +107,10 @@ fn settle_alone(
         seq, from, life, ..
     } = moved.moved;
     let member = Member { seq, life };
-    // What was posted once may have been spoken of before it was withdrawn.
-    let is_withdrawn = life.state == State::Cancelled && life.attempts > 0;
-    let had_ended = matches!(from, State::Failed | State::Cancelled);
-    if had_ended && life.state == from || is_withdrawn {
-        doubt(c, moved.batch_id, &[member], moment, policy)?;
-    } else if had_ended {
-        forget(c, &[member])?;
+    match settling_alone(from, &life) {
+        Questions::AskInDoubt => doubt(c, moved.batch_id, &[member], moment, policy)?,
+        Questions::Forget => forget(c, &[member])?,
+        Questions::AskEarlier | Questions::Leave => {}
     }
     if life.state == State::Ready && until_done::waits(c, seq)? {
         moved.moved.life = hold(c, &member, true)?;
@@ -128,10 +126,7 @@ fn judge(
     moment: StepContext,
     policy: Option<&Policy>,
 ) -> Result<Order, Error> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RetryUnjudged.is_active() {
-        return Ok(Order::Leave);
-    }
+    planted_instead!(journal::retry_leaves());
     let (newest, earlier) = split(row)?;
     // Evidence of this transaction counts.
     if !earlier.is_empty() {
@@ -243,10 +238,7 @@ pub(in crate::journal) fn clearance(
     let Some(generation) = c.value::<i64>(&instruction, instruction::generation)? else {
         return Ok(Clearance::Settled);
     };
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RetryJudgedOnce.is_active() {
-        return Ok(Clearance::Leaves);
-    }
+    planted_instead!(journal::claim_leaves());
     let mut facts = AtDeparture {
         c,
         seq,

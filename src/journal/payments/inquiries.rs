@@ -1,4 +1,5 @@
-//! What is asked about earlier generations before a retry of their row leaves. The rule is in [`crate::ledger::failure`].
+//! What is asked about earlier generations before a retry of their row leaves. The rules are in [`crate::ledger::failure`] and
+//! [`crate::ledger::inquiry`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -15,8 +16,9 @@ use crate::journal::session::members::{Member, of_row, split};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};
 use crate::ledger::decisions;
-use crate::ledger::failure::{Mark, is_spoken_of, word};
-use crate::ledger::generations::{self, Earlier, Order, Word, is_patient};
+use crate::ledger::failure::{Mark, is_spoken_of, word_about};
+use crate::ledger::generations::{self, Earlier, Order, Word};
+use crate::ledger::inquiry::{Asked, had_its_time, next_question};
 use crate::lifecycle::{Class, PaymentState, Policy, State, StepContext};
 use crate::store::tables::{
     evidence, inquiry, instruction, life, policy as policy_of, recovery, service,
@@ -68,15 +70,10 @@ fn word_of(
     let (mut marks, could_ask) = marks(c, member.seq)?;
     let place = marks.partition_point(|(at, _)| *at <= ordered);
     marks.insert(place, (ordered, Mark::Ordered));
-    let is_patient = |class| patience.is_some_and(|patience| waited(life, class, patience));
+    let is_patient =
+        |class| patience.is_some_and(|(moment, policy)| had_its_time(life, class, moment, policy));
     let marks = marks.into_iter().map(|(_, mark)| mark);
-    let found = word(marks, (life.known, life.code.is_some()), is_patient);
-    let found = match found {
-        // What the gateway has under its identifier is somebody else's: nothing that it says of it is about ours.
-        Word::Person { .. } | Word::TakenBack if life.taken => Word::Both,
-        found => found,
-    };
-    Ok((found, could_ask))
+    Ok((word_about(life, marks, is_patient), could_ask))
 }
 
 /// Returns whether a payment that has ended unpaid may be paid all the same: the gateway, or whoever calls back in its name, has
@@ -93,16 +90,6 @@ pub(in crate::journal) fn is_taken_back(c: &dyn Read, member: &Member) -> Result
         }
         _ => Ok(false),
     }
-}
-
-/// Returns whether the gateway had its time to end what it holds.
-fn waited(life: &PaymentState, class: Class, (moment, policy): (StepContext, &Policy)) -> bool {
-    let longest = match class {
-        Class::Delivered => policy.delivered_give_up_after,
-        _ => policy.give_up_after,
-    };
-    let began = life.posted_at.max(life.quarantine_from);
-    began.is_some_and(|began| is_patient(moment.now.since(began), longest))
 }
 
 fn last(c: &dyn Read, seq: PaymentId, event: i64) -> Result<EvidenceId, Error> {
@@ -443,7 +430,7 @@ pub(in crate::journal) fn ask(
 ) -> Result<(), Error> {
     let (_, earlier) = split(row)?;
     for (member, word) in earlier.iter().zip(words(c, row, Some((moment, policy)))?) {
-        if matches!(word.word, Word::Person { .. } | Word::TakenBack) {
+        if word.word.is_asked_about() {
             inquire(
                 c,
                 &NewInquiry {
@@ -501,12 +488,9 @@ pub(in crate::journal) fn forget(c: &dyn Write, members: &[Member]) -> Result<()
     Ok(())
 }
 
-/// So many answers that settle nothing are enough where nothing waits for another one.
-const ALONE_MAX: u32 = 3;
-
 shape! {
     /// How often, and since when, an ended payment was asked about.
-    struct Asked of inquiry { queries: u32, since: Timestamp, alone: bool }
+    struct Inquired of inquiry { queries: u32, since: Timestamp, alone: bool }
 }
 shape! {
     /// When it is asked about next.
@@ -522,16 +506,16 @@ pub(in crate::journal) fn put_off(
     policy: &Policy,
 ) -> Result<(), Error> {
     let own = Scan::of(&inquiry::TABLE).at(&seq);
-    let Some(asked) = c.first::<Asked>(&own)? else {
+    let Some(inquired) = c.first::<Inquired>(&own)? else {
         return Ok(());
     };
-    let queries = asked.queries.saturating_add(1);
-    let asked_for = moment.now.since(asked.since);
-    let enough = asked.alone && queries >= ALONE_MAX || is_patient(asked_for, policy.give_up_after);
-    let due_at = match enough {
-        true => NEVER,
-        false => policy.next_inquiry(queries, moment).as_millis(),
+    let asked = Asked {
+        queries: inquired.queries.saturating_add(1),
+        since: inquired.since,
+        alone: inquired.alone,
     };
+    let due_at = next_question(asked, moment, policy).map_or(NEVER, Timestamp::as_millis);
+    let queries = asked.queries;
     c.change(&own, &PutOff { queries, due_at })?;
     Ok(())
 }

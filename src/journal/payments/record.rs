@@ -6,7 +6,7 @@ use super::inquiries;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Finding, Transition};
-use crate::ledger::withdrawal::is_due;
+use crate::ledger::settling::concerns_more;
 use crate::lifecycle::{Event, Policy, StepContext};
 
 /// Records findings, in order.
@@ -33,7 +33,7 @@ pub(in crate::journal) fn record(
             policy,
         )?;
         c.moved(&subject, from)?;
-        if subject.has_generations || from.is_finished() || is_due(&subject.moved.life) {
+        if concerns_more(subject.has_generations, from, &subject.moved.life) {
             generations::settle(c, &mut subject, moment, Some(policy))?;
             if matches!(finding.event, Event::Answer(_) | Event::NoAnswer) {
                 inquiries::put_off(c, finding.seq, moment, policy)?;

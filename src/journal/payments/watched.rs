@@ -166,11 +166,8 @@ pub(in crate::journal) struct Watched {
 // The pairs are on the chain of evidence with the payment that is held back: one that somebody takes out of the table, or makes to
 // rest on a person's word, ends the run as any other edit does. One that is added asks one question more.
 pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Result<Watched, Error> {
+    planted_instead!(journal::not_looked_at_again());
     let mut watched = Watched::default();
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::RepeatJudgedOnce.is_active() {
-        return Ok(watched);
-    }
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
         return Ok(watched);
     };

@@ -45,7 +45,7 @@ impl Journal {
         from: BillCursor,
         limit: usize,
     ) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             to_ask(c, &batch, &checked, from, limit)
         })
         .await
@@ -60,7 +60,7 @@ impl Journal {
         findings: Vec<BillFinding>,
         now: Timestamp,
     ) -> Result<BillsRecorded, Error> {
-        self.ask(CommitMode::Alone, move |c| record(c, &findings, now))
+        self.ask_again(CommitMode::Alone, move |c| record(c, &findings, now))
             .await
     }
 }

@@ -24,7 +24,7 @@ impl Journal {
         batch: BatchName,
         to_account: BTreeSet<ServiceCode>,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             note_numbers(c, &batch, &to_account)
         })
         .await

@@ -29,7 +29,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn declared_totals(&self, batch: BatchName) -> Result<Vec<TotalDifference>, Error> {
-        self.ask(CommitMode::Alone, move |c| declared_totals(c, &batch))
+        self.ask_again(CommitMode::Alone, move |c| declared_totals(c, &batch))
             .await
     }
 }

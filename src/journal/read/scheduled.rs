@@ -76,7 +76,7 @@ impl Journal {
         batch: BatchName,
         now: Timestamp,
     ) -> Result<(Scheduled, Vec<StandingRow>), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             Ok((scheduled(c, batch_id, now)?, not_due(c, batch_id, now)?))
         })

@@ -29,10 +29,11 @@ use crate::journal::recovery::place::{traces_of, traces_of_server};
 use crate::journal::recovery::server_copy::of_this;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
+use crate::journal::run::sessions::runners;
 use crate::journal::session::members::{corrected, of_row, standing_for};
 use crate::journal::{
     BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, Location, PaymentRecord,
-    Standing, UnpricedRecord, WaitsFor,
+    RunnerRecord, Standing, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::evidence::WORDS;
 use crate::ledger::heads::BatchHead;
@@ -157,6 +158,15 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn standing(&self) -> Result<Standing, Error> {
         standing(self.c, &self.batch)
+    }
+
+    /// Returns the runs that are under way, on a journal that several share.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn runners(&self) -> Result<Vec<RunnerRecord>, Error> {
+        self.begun
+            .map_or(Ok(Vec::new()), |store| runners(store, self.batch_id))
     }
 
     /// Returns what is on record of the batch.

@@ -242,7 +242,7 @@ impl Journal {
         once: bool,
         now: Timestamp,
     ) -> Result<Presuming, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             on_chain::assert_as_recorded(c)?;
             let begins = begins(c, Some(batch_id), Purpose::Unknown, once)?;

@@ -204,7 +204,7 @@ impl Journal {
         without: Option<u64>,
         now: Timestamp,
     ) -> Result<OrdersLost, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             on_chain::assert_as_recorded(c)?;
             let lost = lost_orders(c)?;
             if lost.is_none() {

@@ -42,7 +42,7 @@ impl Journal {
         batch: BatchName,
         home: Home,
     ) -> Result<Option<Error>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             match assert_known(c, batch_id, &batch, &home) {
                 Err(error @ (Error::PayerUnknown { .. } | Error::PayerElsewhere { .. })) => {
@@ -85,7 +85,7 @@ impl Journal {
         home: Home,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| confirm(c, &batch, &home, now))
+        self.ask_again(CommitMode::Alone, move |c| confirm(c, &batch, &home, now))
             .await
     }
 }

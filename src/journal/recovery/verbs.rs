@@ -46,7 +46,7 @@ impl Journal {
     /// # Errors
     /// [`Error::NoRecovery`], [`Error::Unasked`].
     pub async fn recovered(&self, now: Timestamp) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             assert_done(c)?;
             end_recovery(c, None, now)
         })

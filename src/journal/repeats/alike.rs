@@ -186,7 +186,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn alike(&self, batch: BatchName) -> Result<Vec<Alike>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             alike(c, known_batch(c, &batch)?)
         })
         .await

@@ -77,11 +77,7 @@ impl Other {
         row: &'r Instruction<M>,
         key: Key,
     ) -> Cow<'r, Instruction<M>> {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::ForgottenIsStranger.is_active() {
-            return Cow::Borrowed(row);
-        }
-        match self.row.msisdn.is_forgotten() {
+        match planted!(journal::is_forgotten(self.row.msisdn.is_forgotten())) {
             true => Cow::Owned(forgotten(row, |parts| key.pseudonym(parts))),
             false => Cow::Borrowed(row),
         }
@@ -193,10 +189,7 @@ fn standing_of_row(
             } = member.life;
             let taken_back = is_taken_back(c, member)?;
             missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
-            #[cfg(test)]
-            let taken_back =
-                taken_back && !crate::seeded_bugs::SeededBug::TakenBackMayRepeat.is_active();
-            Ok(match taken_back {
+            Ok(match planted!(journal::is_taken_back(taken_back)) {
                 true => Standing::Unfinished,
                 // It has left, and that it was not paid is the gateway's word, which may change.
                 false if state == State::Cancelled && attempts > 0 => Standing::Failed,

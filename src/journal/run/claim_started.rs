@@ -20,8 +20,8 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::{check_generations, check_touched};
 use crate::journal::verify::intact::told;
 use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
-use crate::ledger::confirmation::Bound;
-use crate::ledger::departure::{Departure, Facts, departure};
+use crate::ledger::confirmation::{Bound, was_counted};
+use crate::ledger::departure::{Departure, Facts, departure, is_looked_at_last};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
@@ -113,14 +113,11 @@ fn read_due(
 
 /// Returns whether a payment of the queue may be posted as far as its document and its confirmation go.
 fn may_be_posted(c: &WriteSession, seq: PaymentId, confirmed: Bound) -> Result<bool, Error> {
-    #[cfg(test)]
-    let forgets = crate::seeded_bugs::SeededBug::DocumentForgotten.is_active();
-    #[cfg(not(test))]
-    let forgets = false;
     let Some(terms) = PostingTerms::of(c, seq)? else {
         return Ok(false);
     };
-    Ok(terms.are_covered(c, confirmed)? && (forgets || terms.document_is_there(c)?))
+    Ok(terms.are_covered(c, confirmed)?
+        && planted!(journal::document_is_there(terms.document_is_there(c)?)))
 }
 
 /// Puts payments off until the time that their rows name.
@@ -249,7 +246,7 @@ impl Facts for AtClaim<'_> {
 
     fn was_shown(&mut self) -> Result<Result<(), String>, Error> {
         let money = self.due.payment.instruction.money;
-        if self.due.life.attempts > 0 || self.c.allows(self.subject.batch_id, money) {
+        if was_counted(&self.due.life) || self.c.allows(self.subject.batch_id, money) {
             return Ok(Ok(()));
         }
         told(self.c, self.due.seq, Mismatch::Beyond).map(Err)
@@ -270,27 +267,12 @@ fn claim_due(
     policy: &Policy,
 ) -> Result<Option<Claim>, Error> {
     let Transition { seq, life, .. } = subject.moved;
-    #[cfg(test)]
-    let payment = crate::journal::writer::seeded_bugs::mistaken(payment, &life);
-    #[cfg(test)]
-    let support_document = support_document.map(|reference| {
-        let other =
-            life.attempts > 0 && crate::seeded_bugs::SeededBug::OtherDocumentOnRepost.is_active();
-        reference + if other { "-2" } else { "" }
-    });
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active() {
-        let soon = now.as_millis() + 500;
-        c.set(&Scan::of(&life::TABLE).at(&seq), life::due_at, &soon)?;
-        return Ok(Some(Claim {
-            seq,
-            lane,
-            payment: Arc::new(payment),
-            support_document: None,
-            looked_at_last: false,
-            leave_by: None,
-        }));
-    }
+    planted_instead!(journal::claimed_without_intent(
+        c,
+        lane,
+        (seq, &payment),
+        now
+    ));
     if c.limiter(subject.batch_id, |_| ()).is_some() {
         waiting::leaves(c, subject.batch_id, seq)?;
     }
@@ -298,12 +280,13 @@ fn claim_due(
         return Ok(None);
     }
     c.moved(&subject, State::Ready)?;
-    Ok(Some(Claim {
+    let claim = Claim {
         seq,
         lane,
         payment: Arc::new(payment),
         support_document,
-        looked_at_last: life.is_exposed() || subject.has_generations || is_watched,
+        looked_at_last: is_looked_at_last(&life, subject.has_generations, is_watched),
         leave_by: None,
-    }))
+    };
+    Ok(Some(planted!(journal::claim(claim, &life))))
 }

@@ -3,7 +3,7 @@
 use crate::domain::{BatchId, LaneId, Money, Payment, PaymentId, Timestamp};
 use crate::journal::codec::events::CLAIMED_TOGETHER;
 use crate::journal::codec::instructions::Instructions;
-use crate::journal::codec::values::{NEVER, corrupt};
+use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::limits::sift::sift;
 use crate::journal::limits::waiting::{self, Limited};
@@ -18,7 +18,8 @@ use crate::journal::verify::checks::check_fresh;
 use crate::journal::verify::intact::{told, told_of};
 use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
-use crate::ledger::departure::{Departure, Facts, departure};
+use crate::ledger::departure::{Departure, Facts, departure, is_looked_at_last};
+use crate::ledger::fresh::{Look, next_look};
 use crate::ledger::generations::Order;
 use crate::ledger::intact::Mismatch;
 use crate::ledger::schedule;
@@ -83,13 +84,14 @@ fn claim_some(
         Ok(held) => held,
         Err(halt) => return Ok(Err(halt)),
     };
-    let next = match last {
-        _ if sifted.full_from.is_some() => sifted.full_from.unwrap_or(from),
-        Some(last) if looked_at == share => last + 1,
-        // All of them were looked at, as far as they are confirmed.
-        _ => newest(c)?.min(up_to).min(NEVER - 1) + 1,
+    let look = Look {
+        from,
+        up_to,
+        last,
+        is_cut: looked_at == share,
+        full_from: sifted.full_from,
     };
-    if next > from {
+    if let Some(next) = next_look(look, || newest(c))? {
         let own = Scan::of(&lane::TABLE).at(&batch_id).at(&lane);
         c.set(&own, lane::fresh_from, &next)?;
     }
@@ -145,40 +147,31 @@ fn begin(
     policy: &Policy,
     claims: &mut Vec<Claim>,
 ) -> Result<(), Error> {
+    let of_lane = (batch_id, lane);
+    planted_instead!(journal::begun_without_intent(
+        c, of_lane, &found, &held.seqs, now, claims
+    ));
     let seqs: Vec<PaymentId> = found.iter().map(|(seq, _)| *seq).collect();
     let moment = StepContext { now, jitter: 0 };
     let Step { life, .. } = step(&PaymentState::NEW, Event::Claimed, moment, policy);
-    #[cfg(test)]
-    let forgets = crate::seeded_bugs::SeededBug::ClaimWithoutIntent.is_active();
-    #[cfg(not(test))]
-    let forgets = false;
-    if forgets {
-        let forgotten = PaymentState {
-            due_at: Some(Timestamp::from_millis(now.as_millis() + 500)),
-            ..PaymentState::NEW
-        };
-        begin_lives(c, (batch_id, lane), &seqs, &forgotten)?;
-    } else {
-        begin_lives(c, (batch_id, lane), &seqs, &life)?;
-        c.append(&Evidence {
-            batch_id,
-            at: now,
-            kind: (CLAIMED_TOGETHER, None, None),
-            detail: Some(&ClaimRange::of(lane, &seqs).to_text()),
-            policy: Some(policy),
-            ..Evidence::default()
-        })?;
-    }
+    begin_lives(c, of_lane, &seqs, &life)?;
+    c.append(&Evidence {
+        batch_id,
+        at: now,
+        kind: (CLAIMED_TOGETHER, None, None),
+        detail: Some(&ClaimRange::of(lane, &seqs).to_text()),
+        policy: Some(policy),
+        ..Evidence::default()
+    })?;
     for (seq, payment) in found {
-        if !forgets {
-            remember_claimed(c, (batch_id, lane), seq, &payment, life)?;
-        }
+        remember_claimed(c, of_lane, seq, &payment, life)?;
+        let is_watched = held.seqs.binary_search(&seq).is_ok();
         claims.push(Claim {
             seq,
             lane,
             payment,
             support_document: None,
-            looked_at_last: held.seqs.binary_search(&seq).is_ok(),
+            looked_at_last: is_looked_at_last(&PaymentState::NEW, false, is_watched),
             leave_by: None,
         });
     }

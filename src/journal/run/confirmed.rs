@@ -21,7 +21,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn shown(&self, batch: BatchName) -> Result<Shown, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             Ok(Shown {
                 standing: standing(c, &batch)?,
                 bound: bound(c)?,

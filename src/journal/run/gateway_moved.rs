@@ -30,7 +30,7 @@ impl Journal {
         batch: BatchName,
         configured: String,
     ) -> Result<(String, GatewayMove), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let on_record = gateway(c, batch_id)?;
             let judged = judged(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
@@ -49,7 +49,7 @@ impl Journal {
         order: GatewayMoved,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             move_gateway(c, &batch, &order, now)
         })
         .await

@@ -18,4 +18,5 @@ pub(super) mod rest;
 pub(super) mod restart;
 mod session_claims;
 pub(super) mod sessions;
+pub(super) mod slots;
 pub(super) mod verbs;

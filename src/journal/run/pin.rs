@@ -48,7 +48,7 @@ impl Journal {
     /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`], [`Error::OtherReading`],
     /// [`Error::PayerUnknown`].
     pub async fn pin(&self, batch: BatchName, home: Home, now: Timestamp) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             pin(c, &batch, &home, now).map(|_| ())
         })
         .await
@@ -63,7 +63,7 @@ impl Journal {
         batch: BatchName,
         configured: String,
     ) -> Result<Option<String>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let on_record = account(c, batch_id)?;
             let judged = judge(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
@@ -78,7 +78,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn witnesses(&self, batch: BatchName, limit: usize) -> Result<Vec<Question>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             witnesses(c, known_batch(c, &batch)?, limit)
         })
         .await
@@ -89,7 +89,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn may_be(&self, seq: PaymentId, said: ResponseDetails) -> Result<bool, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let judged = judged(c, &subject(c, seq)?, &said)?;
             Ok(judged.differs.is_none())
         })
@@ -106,7 +106,7 @@ impl Journal {
         order: AccountMove,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             move_account(c, &batch, &order, now)
         })
         .await

@@ -49,7 +49,7 @@ impl Journal {
         home: Home,
         now: Timestamp,
     ) -> Result<SecondPost, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let (batch_id, _) = pin(c, &batch, &home, now)?;
             assert_nothing_was_edited(c, batch_id, &batch)?;
             let (payments, seq) = only_row(c, batch_id)?;
@@ -92,7 +92,7 @@ impl Journal {
         (check, code): (DuplicateCheck, Option<i32>),
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
             let detail = json!({"home": digest(&home), "check": check.name(), "code": code});
             record(c, batch_id, PROBE_ANSWERED, &detail, now)?;

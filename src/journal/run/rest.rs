@@ -19,7 +19,7 @@ pub(in crate::journal) enum What {
 
 shape! {
     /// Where a batch is posted.
-    struct PostedAt of batch { gateway: Option<String>, account: Option<String> }
+    pub(super) struct PostedAt of batch { gateway: Option<String>, account: Option<String> }
 }
 shape! {
     /// Since when nothing has left; nothing: something may have.
@@ -33,7 +33,7 @@ shape! {
 /// The account of a gateway whose notes speak of runs of earlier releases, which knew of no accounts.
 const NO_ACCOUNT: &str = "";
 
-fn posted_at(c: &dyn Read, batch_id: BatchId) -> Result<Option<PostedAt>, Error> {
+pub(super) fn posted_at(c: &dyn Read, batch_id: BatchId) -> Result<Option<PostedAt>, Error> {
     Ok(c.first(&Scan::of(&batch::TABLE).at(&batch_id))?)
 }
 

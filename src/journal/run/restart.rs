@@ -1,4 +1,4 @@
-//! What begins anew when a run takes a batch: doubts and waits.
+//! What begins anew when a run takes a batch: doubts and waits. The rules are [`Event::Abandoned`] and [`crate::ledger::due::Reach`].
 
 use std::ops::ControlFlow;
 
@@ -8,9 +8,10 @@ use crate::journal::codec::values::NEVER;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, RunTerms};
-use crate::lifecycle::{Event, Policy, State};
+use crate::ledger::due::Reach;
+use crate::lifecycle::{Event, PaymentState, Policy, State, StepContext, step};
 use crate::store::tables::{instruction, life, service};
-use crate::store::{Field, Read, Reads, Scan, Writes, shape};
+use crate::store::{Field, Read, Reads, Scan, Write, Writes, shape};
 
 /// Payments of a lane that are looked at before any of them is changed.
 const PAGE: usize = 1000;
@@ -28,6 +29,7 @@ pub(in crate::journal) fn doubt_anew(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
+    planted_instead!(journal::waits_stand());
     c.each_row(
         &asked_about(&batch_id, &State::InDoubt),
         &[life::seq],
@@ -51,7 +53,7 @@ shape! {
 }
 shape! {
     /// What begins anew of a payment in doubt.
-    struct DoubtedAnew of life { quarantine_from: Timestamp, not_found: u32 }
+    struct DoubtedAnew of life { quarantine_from: Option<Timestamp>, not_found: u8 }
 }
 
 /// Brings back the questions that a process beside the run has put off by a clock of its own, which is ahead of the run's:
@@ -61,14 +63,16 @@ pub(in crate::journal) fn bring_back(
     batch_id: BatchId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let Some((latest, soon)) = c.waits(batch_id, |waits| waits.reach(now)) else {
+    let Some(reach) = c.waits(batch_id, |waits| waits.reach(now)) else {
         return Ok(());
     };
     let mut changed = 0;
     for state in ASKED_ABOUT {
         // The index knows at once that there are none.
-        let put_off = asked_about(&batch_id, &state).after(&latest).before(&NEVER);
-        changed += c.set(&put_off, life::due_at, &soon)?;
+        let beyond = asked_about(&batch_id, &state)
+            .after(&reach.latest)
+            .before(&NEVER);
+        changed += c.set(&beyond, life::due_at, &reach.soon)?;
     }
     if changed > 0 {
         c.forget_recent();
@@ -149,30 +153,9 @@ pub(in crate::journal) fn restart_waits(
     terms: &RunTerms,
     policy: &Policy,
 ) -> Result<(), Error> {
+    planted_instead!(journal::waits_stand());
     c.forget_recent();
-    let latest = terms.now.after(terms.longest_wait);
-    let soon = terms.now.after(terms.first_query_after);
-    c.change(
-        &asked_about(&batch_id, &State::InDoubt),
-        &DoubtedAnew {
-            quarantine_from: terms.now,
-            not_found: 0,
-        },
-    )?;
-    for state in ASKED_ABOUT {
-        // What an earlier run had given up is asked about once more, where the gateway can be asked.
-        if policy.status_query {
-            c.change(
-                &asked_about(&batch_id, &state).at(&NEVER),
-                &AskedAnew {
-                    due_at: soon,
-                    queries: 0,
-                },
-            )?;
-        }
-        let put_off = asked_about(&batch_id, &state).after(&latest).before(&NEVER);
-        c.set(&put_off, life::due_at, &soon)?;
-    }
+    restart_questions(c, batch_id, terms.reach(), terms.now, policy)?;
     let lanes: Vec<LaneId> = c.values(&Scan::of(&service::TABLE), service::service_id)?;
     for lane in lanes {
         restart_posts(c, batch_id, lane)?;
@@ -181,6 +164,105 @@ pub(in crate::journal) fn restart_waits(
     Ok(())
 }
 
+/// The same of what the gateway is asked about.
+fn restart_questions(
+    c: &dyn Write,
+    batch_id: BatchId,
+    reach: Reach,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let in_doubt = PaymentState {
+        state: State::InDoubt,
+        ..PaymentState::NEW
+    };
+    let moment = StepContext { now, jitter: 0 };
+    let anew = step(&in_doubt, Event::Abandoned, moment, policy).life;
+    c.change(
+        &asked_about(&batch_id, &State::InDoubt),
+        &DoubtedAnew {
+            quarantine_from: anew.quarantine_from,
+            not_found: anew.not_found,
+        },
+    )?;
+    for state in ASKED_ABOUT {
+        if let Some(due_at) = reach.question(None, policy.status_query) {
+            let given_up = asked_about(&batch_id, &state).at(&NEVER);
+            c.change(&given_up, &AskedAnew { due_at, queries: 0 })?;
+        }
+        let beyond = asked_about(&batch_id, &state)
+            .after(&reach.latest)
+            .before(&NEVER);
+        c.set(&beyond, life::due_at, &reach.soon)?;
+    }
+    Ok(())
+}
+
 /// States that are asked about.
 pub(in crate::journal) const ASKED_ABOUT: [State; 3] =
     [State::InDoubt, State::Acknowledged, State::Delivered];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::proven;
+    use crate::store::memory::Memory;
+    use std::time::Duration;
+
+    shape! {
+        struct Life of life {
+            seq: PaymentId, batch_id: BatchId, service_id: LaneId, state: State, exposures: u32, quarantine_from: Timestamp,
+            not_found: u8, queries: u32, due_at: i64,
+        }
+    }
+
+    const BATCH: BatchId = BatchId::new(1);
+
+    fn at(secs: i64) -> Timestamp {
+        Timestamp::from_millis(secs * 1_000)
+    }
+
+    #[test]
+    fn whatever_an_earlier_run_left_begins_anew_by_the_rules() {
+        let (now, first, longest) = (at(1_000), Duration::from_secs(40), Duration::from_secs(600));
+        let reach = Reach::of(now, longest, first);
+        let dues = [0, 999_000, 1_600_000, 1_600_001, NEVER];
+        for status_query in [true, false] {
+            let policy = Policy {
+                status_query,
+                ..Policy::default()
+            };
+            let c = Memory::default();
+            let cases = ASKED_ABOUT
+                .iter()
+                .flat_map(|state| dues.iter().map(move |due_at| (*state, *due_at)));
+            let mut expected = Vec::new();
+            for (seq, (state, due_at)) in (1..).map(PaymentId::new).zip(cases) {
+                let row = Life {
+                    seq,
+                    batch_id: BATCH,
+                    service_id: LaneId::new(1),
+                    state,
+                    exposures: 1,
+                    quarantine_from: at(7),
+                    not_found: 1,
+                    queries: 5,
+                    due_at,
+                };
+                c.insert(&row).unwrap();
+                let life: Option<PaymentState> = c.first(&Scan::of(&life::TABLE).at(&seq)).unwrap();
+                expected.push((seq, life.unwrap()));
+            }
+            restart_questions(&c, BATCH, reach, now, &policy).unwrap();
+            for (seq, before) in expected {
+                let life: Option<PaymentState> = c.first(&Scan::of(&life::TABLE).at(&seq)).unwrap();
+                let life = life.unwrap();
+                let moment = StepContext { now, jitter: 0 };
+                let abandoned = step(&before, Event::Abandoned, moment, &policy).life;
+                assert_eq!(proven(life), proven(abandoned), "{before:?}");
+                let due_at = reach.question(before.due_at, status_query);
+                assert_eq!(life.due_at, due_at, "{before:?} {status_query}");
+            }
+        }
+    }
+}

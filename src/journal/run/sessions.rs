@@ -13,6 +13,7 @@ use crate::journal::payments::generations;
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
+use crate::journal::writer::commit::PATIENCE;
 use crate::journal::{Error, RunToken, Runner, RunnerRecord};
 use crate::lifecycle::{Event, Policy, State, StepContext};
 use crate::store::tables::{batch, session};
@@ -20,6 +21,8 @@ use crate::store::{Read, Reads, Scan, Test, Transact, Writes, shape};
 
 /// How long a run may post without a word of the store.
 pub const LEASE: Duration = Duration::from_secs(10);
+/// A run that could not renew its lease for so much longer has ended by itself.
+const GONE: Duration = Duration::from_secs(30).saturating_add(PATIENCE);
 
 shape! {
     struct Begun of session {
@@ -81,6 +84,9 @@ pub(in crate::journal) fn are_others(c: &dyn Read, token: RunToken) -> Result<bo
 }
 
 /// Closes the sessions of a batch whose lease is over, and puts what they had claimed in doubt; returns how many payments that is.
+///
+/// Whoever is alive may have waited for its turn as long as this transaction did, or may not have reached the store for as long as this
+/// process did not: it has a lease's time to be heard of again.
 pub(in crate::journal) fn close_expired(
     c: &WriteSession,
     batch_id: BatchId,
@@ -89,7 +95,13 @@ pub(in crate::journal) fn close_expired(
     let now = Transact::now(&**c)?;
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
     let mut abandoned = 0;
-    for Open { session_id, .. } in open.into_iter().filter(|open| open.lease_until < now) {
+    let reached = now.since(c.reached_since(now));
+    let is_over = |open: &Open| {
+        let expired = now.since(open.lease_until);
+        let may_be_heard_of = c.waited().max(LEASE.saturating_sub(reached));
+        open.lease_until < now && (expired > may_be_heard_of || expired >= GONE)
+    };
+    for Open { session_id, .. } in open.into_iter().filter(is_over) {
         tracing::warn!(
             session = session_id.get(),
             "another run of the batch is not heard of any more; the gateway is asked about what it had under way"

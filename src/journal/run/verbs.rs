@@ -87,18 +87,6 @@ pub(in crate::journal) fn acquire(
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]
     crate::journal::writer::simulated::acquiring();
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::WaitsOutliveTheClock.is_active() {
-        c.begin_waits(batch_id, first_questions(c, batch_id, terms)?);
-        return Ok(Acquired {
-            token,
-            last_claim_at: stamp(last_claim_at),
-            last_post: last(c, batch_id, What::Posts)?,
-            last_question: last(c, batch_id, What::Questions)?,
-            abandoned: abandon(c, batch_id, terms.now, policy)?,
-            held: held_lanes(c, batch_id)?,
-        });
-    }
     let is_open = is_open(c, batch_id)?;
     if is_open {
         c.acted(batch_id, terms.now, "run", Value::Null)?;
@@ -137,10 +125,7 @@ fn next_epoch(c: &dyn Write) -> Result<Epoch, Error> {
 
 /// Returns how far the signatures of a batch reach; over everything where no rule asks for any.
 fn approved(c: &WriteSession, batch_id: BatchId, terms: &RunTerms) -> Result<Bound, Error> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ApprovalUnbounded.is_active() {
-        return Ok(Bound::EVERYTHING);
-    }
+    planted_instead!(journal::approved());
     c.flush()?;
     let found = approvals(
         c,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::{Error, RunTerms};
+use crate::ledger::due::Reach;
 use crate::lifecycle::State;
 use crate::store::tables::{life, tally};
 use crate::store::{Read, Reads, Scan, Test, Write, Writes};
@@ -37,9 +38,7 @@ struct Left {
     /// Numbers from here on.
     next: i64,
     last: i64,
-    /// Who is due later than this is so by a clock that was set since, and is due soon.
-    latest: i64,
-    soon: i64,
+    reach: Reach,
 }
 
 impl DeferredQueries {
@@ -63,8 +62,7 @@ impl DeferredQueries {
                 left = Some(Left {
                     next,
                     last: last.unwrap_or(next),
-                    latest: terms.now.after(terms.longest_wait).as_millis(),
-                    soon: terms.now.after(terms.first_query_after).as_millis(),
+                    reach: terms.reach(),
                 });
             }
         }
@@ -78,9 +76,9 @@ impl DeferredQueries {
         })
     }
 
-    /// Returns when the last wait of a run ends that begins now, and when a question is due that nothing puts off.
-    pub(in crate::journal) fn reach(&self, now: Timestamp) -> (Timestamp, Timestamp) {
-        (now.after(self.longest), now.after(self.first))
+    /// Returns how far the waits of the run reach now.
+    pub(in crate::journal) fn reach(&self, now: Timestamp) -> Reach {
+        Reach::of(now, self.longest, self.first)
     }
 
     /// Remembers when a payment is to be asked about.
@@ -144,9 +142,9 @@ impl DeferredQueries {
             .last
             .min(left.next + BLOCK * BLOCKS_TOGETHER as i64 - 1);
         let aside = aside(&self.batch_id, (&left.next, &until));
-        let beyond = left.latest.saturating_add(1);
+        let beyond = left.reach.latest.as_millis().saturating_add(1);
         let too_late = aside.clone().only(life::due_at, Test::at_least(&beyond));
-        c.set(&too_late, life::due_at, &left.soon)?;
+        c.set(&too_late, life::due_at, &left.reach.soon)?;
         let changed = c.set(&aside, life::queued, &true)?;
         left.next = until + 1;
         if left.next > left.last {

@@ -9,7 +9,7 @@ use crate::journal::codec::catalog::{batches, of_payment};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::lives::with;
 use crate::journal::codec::values::{add_to_tally, corrupt};
-use crate::ledger::generations::{PaidTwice, stands_for};
+use crate::ledger::generations::{self, PaidTwice, stands_for};
 use crate::lifecycle::{PaymentState, State};
 use crate::store::tables::{instruction, life};
 use crate::store::{
@@ -90,17 +90,13 @@ pub(in crate::journal) fn counted(
     from: State,
 ) -> Result<(Counted, Counted), Error> {
     let row = of_row(c, seq)?;
-    let mut states = states(&row);
-    let at = |states: &[State]| -> Result<Counted, Error> {
-        let place = stands_for(states);
+    let moved = row.iter().position(|member| member.seq == seq);
+    let (before, after) = generations::counted(&states(&row), moved, from);
+    let with_amount = |(place, state): generations::Counted| -> Result<Counted, Error> {
         let minor = of_payment(c, row[place].seq, instruction::amount)?;
-        Ok((states[place], minor))
+        Ok((state, minor))
     };
-    let after = at(&states)?;
-    if let Some(place) = row.iter().position(|member| member.seq == seq) {
-        states[place] = from;
-    }
-    Ok((at(&states)?, after))
+    Ok((with_amount(before)?, with_amount(after)?))
 }
 
 /// Returns what the corrected rows of a batch come to beyond what they came to when they were loaded first, by service and

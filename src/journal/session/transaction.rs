@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -52,6 +53,10 @@ pub(in crate::journal) struct WriteSession {
     limiters: RefCell<BTreeMap<BatchId, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
+    /// How long the transaction waited for those before it.
+    waited: Cell<Duration>,
+    /// Since when, by its own clock, the store was there whenever it was asked.
+    reached_since: Cell<Option<Timestamp>>,
     /// A run began in this transaction.
     new_epoch: Cell<Option<Epoch>>,
     /// A person gave an order in this transaction: so many are on record now.
@@ -91,6 +96,8 @@ impl WriteSession {
             calendars: RefCell::default(),
             limiters: RefCell::default(),
             mark: None,
+            waited: Cell::default(),
+            reached_since: Cell::default(),
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
             new_given: RefCell::default(),
@@ -98,6 +105,28 @@ impl WriteSession {
             knows_recoveries: Cell::default(),
             scratch: OnceCell::new(),
         }
+    }
+
+    /// Notes how long the transaction that begins waited for those before it.
+    pub(in crate::journal) fn note_wait(&self, waited: Duration) {
+        self.waited.set(waited);
+    }
+
+    /// Notes that the store was not there, or others were in the way for too long.
+    pub(in crate::journal) fn note_trouble(&self) {
+        self.reached_since.take();
+    }
+
+    /// Returns since when the store was there whenever it was asked; it is now.
+    pub(in crate::journal) fn reached_since(&self, now: Timestamp) -> Timestamp {
+        let since = self.reached_since.get().unwrap_or(now);
+        self.reached_since.set(Some(since));
+        since
+    }
+
+    /// Returns how long the transaction waited for those before it: others may have waited as long.
+    pub(in crate::journal) fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     /// From now on, a mark follows what is written.
@@ -217,15 +246,6 @@ impl WriteSession {
         self.intact.take();
         self.new_payers.take();
         self.knows_recoveries.take();
-    }
-
-    /// Returns the store, where it is memory.
-    #[cfg(test)]
-    pub(in crate::journal) fn memory(&self) -> Option<&crate::store::memory::Memory> {
-        match &self.keeper {
-            Keeper::Memory(memory) => Some(memory),
-            Keeper::Sqlite(_) | Keeper::Server(_) => None,
-        }
     }
 
     /// Returns the connection, for what SQLite alone can do.
@@ -439,8 +459,8 @@ impl Read for WriteSession {
         self.keeper.store().scan_rows(scan, columns, visit)
     }
 
-    fn expect(&self, table: &'static Table, keys: &[i64]) -> Result<(), store::Error> {
-        self.keeper.store().expect(table, keys)
+    fn expect(&self, wanted: &[Scan<'_>]) -> Result<(), store::Error> {
+        self.keeper.store().expect(wanted)
     }
 
     fn misfits(&self) -> Result<Vec<String>, store::Error> {

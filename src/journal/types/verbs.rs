@@ -18,6 +18,7 @@ use crate::ledger::approval::text::Target;
 use crate::ledger::calendar::{BatchDates, Calendar};
 use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::correction::Corrects;
+use crate::ledger::due::Reach;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::limits::{Ceiling, Ceilings, Limits, Reason};
 use crate::ledger::pace::Last;
@@ -268,6 +269,13 @@ pub struct RunTerms {
     pub runner: Runner,
     /// The time.
     pub now: Timestamp,
+}
+
+impl RunTerms {
+    /// Returns how far the waits of the run reach as it begins.
+    pub(in crate::journal) fn reach(&self) -> Reach {
+        Reach::of(self.now, self.longest_wait, self.first_query_after)
+    }
 }
 
 /// A batch taken by a run.

@@ -28,8 +28,8 @@ impl Work {
     }
 }
 
-/// How long a group is carried out anew while its store loses its connections, or others are in the way.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a group is carried out anew while its store loses its connections, or others are in the way: a failover takes no longer.
+pub(in crate::journal) const PATIENCE: Duration = Duration::from_secs(60);
 /// The first pause between two of these times; each is twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The longest.
@@ -51,6 +51,7 @@ pub(in crate::journal) fn commit(
         if !may_repeat || !passes_by(error) || began.elapsed() >= PATIENCE {
             return outcome;
         }
+        connection.note_trouble();
         tracing::warn!(%error, "the journal is tried again");
         std::thread::sleep(pause);
         pause = (pause * 2).min(PAUSE_MAX);
@@ -59,17 +60,20 @@ pub(in crate::journal) fn commit(
 
 /// Returns whether an error may be another one at the next time, and says that nothing was written.
 fn passes_by(error: &Error) -> bool {
+    use store::Error as E;
     matches!(
         error,
         Error::Storage {
-            cause: store::Error::DecideAgain { .. }
+            cause: E::DecideAgain { .. } | E::ConnectionLost { .. } | E::Busy { .. }
         }
     )
 }
 
 fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), Error> {
     // Another writer is waited for here, where nothing has been done yet.
+    let waits = Instant::now();
     Transact::begin(&**connection)?;
+    connection.note_wait(waits.elapsed());
     let done = connection
         .begin()
         .and_then(|()| {
@@ -90,11 +94,7 @@ fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), 
             if writes && let Err(error) = end(&**connection) {
                 let _ = connection.rollback();
                 connection.forget();
-                #[cfg(test)]
-                if crate::seeded_bugs::SeededBug::FailedCommitCounts.is_active() {
-                    return Ok(());
-                }
-                return Err(error);
+                return planted!(journal::failed_commit(Err(error)));
             }
             #[cfg(debug_assertions)]
             crate::failpoints::pass("after-commit");

@@ -99,7 +99,7 @@ impl Journal {
             shared: Arc::new(Shared {
                 at: Location::from(""),
                 file: FileId::default(),
-                is_shared: false,
+                is_shared: inline.is_shared(),
                 commits: Arc::default(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),

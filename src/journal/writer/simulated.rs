@@ -128,6 +128,17 @@ impl Disk {
         Self::of(keeper, shelf)
     }
 
+    /// An empty journal in this place that several runs use at once, with the time of its own clock.
+    pub(crate) fn shared(
+        shelf: &Shelf,
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Self {
+        let keeper = Keeper::Memory(Memory::shared(now));
+        let name = salt::fresh().expect("there is chance");
+        facts::note(keeper.store(), "journal", &name).expect("memory is there");
+        Self::of(keeper, shelf)
+    }
+
     fn of(keeper: Keeper, shelf: &Shelf) -> Self {
         let chained = Lock::new(Some(WriteSession::new(keeper)));
         Self(Arc::new(Platter(chained, Arc::clone(shelf))))
@@ -249,6 +260,12 @@ impl Inline {
                 latch: None,
             }),
         }
+    }
+
+    pub(in crate::journal) fn is_shared(&self) -> bool {
+        let disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        chained.is_shared()
     }
 
     pub(in crate::journal) async fn perform(&self, work: Work) -> Result<(), Error> {

@@ -16,12 +16,9 @@ impl Hand {
     /// Returns whether two signatures may be those of two people: neither name nor key is the same.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
-        #[cfg(test)]
-        if crate::seeded_bugs::SeededBug::SecondKeyIsSecondPerson.is_active() {
-            return self.key != other.key;
-        }
         // Nobody is two people by the case of a letter.
-        !self.by.eq_ignore_ascii_case(&other.by) && self.key != other.key
+        let differs = !self.by.eq_ignore_ascii_case(&other.by) && self.key != other.key;
+        planted!(ledger::differs(differs, self, other))
     }
 }
 
@@ -46,14 +43,11 @@ pub struct Approval {
 /// Returns whether an approval is by somebody else than whoever loaded what it covers.
 #[must_use]
 pub fn is_anothers(approval: &Approval, loaders: &[LoadedBy]) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::LoaderApproves.is_active() {
-        return true;
-    }
-    loaders
+    let is_anothers = loaders
         .iter()
         .filter(|loader| loader.first <= approval.bound.instruction)
-        .all(|loader| loader.hand.differs(&approval.hand))
+        .all(|loader| loader.hand.differs(&approval.hand));
+    planted!(ledger::is_anothers(is_anothers))
 }
 
 /// Returns how far posting may go: as far as `required` people who are neither one another nor the loaders have approved, and

@@ -157,12 +157,7 @@ impl Orders {
         for line in &self.lines {
             let (rule, totals) = (digest(line.rule), line.totals.to_string());
             let payments = line.payments.to_string();
-            #[cfg(test)]
-            if crate::seeded_bugs::SeededBug::OrderUnbound.is_active() {
-                take(&line.act);
-                continue;
-            }
-            for part in [
+            let parts: [&str; 7] = [
                 &line.batch,
                 &line.act,
                 &line.about,
@@ -170,9 +165,9 @@ impl Orders {
                 &payments,
                 &totals,
                 &rule,
-            ] {
-                take(part);
-            }
+            ];
+            let parts = planted!(ledger::parts_of_order(parts));
+            parts.into_iter().for_each(&mut take);
         }
         hash.finalize().into()
     }
@@ -261,11 +256,7 @@ pub fn people(signatures: &[OrderSigned], carried_out: EvidenceId, now: Timestam
 /// Returns how many people sign for an order where so many approve a batch.
 #[must_use]
 pub fn needed(required: u8) -> usize {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::OrderOfOnePerson.is_active() {
-        return usize::from(required);
-    }
-    usize::from(required) + 1
+    planted!(ledger::signers_needed(usize::from(required) + 1))
 }
 
 #[cfg(test)]

@@ -43,12 +43,7 @@ impl InForce {
     /// Puts the rules of the loads and the one of now together.
     #[must_use]
     pub fn of(pinned: Vec<Rule>, configured: Option<Rule>) -> Self {
-        #[cfg(test)]
-        let pinned = match crate::seeded_bugs::SeededBug::PinnedRuleForgotten.is_active() {
-            true => Vec::new(),
-            false => pinned,
-        };
-        let mut rules = pinned;
+        let mut rules = planted!(ledger::pinned_rules(pinned));
         rules.extend(configured.filter(|rule| !rules.contains(rule)));
         Self { rules }
     }

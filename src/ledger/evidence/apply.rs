@@ -97,7 +97,7 @@ fn believed<'a>(
             _ => Heard::Nothing,
         },
         opens: opens(life, event, judgement),
-        rows: [recognised, Some(row), concluded],
+        rows: [recognised, planted!(ledger::recorded(Some(row))), concluded],
     }
 }
 

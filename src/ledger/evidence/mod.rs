@@ -13,5 +13,5 @@ mod tests;
 
 pub use apply::{NewEvidence, apply};
 pub use change::{Change, Heard, Kind, Row, Told};
-pub use standing::{Standing, WORDS, was_untouched};
+pub use standing::{Standing, WORDS, misfits_without_amount};
 pub use words::{Keeping, Words, keeping};

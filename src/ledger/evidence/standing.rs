@@ -3,7 +3,7 @@
 use super::words::keeping;
 use crate::domain::Timestamp;
 use crate::ledger::told_identifier::worth_keeping;
-use crate::lifecycle::{PaymentState, Policy, RecordedEvent, fold, proven};
+use crate::lifecycle::{PaymentState, Policy, RecordedEvent, State, fold, proven};
 
 /// Where a payment stands, with what was said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,9 +104,35 @@ impl Standing {
     }
 }
 
-/// Returns whether the life of a row without an amount says of posts what its evidence says, or nothing: it was never posted.
+/// Returns what of a row without an amount, as it is stored, does not fit; `withdrawn` is when its evidence says so.
+// It was never posted; a callback or a presumption about it may be on record all the same.
 #[must_use]
-pub fn was_untouched(stored: &PaymentState, replayed: &PaymentState) -> bool {
+pub fn misfits_without_amount(
+    stored: &Standing,
+    replayed: &PaymentState,
+    withdrawn: Option<i64>,
+) -> Vec<&'static str> {
+    let is_withdrawn = stored.life.state == State::Cancelled && withdrawn.is_some();
+    let misfits = [
+        (
+            is_withdrawn,
+            " has a life and no amount, and was not withdrawn",
+        ),
+        (
+            stored.settled_at == withdrawn,
+            ": settled_at is not when it was withdrawn",
+        ),
+        (
+            was_untouched(&stored.life, replayed),
+            " was never posted, and its life says more",
+        ),
+    ];
+    let misfits = misfits.into_iter().filter(|(fits, _)| !fits);
+    misfits.map(|(_, what)| what).collect()
+}
+
+/// Returns whether a life says of posts what its evidence says, or nothing.
+fn was_untouched(stored: &PaymentState, replayed: &PaymentState) -> bool {
     macro_rules! untouched {
         ($($member:ident)*) => {
             $((stored.$member == replayed.$member || stored.$member == PaymentState::NEW.$member))&&*
@@ -118,7 +144,7 @@ pub fn was_untouched(stored: &PaymentState, replayed: &PaymentState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lifecycle::{Class, CodeMeaning, Event, State};
+    use crate::lifecycle::{Class, CodeMeaning, Event};
 
     fn callback(class: Class, code: i32) -> RecordedEvent {
         RecordedEvent::Event(Event::Callback(CodeMeaning { class, code }))
@@ -272,8 +298,34 @@ mod tests {
             (presumed, PaymentState::NEW, false),
             (posted, PaymentState::NEW, false),
         ] {
-            let found = was_untouched(&stored, &replayed);
-            assert_eq!(found, expected, "{stored:?} {replayed:?}");
+            let stored = Standing {
+                life: PaymentState {
+                    state: State::Cancelled,
+                    ..stored
+                },
+                settled_at: Some(7),
+                ..Standing::NEW
+            };
+            let found = misfits_without_amount(&stored, &replayed, Some(7));
+            assert_eq!(found.is_empty(), expected, "{stored:?} {replayed:?}");
+        }
+        let withdrawn = Standing {
+            life: PaymentState {
+                state: State::Cancelled,
+                ..PaymentState::NEW
+            },
+            settled_at: Some(7),
+            ..Standing::NEW
+        };
+        for (stored, at, misfits) in [
+            (&withdrawn, Some(7), 0),
+            (&withdrawn, Some(8), 1),
+            // Nobody withdrew it: it has neither an end nor a life.
+            (&withdrawn, None, 2),
+            (&Standing::NEW, None, 1),
+        ] {
+            let found = misfits_without_amount(stored, &PaymentState::NEW, at);
+            assert_eq!(found.len(), misfits, "{stored:?} {at:?}: {found:?}");
         }
     }
 }

@@ -111,11 +111,12 @@ pub fn judge(
             period.next_day,
         ),
     ] {
-        if is_over(ceiling, used, amount) && !is_forgotten(reason) {
+        if planted!(ledger::is_over(is_over(ceiling, used, amount), reason)) {
             return Verdict::Waits(reason, until);
         }
     }
-    match is_over(of(&limits.exposure), seen.exposure, amount) && !exposure_is_ignored() {
+    let is_exposed = is_over(of(&limits.exposure), seen.exposure, amount);
+    match planted!(ledger::is_exposed(is_exposed)) {
         true => Verdict::Full,
         false => Verdict::Leaves,
     }
@@ -132,31 +133,11 @@ pub fn is_over(ceiling: Option<Amount>, used: i128, amount: Amount) -> bool {
 /// account alone where it is allowed.
 #[must_use]
 pub fn listed_out(limits: &Limits, recipient: &str, phone: &str) -> Option<Reason> {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ListIgnored.is_active() {
-        return None;
-    }
+    planted_instead!(ledger::listed_out());
     let denies = |list: &NameList| list.has(recipient) || list.has(phone);
     if limits.deny.as_deref().is_some_and(denies) {
         return Some(Reason::Denied);
     }
     let allows = |list: &NameList| list.has(recipient);
     (!limits.allow.as_deref().is_none_or(allows)).then_some(Reason::NotAllowed)
-}
-
-fn is_forgotten(reason: Reason) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::CeilingForgotten.is_active() {
-        return reason == Reason::RecipientDay;
-    }
-    let _ = reason;
-    false
-}
-
-fn exposure_is_ignored() -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ExposureIgnored.is_active() {
-        return true;
-    }
-    false
 }

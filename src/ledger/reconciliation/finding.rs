@@ -334,11 +334,8 @@ pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> Fin
 /// Returns whether a payment must not be posted or paid again from now on: not paid here, and paid there.
 #[must_use]
 pub fn holds(state: State, shown: &Shown) -> bool {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ShownPaidNotHeld.is_active() {
-        return false;
-    }
-    matches!(state, State::Failed | State::Cancelled | State::Ready) && shown.is_out()
+    let stands_unpaid = matches!(state, State::Failed | State::Cancelled | State::Ready);
+    planted!(ledger::holds(stands_unpaid && shown.is_out()))
 }
 
 /// What is done about a payment whose outcome is open, and that the statement shows paid.
@@ -363,16 +360,11 @@ pub fn settle(state: State, shown: &Shown) -> Settle {
         State::InDoubt | State::Acknowledged | State::Delivered
     );
     let plain = shown.paid == 1 && (shown.returned, shown.other_amount, shown.other) == (0, 0, 0);
-    #[cfg(test)]
-    let plain =
-        plain || shown.paid == 1 && crate::seeded_bugs::SeededBug::ReturnedIsPaid.is_active();
-    #[cfg(test)]
-    if open && plain && crate::seeded_bugs::SeededBug::AlikeIsProof.is_active() {
-        return Settle::Proven;
-    }
-    match (open && plain, shown.by) {
+    let open_and_plain = open && planted!(ledger::is_plain(plain, shown));
+    let settle = match (open_and_plain, shown.by) {
         (true, Some(by)) if by.is_proof() => Settle::Proven,
         (true, Some(_)) => Settle::Ask,
         _ => Settle::No,
-    }
+    };
+    planted!(ledger::settles(settle, open_and_plain))
 }

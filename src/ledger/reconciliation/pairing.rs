@@ -50,11 +50,7 @@ pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(PaymentId, i64)> {
             .take_while(|index| free[*index].day <= payment.to)
             .find(|index| !taken[*index] && free[*index].day >= payment.from);
         if let Some(index) = open {
-            taken[index] = true;
-            #[cfg(test)]
-            if crate::seeded_bugs::SeededBug::LineCountsTwice.is_active() {
-                taken[index] = false;
-            }
+            taken[index] = planted!(ledger::is_used_up(true));
             pairs.push((payment.seq, free[index].number));
         }
     }

@@ -162,10 +162,6 @@ impl OrdersLost {
 /// Of another journal it may know none: each may have withdrawn a payment that would be paid now.
 #[must_use]
 pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::LostOrdersForgotten.is_active() {
-        return OrdersLost::default();
-    }
     let lost = |(journal, orders): (JournalId, u64)| match journal == found.journal {
         true => orders.saturating_sub(found.orders),
         false => orders,
@@ -176,10 +172,11 @@ pub fn orders_lost(traces: &Traces, found: &Found) -> OrdersLost {
     };
     let witness = traces.witness.map(|seen| (seen.journal, seen.orders));
     let all = marked.into_iter().chain(witness);
-    OrdersLost {
+    let lost = OrdersLost {
         count: all.map(lost).max().unwrap_or(0),
         unknown: judge(traces, found).cause().is_some() && newest(traces, found).is_none(),
-    }
+    };
+    planted!(ledger::orders_lost(lost))
 }
 
 /// Returns the mark that a journal is to have which knows of more orders than its mark; `None`: it knows of them all. Whoever

@@ -75,7 +75,9 @@ pub fn may_be_released(life: &PaymentState, spoken_of: bool) -> bool {
 /// there when it was noticed, and of every payment that was presumed itself.
 #[must_use]
 pub fn retry_is_presumed(is_open: bool, there_when_noticed: bool, was_presumed: bool) -> bool {
-    is_open || there_when_noticed || was_presumed
+    planted!(ledger::retry_is_presumed(
+        is_open || there_when_noticed || was_presumed
+    ))
 }
 
 /// How a payment came into a journal that may have missed something.

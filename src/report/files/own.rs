@@ -79,11 +79,7 @@ fn judge(found: Found, written: &[Written], own: Option<&Owner>) -> Result<(), W
                 Some(Some(owner)) => return Err(Whose::OfAnother(owner.clone())),
                 None => {}
             }
-            #[cfg(test)]
-            if crate::seeded_bugs::SeededBug::ForeignFileOverwritten.is_active() {
-                return Ok(());
-            }
-            Err(Whose::Somebodys)
+            planted!(report::of_somebody(Err(Whose::Somebodys)))
         }
     }
 }

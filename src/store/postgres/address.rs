@@ -360,3 +360,152 @@ impl fmt::Display for Address {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Address, AddressError> {
+        let environment = Environment {
+            user: Some("me".to_owned()),
+            ..Environment::default()
+        };
+        Address::parse(text, &environment)
+    }
+
+    #[test]
+    fn an_address_is_read_and_told_as_it_is_meant() {
+        let cases = [
+            (
+                "postgres://a@db.example/pay",
+                "postgres://a@db.example:5432/pay?sslmode=verify-full",
+            ),
+            (
+                "postgresql://a@db.example",
+                "postgres://a@db.example:5432/a?sslmode=verify-full",
+            ),
+            (
+                "postgres://db.example/pay",
+                "postgres://me@db.example:5432/pay?sslmode=verify-full",
+            ),
+            (
+                "postgres://a@localhost/pay",
+                "postgres://a@localhost:5432/pay?sslmode=prefer",
+            ),
+            (
+                "postgres://a@127.9.0.1:7/pay",
+                "postgres://a@127.9.0.1:7/pay?sslmode=prefer",
+            ),
+            (
+                "postgres://a@[::1]:7/pay",
+                "postgres://a@[::1]:7/pay?sslmode=prefer",
+            ),
+            (
+                "postgres://a@[2001:db8::1]/pay?sslmode=require",
+                "postgres://a@[2001:db8::1]:5432/pay?sslmode=require",
+            ),
+            (
+                "postgres://a@one.example,two.example:6000/pay",
+                "postgres://a@one.example:6000,two.example:6000/pay?sslmode=verify-full",
+            ),
+            (
+                "postgres://a@one.example:1,two.example:2/pay",
+                "postgres://a@one.example:1,two.example:2/pay?sslmode=verify-full",
+            ),
+            (
+                "postgres://a@one.example,localhost/pay",
+                "postgres://a@one.example:5432,localhost:5432/pay?sslmode=verify-full",
+            ),
+            (
+                "postgres:///pay?host=/run/postgresql",
+                "postgres://me@/pay?host=/run/postgresql&port=5432&sslmode=prefer",
+            ),
+            (
+                "postgres://a@/pay?host=one.example,two.example&port=1,2",
+                "postgres://a@one.example:1,two.example:2/pay?sslmode=verify-full",
+            ),
+            (
+                "postgres://a%40b@localhost/p%2Fq",
+                "postgres://a%40b@localhost:5432/p%2Fq?sslmode=prefer",
+            ),
+            (
+                "postgres://a@db.example/pay?sslmode=verify-ca&sslrootcert=/etc/ca.pem&sslcert=c&sslkey=k",
+                "postgres://a@db.example:5432/pay?sslmode=verify-ca&sslrootcert=/etc/ca.pem&sslcert=c&sslkey=k",
+            ),
+        ];
+        for (text, told) in cases {
+            let address = parse(text).unwrap();
+            assert_eq!(address.to_string(), told);
+            assert_eq!(
+                parse(told).unwrap().to_string(),
+                told,
+                "what is told is read"
+            );
+            assert!(Address::is_meant(text));
+        }
+        assert!(!Address::is_meant("postgres.db"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_by_name() {
+        let cases = [
+            ("disburse.db", "begins with postgres://"),
+            ("postgres://a:secret@localhost/pay", "password in it"),
+            (
+                "postgres://a@localhost/pay?password=secret",
+                "password in it",
+            ),
+            (
+                "postgres://a@localhost/pay?sslpassword=secret",
+                "password in it",
+            ),
+            (
+                "postgres://a@localhost/pay?sslmod=require",
+                "the parameter sslmod,",
+            ),
+            (
+                "postgres://a@localhost/pay?sslmode=allow",
+                "sslmode is allow",
+            ),
+            ("postgres://a@localhost/pay?sslmode", "sslmode has no value"),
+            (
+                "postgres://a@localhost/pay?sslmode=verify-ca",
+                "needs sslrootcert",
+            ),
+            ("postgres://a@localhost/pay?sslcert=c", "go together"),
+            ("postgres://a@/pay", "names no host"),
+            ("postgres://a@one,,two/pay", "names no host"),
+            ("postgres://a@one:0/pay", "the port 0"),
+            ("postgres://a@one:x/pay", "the port x"),
+            ("postgres://a@one:1:2/pay", "in brackets"),
+            ("postgres://a@[::1/pay", "has no end"),
+            ("postgres://a@[::1]x/pay", "has no end"),
+            ("postgres://a@one/pay?host=two", "as a parameter"),
+            ("postgres://a@/pay?host=one,two&port=1,2,3", "as many ports"),
+            ("postgres://a@one/p%00", "U+0000"),
+            ("postgres://a@one/p%ff", "not UTF-8"),
+        ];
+        for (text, said) in cases {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        let nobody = Address::parse("postgres://localhost/pay", &Environment::default());
+        assert_eq!(nobody.unwrap_err(), AddressError::NoUser);
+        let long = format!("postgres://a@localhost/{}", "x".repeat(LENGTH_MAX));
+        assert_eq!(parse(&long).unwrap_err(), AddressError::TooLong);
+        let many = format!("postgres://a@{}/pay", ["h"; HOSTS_MAX + 1].join(","));
+        assert!(parse(&many).is_err());
+    }
+
+    #[test]
+    fn no_secret_is_told() {
+        let environment = Environment {
+            pgpassword: Some("hunter2".into()),
+            ..Environment::default()
+        };
+        let address = Address::parse("postgres://a@localhost/pay", &environment).unwrap();
+        let told = format!("{address} {address:?} {environment:?}");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}

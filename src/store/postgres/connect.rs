@@ -53,7 +53,8 @@ impl Default for Deadlines {
             turn: seconds(15),
             commit: seconds(20),
             learn: seconds(10),
-            idle: seconds(60),
+            // A host that stands still keeps the others from their turn for no longer: their leases go on.
+            idle: seconds(5),
         }
     }
 }
@@ -331,7 +332,8 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
 /// Returns the settings of a session.
 fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
     let mut text = String::from(
-        "set search_path = disburse; set client_encoding = 'UTF8'; set standard_conforming_strings = on; set timezone = 'UTC';",
+        "set search_path = disburse; set client_encoding = 'UTF8'; set standard_conforming_strings = on; set timezone = 'UTC';
+        set default_transaction_isolation = 'read committed'; set default_transaction_read_only = off;",
     );
     // Rows are found along the index that is named, in its order: never by reading all of them, and never sorted.
     text.push_str(
@@ -342,7 +344,8 @@ fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
     let _ = write!(
         text,
         "set client_connection_check_interval = '5s'; set statement_timeout = 0; set lock_timeout = {};
-        set idle_in_transaction_session_timeout = {};",
+        set idle_in_transaction_session_timeout = {}; set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 3;
+        set tcp_keepalives_count = 3; set tcp_user_timeout = '10s';",
         deadlines.turn.as_millis(),
         deadlines.idle.as_millis(),
     );

@@ -101,6 +101,22 @@ pub fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
+/// Returns where servers keep their data: in memory where there is room for it, as tests make many databases.
+fn room() -> PathBuf {
+    const ENOUGH: u64 = 4 << 30;
+    if let Some(folder) = std::env::var_os("POSTGRES_FOLDER") {
+        return folder.into();
+    }
+    let memory = Path::new("/dev/shm");
+    let is_there =
+        rustix::fs::statvfs(memory).is_ok_and(|told| told.f_bavail * told.f_frsize > ENOUGH);
+    if is_there {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|told| std::os::unix::fs::MetadataExt::uid(&told) == 0)
 }
@@ -144,7 +160,7 @@ impl Server {
             ));
             return None;
         };
-        let folder = std::env::temp_dir().join(format!(
+        let folder = room().join(format!(
             "disburse-postgres-{}-{}",
             std::process::id(),
             next()

@@ -9,7 +9,10 @@ use super::columns::key_of;
 use crate::store::{Column, Error, Row, Scan, Table, Value};
 
 /// Rows that are known at most, of all tables together: twice as many until the older half is forgotten.
-const ROWS_MAX: usize = 20_000;
+const ROWS_MAX: usize = 10_000;
+
+/// A row of more bytes is not kept.
+const BYTES_MAX: usize = 4_096;
 
 /// The columns of a row, all of them.
 pub(super) type Columns = Arc<[Value<'static>]>;
@@ -22,7 +25,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    fn of<'v>(values: impl Iterator<Item = &'v Value<'v>>) -> Self {
+    pub(super) fn of<'v>(values: impl Iterator<Item = &'v Value<'v>>) -> Self {
         let values: Vec<_> = values.map(|value| value.clone().into_owned()).collect();
         match values[..] {
             [Value::Integer(number)] => Self::Number(number),
@@ -85,6 +88,10 @@ impl Known {
 
     /// Notes a row, or that there is none.
     pub(super) fn put(&mut self, table: &Table, key: Key, row: Option<Columns>) {
+        if row.as_deref().is_some_and(|row| weight(row) > BYTES_MAX) {
+            self.forget(table, &key);
+            return;
+        }
         if self.young_rows >= ROWS_MAX {
             self.old = std::mem::take(&mut self.young);
             self.young_rows = 0;
@@ -138,6 +145,16 @@ impl Known {
             *next = (*next).max(number.saturating_add(1));
         }
     }
+}
+
+/// Returns how many bytes values take.
+pub(super) fn weight(values: &[Value<'_>]) -> usize {
+    let bytes = values.iter().map(|value| match value {
+        Value::Null | Value::Integer(_) => 0,
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+    });
+    bytes.sum::<usize>() + size_of_val(values)
 }
 
 /// Returns a row of which nothing was said but these columns.

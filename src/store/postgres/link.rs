@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
+use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Connection, Row, Socket};
 
 use super::failure::Failure;
@@ -106,7 +107,7 @@ where
     loop {
         match poll_fn(|context| connection.poll_message(context)).await {
             Some(Ok(AsyncMessage::Notice(notice))) => {
-                if notice.severity() == "WARNING" {
+                if notice.parsed_severity() == Some(Severity::Warning) {
                     let mut warnings = heard
                         .warnings
                         .lock()

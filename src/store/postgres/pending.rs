@@ -6,15 +6,16 @@
 use std::collections::HashMap;
 
 use super::columns::key_of;
-use super::known::Key;
+use super::known::{Key, weight};
 use super::statement::{self, Statement};
 use crate::store::{Clash, Column, Error, Table, Value};
 
 /// Rows of one statement at most.
 const TOGETHER: usize = 1_000;
 
-/// Rows that wait at most.
-pub(super) const ROWS_MAX: usize = 4_000;
+/// Rows that wait at most, and their bytes.
+const ROWS_MAX: usize = 4_000;
+const BYTES_MAX: usize = 4 << 20;
 
 /// What is done to rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(super) struct Pending {
     /// In the order in which the tables were written first.
     tables: Vec<Waiting>,
     rows: usize,
+    /// Of what was added since everything was taken out.
+    bytes: usize,
 }
 
 /// Writes that are on their way.
@@ -119,6 +122,7 @@ impl Pending {
         (columns, values): (&[Column], &[Value<'_>]),
         clash: Clash,
     ) {
+        self.bytes += weight(values);
         let row = values.iter().map(|value| value.clone().into_owned());
         self.of(table)
             .add(key, Kind::Insert(clash), columns.to_vec(), row.collect());
@@ -131,6 +135,7 @@ impl Pending {
         columns: &[Column],
         values: &[Value<'_>],
     ) {
+        self.bytes += weight(values);
         let values = values.iter().map(|value| value.clone().into_owned());
         let row = key.values().into_iter().chain(values).collect();
         let columns = key_of(table).chain(columns.iter().copied()).collect();
@@ -151,7 +156,7 @@ impl Pending {
 
     /// Returns whether so much waits that it should go.
     pub(super) fn is_full(&self) -> bool {
-        self.rows >= ROWS_MAX
+        self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
     }
 
     /// Takes out what waits to be done to one table.
@@ -168,7 +173,7 @@ impl Pending {
 
     /// Takes out everything.
     pub(super) fn take(&mut self) -> Leaving {
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         Leaving {
             tables: std::mem::take(&mut self.tables),
         }

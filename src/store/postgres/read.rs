@@ -1,11 +1,13 @@
 //! Reading: rows in pages, each a statement of its own, so that whoever is shown one may ask for others.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::codec::{self, Kind, Raw};
 use super::columns::{kinds_of, order_of};
 use super::expected;
 use super::known::{Columns, Key, Shown, passes};
+use super::link::Request;
 use super::pending::Leaving;
 use super::statement;
 use super::store::{Phase, Postgres};
@@ -92,6 +94,36 @@ impl Postgres {
         Ok(row)
     }
 
+    /// Reads rows by their keys, all at once; of those that are not there it is known then.
+    fn read_by_keys(
+        &self,
+        parts: &[(&'static Table, Vec<Vec<Value<'static>>>)],
+    ) -> Result<(), Error> {
+        let statements = parts
+            .iter()
+            .map(|(table, keys)| statement::by_keys(table, keys));
+        let statements: Vec<_> = statements.collect::<Result<_, _>>()?;
+        let requests: Vec<_> = statements.iter().map(Request::Rows).collect();
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let answers = self.ask(|link, within| link.all(within, &requests))?;
+        let mut known = self.known.borrow_mut();
+        for ((table, keys), answer) in parts.iter().zip(answers) {
+            let columns = table.every_column();
+            let kinds = kinds_of(table, &columns)?;
+            for key in keys {
+                known.put(table, Key::of(key.iter()), None);
+            }
+            for row in answer.rows() {
+                let row = columns_of(&row, &kinds)?;
+                let key = Key::of(row.iter().take(table.key));
+                known.put(table, key, Some(row));
+            }
+        }
+        Ok(())
+    }
+
     /// Shows all rows of a scan, a page after the other.
     fn pass(
         &self,
@@ -167,37 +199,37 @@ impl Read for Postgres {
         passed
     }
 
-    fn expect(&self, table: &'static Table, keys: &[i64]) -> Result<(), Error> {
+    fn expect(&self, wanted: &[Scan<'_>]) -> Result<(), Error> {
         let Phase::Writing(_) = self.phase.get() else {
             return Ok(());
         };
-        let mut unknown: Vec<i64> = Vec::new();
-        for key in keys {
-            let number = Key::Number(*key);
-            let is_known = self.known.borrow().get(table, &number).is_some();
-            if !is_known && !self.pending.borrow().touches(table, &number) {
-                unknown.push(*key);
+        let mut unknown: Vec<(&'static Table, HashSet<Key>)> = Vec::new();
+        for scan in wanted {
+            let table = scan.table;
+            let Some(key) = Key::of_scan(scan) else {
+                continue;
+            };
+            let is_known = self.known.borrow().get(table, &key).is_some();
+            if is_known || self.pending.borrow().touches(table, &key) {
+                continue;
+            }
+            match unknown
+                .iter_mut()
+                .find(|(known, _)| known.name == table.name)
+            {
+                Some((_, keys)) => drop(keys.insert(key)),
+                None => unknown.push((table, HashSet::from([key]))),
             }
         }
-        if !table.numbered || unknown.is_empty() {
-            return Ok(());
+        let mut parts = Vec::new();
+        for (table, keys) in &unknown {
+            let keys: Vec<_> = keys.iter().map(Key::values).collect();
+            parts.extend(
+                keys.chunks(EXPECTED_MAX)
+                    .map(|keys| (*table, keys.to_vec())),
+            );
         }
-        let kinds = kinds_of(table, &table.every_column())?;
-        for numbers in unknown.chunks(EXPECTED_MAX) {
-            let statement = statement::by_numbers(table, numbers.to_vec());
-            let rows = self.query(&Leaving::nothing(), &statement)?;
-            let mut known = self.known.borrow_mut();
-            for number in numbers {
-                known.put(table, Key::Number(*number), None);
-            }
-            for row in &rows {
-                let row = columns_of(row, &kinds)?;
-                if let Some(Value::Integer(number)) = row.first() {
-                    known.put(table, Key::Number(*number), Some(row));
-                }
-            }
-        }
-        Ok(())
+        self.read_by_keys(&parts)
     }
 
     fn misfits(&self) -> Result<Vec<String>, Error> {

@@ -485,6 +485,7 @@ create table disburse.slot (
     account text collate "C" not null,
     what bigint not null check (what in (0, 1)),
     next_at bigint not null,
+    packets bigint not null,
     primary key (gateway, account, what)
 );
 

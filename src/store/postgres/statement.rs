@@ -151,7 +151,7 @@ impl<'v> Statement<'v> {
     ) -> Result<(), Error> {
         let order = order_of(scan.table, scan.index);
         let is_whole_key = scan.index.is_none() && scan.at.len() == order.len();
-        if is_whole_key || scan.at.iter().any(|value| *value == Value::Null) {
+        if is_whole_key || scan.at.contains(&Value::Null) {
             return self.rows_written(scan);
         }
         let end = |bound: &'v Option<Bound<'v>>| -> (Vec<&'v Value<'v>>, bool) {
@@ -429,7 +429,8 @@ pub(super) fn change_by_key<'v>(
     }
     it.push(" from ");
     it.unnest(table, columns, rows)?;
-    it.found_by_key(table, columns.len(), rows.len());
+    it.found_by_key(table, columns.len());
+    it.all_met(rows.len());
     Ok(it)
 }
 
@@ -443,23 +444,28 @@ pub(super) fn remove_by_key<'v>(
     it.table(table);
     it.push(" t using ");
     it.unnest(table, columns, rows)?;
-    it.found_by_key(table, columns.len(), rows.len());
+    it.found_by_key(table, columns.len());
+    it.all_met(rows.len());
     Ok(it)
 }
 
-/// Reads all columns of rows of a numbered table that have these numbers.
-pub(super) fn by_numbers(table: &Table, numbers: Vec<i64>) -> Statement<'static> {
+/// Reads all columns of rows that are found by their keys.
+pub(super) fn by_keys<'v>(
+    table: &Table,
+    keys: &'v [Vec<Value<'v>>],
+) -> Result<Statement<'v>, Error> {
     let mut it = Statement::plain("select ");
-    it.names(table, &table.every_column());
+    for (place, column) in table.every_column().into_iter().enumerate() {
+        it.push(if place > 0 { ", t." } else { "t." });
+        it.name(table, column);
+    }
     it.push(" from ");
     it.table(table);
-    it.push(" where ");
-    it.name(table, Column::new(0));
-    it.push(" = any(");
-    let numbers = numbers.into_iter().map(Some).collect();
-    it.mark(Param::Integers(numbers), Type::INT8_ARRAY);
-    it.push(")");
-    it
+    it.push(" t, ");
+    let key: Vec<Column> = key_of(table).collect();
+    it.unnest(table, &key, keys)?;
+    it.found_by_key(table, key.len());
+    Ok(it)
 }
 
 impl<'v> Statement<'v> {
@@ -488,9 +494,8 @@ impl<'v> Statement<'v> {
         Ok(())
     }
 
-    /// Compares the columns of the key with those of the list of rows, each of which must be there: otherwise it divides by zero, and
-    /// the commit that may have been sent behind it ends nothing.
-    fn found_by_key(&mut self, table: &Table, columns: usize, rows: usize) {
+    /// Compares the columns of the key with those of the list of rows.
+    fn found_by_key(&mut self, table: &Table, columns: usize) {
         self.push(" as v(");
         for at in 0..columns {
             let _ = write!(self.text, "{}c{at}", if at > 0 { ", " } else { "" });
@@ -502,6 +507,11 @@ impl<'v> Statement<'v> {
             self.name(table, column);
             let _ = write!(self.text, " = v.c{at}");
         }
+    }
+
+    /// Says that each of so many rows must have been met: otherwise it divides by zero, and the commit that may have been sent behind
+    /// it ends nothing.
+    fn all_met(&mut self, rows: usize) {
         self.push(" returning 1) select 1 / (count(*) = ");
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         self.mark(Param::Integer(rows), Type::INT8);

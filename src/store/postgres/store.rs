@@ -49,6 +49,9 @@ const RECEIPT: &str = "select turn from disburse.writer where id = $1";
 /// A transaction that was committed, and who made it: numbers alone come again where a server lost the newest ones.
 pub(super) type Seen = (i64, Option<Vec<u8>>);
 
+const FORGET_RECEIPTS: &str =
+    "delete from disburse.writer where begun_at < clock_timestamp() - interval '30 days'";
+
 /// What is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -97,6 +100,10 @@ impl Postgres {
         let connected = connect::open(&address, &deadlines, until, address.seen.as_ref())?;
         connect::check_pooler(&connected, &address, &deadlines)?;
         connect::check_schema(&connected.link, &address, &deadlines, access)?;
+        if access == Access::Write {
+            // Receipts that nobody asks for any more; a writer that comes back leaves a new one.
+            let _ = connected.link.run(deadlines.statement, FORGET_RECEIPTS);
+        }
         Self::over(connected, address, deadlines, access)
     }
 

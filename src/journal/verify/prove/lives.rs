@@ -24,8 +24,9 @@ use crate::journal::recovery::until_done;
 use crate::journal::session::members::{of_row, states};
 use crate::journal::verify::intact::text_of;
 use crate::ledger::due::is_possible;
-use crate::ledger::evidence::{Standing, was_untouched};
+use crate::ledger::evidence::{Standing, misfits_without_amount};
 use crate::ledger::generations::stands_for;
+use crate::ledger::successor::Successor;
 use crate::lifecycle::{Event, PaymentState, Policy, RecordedEvent, State};
 use crate::store::tables::{bill, evidence, instruction, life, upload};
 use crate::store::{Beside, Column, Reads, Row, Scan, Shape, Test, shape};
@@ -377,17 +378,9 @@ impl Verifier<'_> {
             sum.1 = sum.1.saturating_add(minor);
         }
         let Some(amount) = money.amount else {
-            // Without an amount it was never posted; a callback or a presumption about it may be on record all the same.
-            if standing.life.state != State::Cancelled || folded.withdrawn.is_none() {
-                self.find(format!(
-                    "row {id} has a life and no amount, and was not withdrawn"
-                ));
-            }
-            if standing.settled_at != folded.withdrawn {
-                self.find(format!("row {id}: settled_at is not when it was withdrawn"));
-            }
-            if !was_untouched(&standing.life, &folded.standing.life) {
-                self.find(format!("row {id} was never posted, and its life says more"));
+            let replayed = &folded.standing.life;
+            for what in misfits_without_amount(standing, replayed, folded.withdrawn) {
+                self.find(format!("row {id}{what}"));
             }
             return Ok(());
         };
@@ -449,7 +442,7 @@ impl Verifier<'_> {
         Ok(self.c.any(&Scan::of(&upload::TABLE).at(&seq))?)
     }
 
-    /// A retry repeats its instruction under the next identifier; a corrected row has one that comes from what it says.
+    /// Compares the payment that replaces this one.
     fn successor(
         &mut self,
         pass: &Pass<'_>,
@@ -479,13 +472,18 @@ impl Verifier<'_> {
             hash: next.row.instruction.content_hash(),
         };
         let corrected = scheme.derive(&key, next.row.generation);
-        // What the correction said is forgotten; it is still of the same row.
-        let is_derived = id == corrected || row.instruction.msisdn.is_forgotten();
-        let repeats = next.repeats || is_derived && next.corrects;
-        if !repeats || Some(next.row.generation) != row.generation.checked_add(1) {
+        let successor = Successor {
+            is_next: Some(next.row.generation) == row.generation.checked_add(1),
+            repeats: next.repeats,
+            corrects: next.corrects,
+            has_retrys_identifier: id == retry,
+            has_corrections_identifier: id == corrected,
+            is_forgotten: row.instruction.msisdn.is_forgotten(),
+        };
+        if !successor.takes_its_place() {
             self.find(format!("the retry {id} does not repeat {}", row.id));
         }
-        if id != retry && id != corrected && !row.instruction.msisdn.is_forgotten() {
+        if !successor.is_derived() {
             self.find(format!(
                 "the retry {id}: its identifier does not come from {}",
                 row.id

@@ -100,7 +100,10 @@ fn a_user_may_read_and_write_all_of_it() {
     store.begin().unwrap();
     store.commit().unwrap();
     let other = server.database();
-    let unmade = Postgres::make(address(&text.replace(database, &other)), short()).unwrap_err();
+    let text = server
+        .address(&other)
+        .replace("disburse@", &format!("{user}@"));
+    let unmade = Postgres::make(address(&text), short()).unwrap_err();
     assert!(
         matches!(unmade, ConnectError::NoPrivileges { .. }),
         "{unmade}"

@@ -1,10 +1,11 @@
-//! Figures of the store: `POSTGRES_FIGURES=1 cargo test --release --lib -- postgres::tests::figures --nocapture`.
+//! Figures of the store on a disk: `POSTGRES_FIGURES=1 POSTGRES_FOLDER=FOLDER cargo test --release --lib -- postgres::tests::figures
+//! --nocapture`.
 
 use std::time::{Duration, Instant};
 
 use super::super::Postgres;
 use super::super::fixture::{Kind, shared};
-use super::fresh;
+use super::{beside, fresh};
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId};
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life};
@@ -105,7 +106,8 @@ fn groups(store: &Postgres, groups: i64, size: i64) {
     for group in 0..groups {
         store.begin().unwrap();
         let keys: Vec<i64> = (1..=size).map(|at| group * size + at).collect();
-        store.expect(&life::TABLE, &keys).unwrap();
+        let wanted = keys.iter().map(|key| Scan::of(&life::TABLE).at(key));
+        store.expect(&wanted.collect::<Vec<_>>()).unwrap();
         for seq in keys {
             let id = PaymentId::new(seq);
             let own = Scan::of(&life::TABLE).at(&id);
@@ -149,6 +151,18 @@ fn figures() {
             store.commit().unwrap();
         }
         told("empty writes", 500, start.elapsed());
+        // Rows that are changed again and again, while somebody holds a view: none of their versions may go.
+        let other = beside(&store);
+        other.begin_reading().unwrap();
+        for _ in 0..3 {
+            let start = Instant::now();
+            for _ in 0..1000 {
+                store.begin().unwrap();
+                store.commit().unwrap();
+            }
+            told("empty writes beside a view", 1000, start.elapsed());
+        }
+        other.commit().unwrap();
         let start = Instant::now();
         for _ in 0..500 {
             store.begin().unwrap();

@@ -19,14 +19,16 @@ pub(super) enum Fate {
     Late,
 }
 
+/// What is held back, and where it goes.
+type Held = Arc<Mutex<Vec<(Vec<u8>, TcpStream)>>>;
+
 /// A wire to a server.
 pub(super) struct Proxy {
     port: u16,
     fate: Arc<Mutex<Fate>>,
     /// New connections are cut at once.
     is_down: Arc<AtomicBool>,
-    /// What is held back, and where it goes.
-    held: Arc<Mutex<Vec<(Vec<u8>, TcpStream)>>>,
+    held: Held,
 }
 
 impl Proxy {
@@ -89,12 +91,7 @@ fn pass(mut from: TcpStream, mut to: &TcpStream) {
 }
 
 /// Passes on what a client sends, until its fate is decided.
-fn watch(
-    mut client: TcpStream,
-    mut server: &TcpStream,
-    fate: &Mutex<Fate>,
-    held: &Mutex<Vec<(Vec<u8>, TcpStream)>>,
-) {
+fn watch(mut client: TcpStream, mut server: &TcpStream, fate: &Mutex<Fate>, held: &Held) {
     let mut bytes = [0; 65_536];
     while let Ok(read @ 1..) = client.read(&mut bytes) {
         let sent = &bytes[..read];

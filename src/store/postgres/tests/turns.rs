@@ -206,7 +206,11 @@ fn rows_that_are_expected_are_read_at_once() {
     one.commit().unwrap();
     let one = beside(&one);
     one.begin().unwrap();
-    one.expect(&inquiry::TABLE, &[1, 2, 3]).unwrap();
+    let wanted = [1, 2, 3].map(PaymentId::new);
+    let wanted = wanted
+        .each_ref()
+        .map(|seq| Scan::of(&inquiry::TABLE).at(seq));
+    one.expect(&wanted).unwrap();
     // Nothing is asked of the server any more: it would not answer.
     server.psql(
         one.address().database(),

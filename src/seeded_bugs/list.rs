@@ -1,6 +1,4 @@
-//! Planted mistakes: the simulation must find each of them, or it would not find a real one.
-//!
-//! They are compiled into tests only, and none is awake unless a test wakes it on its own thread.
+//! The mistakes by name: which there are, which of them the simulation finds, and which one is awake.
 
 use std::cell::Cell;
 
