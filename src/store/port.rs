@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{Column, Error, Field, Row, Scan, Shape, Table, Value};
 use crate::domain::Timestamp;
+use crate::ledger::recovery::ServerPosition;
 
 /// A view of the rows that holds still, or the rows as a transaction that writes sees them.
 pub trait Read {
@@ -136,6 +137,11 @@ pub trait Transact: Write {
     /// is what a run has in place of the lock of a file.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Returns how far it has come, as far as it was seen; `None`: it is on no server.
+    fn server_position(&self) -> Option<ServerPosition> {
+        None
     }
 
     /// Begins a transaction that only reads: what is written meanwhile stays out.

@@ -111,6 +111,13 @@ pub(in crate::journal) fn close_expired(
     Ok(abandoned)
 }
 
+/// Closes all sessions, of whatever batch. What they had claimed is in doubt once a batch is taken anew: then nobody else has it.
+pub(in crate::journal) fn close_all(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
+    let open = Scan::of(&session::TABLE).only(session::closed_at, Test::Absent);
+    c.set(&open, session::closed_at, &now)?;
+    Ok(())
+}
+
 /// Closes the session of a run that has ended.
 pub(in crate::journal) fn leave(
     c: &WriteSession,

@@ -167,6 +167,7 @@ impl WriteSession {
         let positions = self.chain.borrow_mut().take_marked();
         let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
         let (payers, given) = (self.new_payers.take(), self.new_given.take());
+        let server = self.keeper.store().server_position();
         let Some(mark) = &mut self.mark else {
             return Ok(());
         };
@@ -183,6 +184,7 @@ impl WriteSession {
             given,
             positions,
             payers,
+            server,
         })
     }
 

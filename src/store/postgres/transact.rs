@@ -9,6 +9,7 @@ use super::pending::Leaving;
 use super::statement::Statement;
 use super::store::{Phase, Postgres, Seen, refused};
 use crate::domain::Timestamp;
+use crate::ledger::recovery::ServerPosition;
 use crate::store::{Error, Transact};
 
 /// How long nothing is asked while a server does not come back.
@@ -177,6 +178,14 @@ impl Transact for Postgres {
         true
     }
 
+    fn server_position(&self) -> Option<ServerPosition> {
+        let turn = self.seen.borrow().as_ref().map_or(0, |(number, _)| *number);
+        Some(ServerPosition {
+            origin: self.origin.get(),
+            turn,
+        })
+    }
+
     fn begin_reading(&self) -> Result<(), Error> {
         self.start_reading(Phase::Reading)
     }
@@ -226,6 +235,7 @@ impl Transact for Postgres {
             self.forget();
             return ended;
         }
+        self.committed.set(number);
         self.seen
             .replace(Some((number, Some(self.writer.to_vec()))));
         Ok(())
