@@ -1,9 +1,8 @@
 //! The store that is memory: ordered maps, and what it takes to undo a transaction.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound as End, ControlFlow};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::scan::Bound;
 use super::{
@@ -11,6 +10,8 @@ use super::{
     Write,
 };
 use crate::domain::Timestamp;
+
+pub(crate) mod shared;
 
 /// Rows that are looked at before they are shown, as whoever is shown one may read and write others: few at first, as most want one
 /// alone.
@@ -60,7 +61,7 @@ struct Rows {
 
 /// What stood under a key before a transaction changed it.
 #[derive(Clone, Debug)]
-struct Undo {
+pub(super) struct Undo {
     table: &'static Table,
     key: Key,
     was: Option<Columns>,
@@ -69,34 +70,53 @@ struct Undo {
 /// A journal's rows in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    tables: RefCell<BTreeMap<&'static str, Rows>>,
+    tables: Mutex<BTreeMap<&'static str, Rows>>,
     /// What the transaction under way has changed; `None` between two.
-    undo: RefCell<Option<Vec<Undo>>>,
+    undo: Mutex<Option<Vec<Undo>>>,
     /// The time, where it is one that several runs share.
-    clock: Cell<Option<Timestamp>>,
+    clock: Mutex<Option<Timestamp>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Memory {
     /// Memory that several runs share, at a time.
     pub(crate) fn shared(now: Timestamp) -> Self {
         Self {
-            clock: Cell::new(Some(now)),
+            clock: Mutex::new(Some(now)),
             ..Self::default()
         }
     }
 
     /// Lets its time go on.
     pub(crate) fn set_clock(&self, now: Timestamp) {
-        self.clock.set(Some(now));
+        *locked(&self.clock) = Some(now);
+    }
+
+    /// Ends the transaction under way; returns what undoes it.
+    pub(super) fn end(&self) -> Result<Vec<Undo>, Error> {
+        locked(&self.undo).take().ok_or_else(|| Error::Fault {
+            what: "there is no transaction to end".into(),
+        })
+    }
+
+    /// Undoes what a transaction has changed, which is the last one that is left.
+    pub(super) fn undo(&self, changes: Vec<Undo>) {
+        let mut tables = locked(&self.tables);
+        for Undo { table, key, was } in changes.into_iter().rev() {
+            tables.entry(table.name).or_default().put(table, &key, was);
+        }
     }
 }
 
 impl Clone for Memory {
     fn clone(&self) -> Self {
         Self {
-            tables: self.tables.clone(),
-            undo: RefCell::default(),
-            clock: self.clock.clone(),
+            tables: Mutex::new(locked(&self.tables).clone()),
+            undo: Mutex::default(),
+            clock: Mutex::new(*locked(&self.clock)),
         }
     }
 }
@@ -297,7 +317,7 @@ impl Memory {
         let mut wanted = SLICE.0;
         while left > 0 {
             let rows = wanted.min(left);
-            let slice = match self.tables.borrow().get(scan.table.name) {
+            let slice = match locked(&self.tables).get(scan.table.name) {
                 Some(known) => known.slice(scan, shown.as_ref(), rows),
                 None => return,
             };
@@ -317,9 +337,9 @@ impl Memory {
     }
 
     fn put(&self, table: &'static Table, key: Key, row: Option<Columns>) {
-        let mut tables = self.tables.borrow_mut();
+        let mut tables = locked(&self.tables);
         let was = tables.entry(table.name).or_default().put(table, &key, row);
-        if let Some(undo) = self.undo.borrow_mut().as_mut() {
+        if let Some(undo) = locked(&self.undo).as_mut() {
             undo.push(Undo { table, key, was });
         }
     }
@@ -340,7 +360,7 @@ impl Memory {
         key: &Key,
         row: &[Value<'static>],
     ) -> Result<(), Error> {
-        let tables = self.tables.borrow();
+        let tables = locked(&self.tables);
         let like = tables
             .get(table.name)
             .and_then(|rows| rows.like(table, key, row));
@@ -402,7 +422,7 @@ impl Write for Memory {
                 row[usize::from(column.at)] = value.clone().into_owned();
             }
             let key = key_of(table, &row);
-            let there = match self.tables.borrow().get(table.name) {
+            let there = match locked(&self.tables).get(table.name) {
                 Some(known) => known.rows.get(&key).cloned(),
                 None => None,
             };
@@ -473,7 +493,7 @@ impl Write for Memory {
     }
 
     fn allocate(&self, table: &'static Table, _count: u64) -> Result<i64, Error> {
-        let tables = self.tables.borrow();
+        let tables = locked(&self.tables);
         let newest = tables
             .get(table.name)
             .and_then(|rows| rows.rows.last_key_value());
@@ -517,7 +537,7 @@ impl Append for Appender<'_> {
 
 impl Transact for Memory {
     fn is_shared(&self) -> bool {
-        self.clock.get().is_some()
+        locked(&self.clock).is_some()
     }
 
     // Nobody writes while it is read.
@@ -527,13 +547,13 @@ impl Transact for Memory {
 
     // Simulated time is told from outside.
     fn now(&self) -> Result<Timestamp, Error> {
-        self.clock.get().ok_or_else(|| Error::Fault {
+        locked(&self.clock).ok_or_else(|| Error::Fault {
             what: "memory has no clock".into(),
         })
     }
 
     fn begin(&self) -> Result<(), Error> {
-        match self.undo.replace(Some(Vec::new())) {
+        match locked(&self.undo).replace(Vec::new()) {
             None => Ok(()),
             Some(_) => Err(Error::Fault {
                 what: "a transaction within a transaction".into(),
@@ -542,16 +562,11 @@ impl Transact for Memory {
     }
 
     fn commit(&self) -> Result<(), Error> {
-        match self.undo.take() {
-            Some(_) => Ok(()),
-            None => Err(Error::Fault {
-                what: "there is no transaction to end".into(),
-            }),
-        }
+        self.end().map(|_| ())
     }
 
     fn is_open(&self) -> bool {
-        self.undo.borrow().is_some()
+        locked(&self.undo).is_some()
     }
 
     // Nobody else has it.
@@ -560,11 +575,8 @@ impl Transact for Memory {
     }
 
     fn rollback(&self) -> Result<(), Error> {
-        let undo = self.undo.take().unwrap_or_default();
-        let mut tables = self.tables.borrow_mut();
-        for Undo { table, key, was } in undo.into_iter().rev() {
-            tables.entry(table.name).or_default().put(table, &key, was);
-        }
+        let changes = locked(&self.undo).take();
+        self.undo(changes.unwrap_or_default());
         Ok(())
     }
 }

@@ -7,6 +7,8 @@ use rusqlite::Connection;
 use crate::store::Transact;
 #[cfg(test)]
 use crate::store::memory::Memory;
+#[cfg(test)]
+use crate::store::memory::shared::Client;
 
 /// What keeps the rows of a journal.
 pub(in crate::journal) enum Keeper {
@@ -15,6 +17,9 @@ pub(in crate::journal) enum Keeper {
     /// Memory alone: for simulated time.
     #[cfg(test)]
     Memory(Memory),
+    /// Memory that several processes share: for simulated time.
+    #[cfg(test)]
+    Shared(Client),
 }
 
 impl Keeper {
@@ -23,6 +28,8 @@ impl Keeper {
             Self::Sqlite(connection) => connection,
             #[cfg(test)]
             Self::Memory(memory) => memory,
+            #[cfg(test)]
+            Self::Shared(client) => client,
         }
     }
 
@@ -31,7 +38,7 @@ impl Keeper {
         match self {
             Self::Sqlite(connection) => Some(connection),
             #[cfg(test)]
-            Self::Memory(_) => None,
+            Self::Memory(_) | Self::Shared(_) => None,
         }
     }
 }
