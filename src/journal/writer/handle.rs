@@ -100,7 +100,7 @@ impl Journal {
             shared: Arc::new(Shared {
                 path: PathBuf::new(),
                 file: FileId::default(),
-                is_shared: false,
+                is_shared: inline.is_shared(),
                 commits: Arc::default(),
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),

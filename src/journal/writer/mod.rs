@@ -9,6 +9,8 @@ pub(super) mod fuse;
 pub(super) mod handle;
 pub(super) mod queue;
 #[cfg(test)]
+pub(crate) mod remote;
+#[cfg(test)]
 pub(super) mod seeded_bugs;
 #[cfg(test)]
 pub(crate) mod simulated;
