@@ -87,14 +87,11 @@ impl Journal {
     #[cfg(test)]
     pub(crate) fn simulated(
         disk: crate::journal::writer::simulated::Disk,
-        fuse: Option<crate::journal::writer::simulated::Fuse>,
-        latency: crate::journal::writer::simulated::Latency,
-        crash: tokio_util::sync::CancellationToken,
-        acquired: crate::journal::writer::simulated::Acquired,
+        process: crate::journal::writer::simulated::Process,
     ) -> Self {
         disk.take_place();
         Self::inline(crate::journal::writer::simulated::Inline::new(
-            disk, fuse, latency, crash, acquired,
+            disk, process,
         ))
     }
 
@@ -104,10 +101,11 @@ impl Journal {
     /// Any failure leaves the journal as it was.
     pub async fn load(
         &self,
-        plan: LoadPlan,
+        mut plan: LoadPlan,
         rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Loaded, Error> {
         self.ask(CommitMode::Alone, move |connection| {
+            plan.now = connection.time(plan.now)?;
             loading::load(connection, &plan, rows)
         })
         .await
@@ -394,6 +392,7 @@ impl Journal {
         by: Option<Arc<ReadBy>>,
     ) -> Result<Received, Error> {
         self.ask_again(CommitMode::Patient, move |c| {
+            let moment = c.moment(moment)?;
             callbacks::callback(c, &note, moment, &policy, by.as_deref())
         })
         .await

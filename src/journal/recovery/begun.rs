@@ -244,6 +244,7 @@ impl Journal {
     ) -> Result<Presuming, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
+            let now = c.time(now)?;
             on_chain::assert_as_recorded(c)?;
             let begins = begins(c, Some(batch_id), Purpose::Unknown, once)?;
             c.mark(batch_id);
