@@ -281,7 +281,7 @@ impl Job<'_> {
             home: home.clone(),
             confirmation,
             approval: self.settings.approval()?,
-            pacing: Pacing::of(&self.journal),
+            pacing: Pacing::of(self.journal),
             limits,
             policy,
             ceilings: self.ceilings.clone(),
