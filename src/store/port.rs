@@ -150,7 +150,7 @@ pub trait Transact: Write {
     /// Where the store cannot read.
     fn begin_reading(&self) -> Result<(), Error>;
 
-    /// Returns the time by the clock of the store.
+    /// Returns the time by the clock of the store, cut to whole milliseconds: it is never ahead of that clock.
     ///
     /// # Errors
     /// Where the store cannot tell.
