@@ -253,6 +253,16 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
         E::NoServerStore { .. } => {
             "name a file with --journal FILE, or use a disburse that was built with its PostgreSQL store"
         }
+        E::Arriving => {
+            "repeat the command that moves it: disburse journal copy FROM TO. If that is refused with these words, nothing has left FROM: \
+             remove the file TO, or drop the schema disburse of that database and make it anew (journal init), and repeat it"
+        }
+        E::NotEmpty => {
+            "make a journal in another database (disburse journal init), and move it there"
+        }
+        E::Unlike { .. } => {
+            "repeat the command; if it says so again, send these words to the people who maintain disburse"
+        }
         E::NotInAFile { work, .. } => match work {
             FileOnly::Rehearsal => "name a file for the rehearsal: --journal FILE",
             FileOnly::Archive => {

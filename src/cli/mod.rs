@@ -141,7 +141,7 @@ async fn carry_out(arguments: Arguments) -> Result<ExitStatus, Error> {
         Command::Recover(arguments) => recover::recover(&session, arguments).await,
         Command::Backup(arguments) => backup::backup(&session, &arguments),
         Command::Archive(arguments) => archiving::archive(&session, *arguments).await,
-        Command::Journal { command } => journal_command::journal(&session, &command),
+        Command::Journal { command } => journal_command::journal(&session, &command).await,
         Command::Notices(arguments) => notices_command::notices(&session, &arguments).await,
         Command::Listen(arguments) => listen::listen(&session, &arguments).await,
         Command::Serve(arguments) => serve::serve(&session, &arguments).await,

@@ -8,18 +8,14 @@ use crate::domain::{BatchName, BootTime, LaneId, PayerTransactionId, PaymentId, 
 use crate::journal::codec::catalog::knows;
 use crate::journal::load::already_loaded;
 use crate::journal::load::loading;
-use crate::journal::mark::{self, Place};
-use crate::journal::opening;
 use crate::journal::payments::callbacks;
 use crate::journal::payments::record;
-use crate::journal::recovery::place::take_place;
-use crate::journal::recovery::server_place::take_server_place;
+use crate::journal::recovery::opened::opened;
 use crate::journal::run::lanes;
 use crate::journal::run::sessions;
 use crate::journal::run::verbs;
-use crate::journal::schema::open::{self, Missing};
+use crate::journal::schema::open::Missing;
 use crate::journal::session::fence;
-use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::handle::Journal;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{
@@ -27,7 +23,6 @@ use crate::journal::{
     Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
-use crate::ledger::recovery::Verdict;
 use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::Transact;
@@ -61,26 +56,7 @@ impl Journal {
     }
 
     fn start(at: &Location, missing: Missing) -> Result<Self, Error> {
-        let mut connection = WriteSession::new(opening::for_writing(at, missing)?);
-        let verdict = match at {
-            // What is made aside has no place yet.
-            Location::File(_) if missing == Missing::Aside => None,
-            Location::File(path) => {
-                let absolute = open::absolute(path)?;
-                let (place, born) = (Place::of(&absolute), mark::born(&absolute));
-                Some(take_place(&mut connection, path, place, born)?)
-            }
-            Location::Server(_) if connection.server_position().is_none() => None,
-            Location::Server(address) => Some(take_server_place(&mut connection, address)?),
-        };
-        if let Some(cause) = verdict.and_then(Verdict::cause) {
-            tracing::warn!(
-                journal = %at,
-                "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
-                cause.sentence()
-            );
-        }
-        Self::over(at, connection, missing)
+        Self::over(at, opened(at, missing)?, missing)
     }
 
     /// Opens a journal in memory, for simulated time.

@@ -1,5 +1,6 @@
 //! Opening what keeps the rows of a journal, wherever that is.
 
+use super::relocation::facts::{assert_arrived, assert_not_moved};
 use super::schema::open::{self, Missing};
 use super::server::Access;
 use super::session::keeper::Keeper;
@@ -7,14 +8,24 @@ use super::{Error, Location, ServerAddress, server};
 
 /// Opens what only reads.
 pub(in crate::journal) fn for_reading(at: &Location) -> Result<Keeper, Error> {
-    match at {
+    let keeper = match at {
         Location::File(path) => open::for_reading(path).map(Keeper::from),
         Location::Server(address) => open_server(address, Access::Read),
-    }
+    }?;
+    assert_arrived(keeper.store())?;
+    Ok(keeper)
 }
 
 /// Opens what writes. What is on a server is there, or it is made by a command of its own.
 pub(in crate::journal) fn for_writing(at: &Location, missing: Missing) -> Result<Keeper, Error> {
+    let keeper = writable(at, missing)?;
+    assert_arrived(keeper.store())?;
+    assert_not_moved(keeper.store())?;
+    Ok(keeper)
+}
+
+/// The same, whatever a move has left there.
+pub(in crate::journal) fn writable(at: &Location, missing: Missing) -> Result<Keeper, Error> {
     match at {
         Location::File(path) => open::for_writing(path, missing).map(Keeper::from),
         Location::Server(address) => open_server(address, Access::Write),

@@ -180,14 +180,80 @@ fn the_commands_about_a_journal_on_a_server_are_about_no_file() {
             ],
         );
     }
+}
+
+#[test]
+fn a_journal_that_was_moved_is_used_where_it_is_now() {
+    let desk = Desk::waiting();
+    let copy = ["journal", "copy", "disburse.db", "moved.db"];
     desk.refuses(
-        &["journal", "copy", "a.db", "b.db"],
+        &copy,
         2,
         &[
-            "error: both places are files: journal copy moves a journal to a server, or from one",
-            "hint: disburse backup FILE copies a journal in a file",
+            "error: this would move the journal disburse.db to moved.db: from then on nothing is loaded, run or ordered in disburse.db; nothing was changed",
+            "hint: add --yes to do it without a question",
         ],
     );
+    let yes = [&copy[..], &["--yes"]].concat();
+    let said = desk.run(&yes).finished(0);
+    assert_eq!(
+        said.out,
+        "moved.db: 1 batch, 3 payments: all of it arrived, and is sound\n"
+    );
+    assert!(said.err.contains("--journal moved.db"), "{}", said.err);
+    let whole = desk.path("moved.db").canonicalize().unwrap();
+    let whole = whole.to_str().unwrap();
+    let lines = [
+        &format!(
+            "error: this journal was moved to {whole}; nothing is loaded, run or ordered here any more"
+        ),
+        &*format!(
+            "hint: name the journal that is there: --journal {whole}, DISBURSE_JOURNAL, or the key journal of the configuration. What was read here ends with the move"
+        ),
+    ];
+    for arguments in [
+        &["run", "b", "--sandbox"][..],
+        &["cancel", "b", "R-1", "--reason", "x", "--yes"],
+        &yes,
+    ] {
+        let said = desk.run(arguments).finished(2);
+        let found: Vec<&str> = said.err.lines().collect();
+        assert_eq!(found, lines, "{arguments:?}");
+    }
+    let warning =
+        format!("warning: this journal was moved to {whole}: what is read here ends there");
+    let said = desk.run(&["status"]).finished(0);
+    assert!(said.err.starts_with(&warning), "{}", said.err);
+    let there = ["--journal", "moved.db"];
+    let said = desk.run(&[&["verify", "b"][..], &there].concat());
+    said.finished(0);
+    let said = desk.run(&[&["recover"][..], &there].concat()).finished(0);
+    assert!(
+        said.out.contains("as it was left in this place"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_journal_that_is_in_use_stays_where_it_is() {
+    let desk = Desk::loaded();
+    for (arguments, says) in [
+        (
+            &["disburse.db", "disburse.db"][..],
+            "disburse.db: exists already",
+        ),
+        (&["none.db", "to.db"], "none.db: no such file"),
+        (&["disburse.db", "no/to.db"], "no: there is no such folder"),
+        (&["disburse.db", "to.db.lock"], "a name that ends in .lock"),
+    ] {
+        let arguments = [&["journal", "copy", "--yes"], arguments].concat();
+        let said = desk.run(&arguments);
+        assert!(said.err.contains(says), "{arguments:?}: {}", said.err);
+        assert_ne!(said.code, 0, "{arguments:?}");
+    }
+    desk.run(&["run", "b", "--sandbox", "--faults", "none"])
+        .finished(0);
 }
 
 #[test]

@@ -25,6 +25,9 @@ pub(in crate::cli) struct JournalServer {
 pub(in crate::cli) struct JournalCopy {
     /// Where the journal is: a file, or postgres://USER@HOST/DATABASE
     pub from: OsString,
-    /// Where it is to be: a file that is not there yet, or a database that has an empty journal
+    /// Where it is to be: a file that is not there yet, or a database that has an empty journal (journal init)
     pub to: OsString,
+    /// Do not ask before it is moved
+    #[arg(long, short)]
+    pub yes: bool,
 }

@@ -2,22 +2,25 @@
 
 use std::ffi::OsStr;
 
+use serde_json::json;
+
+use super::journal_copy::copy;
 use crate::cli::Error;
-use crate::cli::arguments::{JournalCommand, JournalCopy};
+use crate::cli::arguments::JournalCommand;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::journal::{self, Location, ServerAddress};
+use crate::journal::{self, Location, Reader, ServerAddress};
 
 /// `disburse journal`.
-pub(in crate::cli) fn journal(
+pub(in crate::cli) async fn journal(
     session: &Session,
     command: &JournalCommand,
 ) -> Result<ExitStatus, Error> {
     match command {
         JournalCommand::Init(server) => init(&address(session, &server.address)?),
-        JournalCommand::Check(server) => check(&address(session, &server.address)?),
-        JournalCommand::Copy(places) => copy(session, places),
+        JournalCommand::Check(server) => check(session, address(session, &server.address)?),
+        JournalCommand::Copy(places) => copy(session, places).await,
     }
 }
 
@@ -53,24 +56,33 @@ fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-fn check(address: &ServerAddress) -> Result<ExitStatus, Error> {
-    Err(no_store(address))
-}
-
-fn copy(session: &Session, places: &JournalCopy) -> Result<ExitStatus, Error> {
-    let from = session.location_of(&places.from)?;
-    let to = session.location_of(&places.to)?;
-    match (&from, &to) {
-        (Location::Server(address), _) | (_, Location::Server(address)) => Err(no_store(address)),
-        (Location::File(_), Location::File(_)) => Err(Error::refused(
-            "both places are files: journal copy moves a journal to a server, or from one",
-        )
-        .hint("disburse backup FILE copies a journal in a file")),
+/// Looks at a journal, and changes nothing.
+fn check(session: &Session, address: ServerAddress) -> Result<ExitStatus, Error> {
+    let shown = address.to_string();
+    let reader = Reader::open(&Location::Server(address))?;
+    let (found, batches) = (reader.misfits()?, reader.batches()?.len());
+    if session.common.json {
+        output::json(&json!({"journal": shown, "batches": batches, "findings": found}));
+    } else {
+        found.iter().for_each(|text| output::line(text));
     }
-}
-
-/// What all three need.
-fn no_store(address: &ServerAddress) -> Error {
-    let journal = address.to_string();
-    journal::Error::NoServerStore { journal }.into()
+    if !found.is_empty() {
+        return Err(Error::unexpected(format!(
+            "journal {shown}: {} not as a release makes it",
+            match found.len() {
+                1 => "1 part is".to_owned(),
+                count => format!("{count} parts are"),
+            }
+        ))
+        .hint("send nothing from it before those who run the server have said how that came about; disburse verify says of each batch whether its evidence is whole"));
+    }
+    let count = output::grouped(&batches.to_string());
+    let batches = if batches == 1 { "batch" } else { "batches" };
+    output::line_unless(
+        session.common.json,
+        &format!(
+            "{shown}: {count} {batches}; tables, indexes and guards are as a release makes them"
+        ),
+    );
+    Ok(ExitStatus::Done)
 }

@@ -15,6 +15,7 @@ pub(super) mod explain;
 pub(super) mod float;
 pub(super) mod init;
 pub(super) mod journal;
+mod journal_copy;
 pub(super) mod layout;
 pub(super) mod listen;
 pub(super) mod load;

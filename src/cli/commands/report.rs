@@ -14,7 +14,7 @@ use crate::cli::session::{Commands, Session, batch_name};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
 use crate::cli::words::at_work;
-use crate::cli::words::behind::behind;
+use crate::cli::words::behind::{behind, warn_moved};
 use crate::cli::words::hours::Unposted;
 use crate::cli::words::limits;
 use crate::cli::words::rows::{scheduled_note, set_aside_name, state_name};
@@ -45,9 +45,12 @@ pub(in crate::cli) async fn report(
     arguments: ReportArguments,
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
-    if let Some(text) = behind(&Reader::open(session.location()?)?, &session.zone(false))? {
+    let reader = Reader::open(session.location()?)?;
+    warn_moved(&reader)?;
+    if let Some(text) = behind(&reader, &session.zone(false))? {
         output::complain("warning", &text);
     }
+    drop(reader);
     if let Some(file) = &arguments.pain002 {
         let told = report_pain002::write(session, &batch, file, arguments.message.as_deref())?;
         match (&arguments.out, session.common.json) {

@@ -25,6 +25,7 @@ pub(in crate::cli) fn status(
     arguments: &StatusArguments,
 ) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.location()?)?;
+    behind::warn_moved(&reader)?;
     if !session.common.json
         && let Some(text) = behind::countdown(&reader, &session.zone(false))?
     {

@@ -17,6 +17,15 @@ pub(in crate::cli) fn behind(reader: &Reader, zone: &WireZone) -> Result<Option<
     Ok((!lost.is_none()).then(|| orders_lost_text(lost)))
 }
 
+/// Says that what is read is of the past, where the journal is used elsewhere by now.
+pub(in crate::cli) fn warn_moved(reader: &Reader) -> Result<(), Error> {
+    if let Some(to) = reader.moved_to()? {
+        let text = format!("this journal was moved to {to}: what is read here ends there");
+        output::complain("warning", &text);
+    }
+    Ok(())
+}
+
 /// What comes before anything else with a row that is not paid, as the report says it: what pays again is not told before.
 pub(in crate::cli) fn recover_first() -> String {
     RECOVER_FIRST.replace(['“', '”'], "`")

@@ -8,6 +8,10 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         Error::NotAllowed { batch, id, .. } => {
             format!("`disburse explain {batch} --id {id}` shows how it came to that")
         }
+        Error::Moved { to } => format!(
+            "name the journal that is there: --journal {}, DISBURSE_JOURNAL, or the key journal of the configuration. What was read here ends with the move",
+            crate::cli::terminal::output::quoted(to)
+        ),
         Error::NotSound { batch } => {
             format!("see what `disburse verify {batch}` finds; no copy was left behind")
         }

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use crate::domain::{BatchId, BatchName, LaneId, ServiceCode};
 use crate::journal::Error;
+use crate::journal::relocation::facts::moved_to;
 use crate::journal::session::keeper::Keeper;
 use crate::ledger::recovery::Traces;
 use crate::store::tables::service;
@@ -44,6 +45,24 @@ impl Reader {
     /// Returns the connection, for what SQLite alone can do.
     pub(in crate::journal) fn sqlite(&self) -> Option<&Connection> {
         self.keeper.sqlite()
+    }
+
+    /// Returns what of the store is not as a release makes it, and what damage it finds in itself, in its words.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn misfits(&self) -> Result<Vec<String>, Error> {
+        let mut found = self.store().misfits()?;
+        found.extend(self.store().damage()?);
+        Ok(found)
+    }
+
+    /// Returns where the journal was moved to; `None`: it is used here.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn moved_to(&self) -> Result<Option<String>, Error> {
+        moved_to(self.store())
     }
 
     /// Gives the store back.

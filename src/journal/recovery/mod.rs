@@ -10,6 +10,7 @@ pub(super) mod lost_orders;
 pub(super) mod marks;
 pub(super) mod noticed;
 pub(super) mod on_chain;
+pub(super) mod opened;
 pub(super) mod ordered;
 pub(super) mod payers;
 pub(super) mod place;

@@ -25,6 +25,7 @@ use crate::journal::evidence::append::Kind;
 use crate::journal::evidence::chain::{Chain, Evidence};
 use crate::journal::evidence::encoding::Digest;
 use crate::journal::mark::Place;
+use crate::journal::relocation::facts::assert_not_moved;
 use crate::journal::verify::intact::Intact;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
@@ -248,6 +249,10 @@ impl WriteSession {
             .clone_from(&self.allowances.borrow());
         self.tallies.take();
         if self.recent.borrow_mut().begin(self.keeper.store())? {
+            // Somebody else has written; of a server, whoever moves the journal ends what uses it.
+            if !self.is_shared() {
+                assert_not_moved(self.keeper.store())?;
+            }
             self.knows_recoveries.take();
             self.intact
                 .borrow_mut()

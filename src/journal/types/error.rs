@@ -95,6 +95,18 @@ pub enum Error {
     Server { what: String },
     #[error("journal {journal}: is on a server, and this disburse has no store for it")]
     NoServerStore { journal: String },
+    #[error("this journal was moved to {to}; nothing is loaded, run or ordered here any more")]
+    Moved { to: String },
+    #[error(
+        "a journal was being moved to this place, and has not wholly arrived; it is used from where it was until it has"
+    )]
+    Arriving,
+    #[error(
+        "there is something in that journal already, and a journal is moved into an empty one; nothing was moved"
+    )]
+    NotEmpty,
+    #[error("what arrived of the table {table} is not what was sent there; nothing was moved")]
+    Unlike { table: &'static str },
     #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
     OldSqlite { found: String },
     #[error("the journal is in use by {holder}")]

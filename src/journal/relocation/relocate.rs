@@ -1,0 +1,264 @@
+//! The move itself: what is done in which order, so that a journal is at one place, however it is cut off.
+//!
+//! The transaction that writes to the source is open throughout, so that nobody else writes there. The rows are committed at the target,
+//! which says that it has not wholly arrived; they are read again and proven; the source says where it went, and commits; the target
+//! says no more that it has not arrived. Cut off before the last commit of the source, the journal is where it was. Cut off after it,
+//! the same move goes on with its last step.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::facts::{ARRIVING, MOVED, assert_arrived, moved_to};
+use super::rows;
+use crate::domain::Timestamp;
+use crate::journal::codec::catalog::has;
+use crate::journal::codec::facts::{note, remove};
+use crate::journal::opening;
+use crate::journal::read::reader::Reader;
+use crate::journal::recovery::opened::opened;
+use crate::journal::schema::open::{self, Missing};
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, Location};
+use crate::store::tables::session;
+use crate::store::{Reads, Scan, Test, Transact, Writes, shape};
+
+/// What a move came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocated {
+    /// Batches.
+    pub batches: u64,
+    /// Payments, earlier generations and rows without an amount included.
+    pub payments: u64,
+    /// Rows of all tables.
+    pub rows: u64,
+}
+
+shape! {
+    /// A run that is under way.
+    struct AtWork of session { host: String, runner: String }
+}
+
+/// Moves a journal to a file that is not there yet, or into an empty journal on a server. No run may be at work.
+///
+/// The same move again, after it was cut off, goes on where that is possible.
+///
+/// # Errors
+/// [`Error::Held`]; [`Error::Exists`], [`Error::NotEmpty`], [`Error::Arriving`] for the target; [`Error::Moved`] for a source that is
+/// elsewhere; [`Error::NotSound`] when the journal is not what was recorded. Then it is where it was.
+pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
+    let name = whole_name(to)?;
+    let earlier = moved_to(Reader::open(from)?.store())?;
+    if let Some(earlier) = earlier {
+        return match earlier == name {
+            true => finish(to, earlier),
+            false => Err(Error::Moved { to: earlier }),
+        };
+    }
+    let mut source = opened(from, Missing::Refuse)?;
+    let mut made = Made::begin(to)?;
+    let target = Reader::of(opening::writable(to, Missing::Create)?, None);
+    let moved = carry(&mut source, &target, &name, &mut made)?;
+    settle(target.store())?;
+    Ok(moved)
+}
+
+/// Returns the name of a place that is the same in every folder.
+fn whole_name(at: &Location) -> Result<String, Error> {
+    let Some(path) = at.file() else {
+        return Ok(at.typed().into_owned());
+    };
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(Error::NoFolder {
+            path: folder.into(),
+        });
+    }
+    Ok(Location::File(open::absolute(path)?).typed().into_owned())
+}
+
+/// Copies and proves what there is, and has the source say where it went.
+pub(super) fn carry(
+    source: &mut WriteSession,
+    target: &Reader,
+    name: &str,
+    made: &mut Made,
+) -> Result<Relocated, Error> {
+    Transact::begin(&**source)?;
+    let done = source
+        .begin()
+        .and_then(|()| arrive(source, target))
+        .and_then(|moved| {
+            made.sync()?;
+            leave(source, name)?;
+            source.save()?;
+            Ok(moved)
+        });
+    match done {
+        Ok(moved) => {
+            // Whatever is heard of the commit: the source may have gone.
+            made.keep();
+            source.commit()?;
+            Ok(moved)
+        }
+        Err(error) => {
+            source.forget();
+            source.rollback()?;
+            Err(error)
+        }
+    }
+}
+
+fn arrive(source: &WriteSession, target: &Reader) -> Result<Relocated, Error> {
+    assert_nobody_runs(source)?;
+    let rows = rows::copy(source, target.store())?;
+    proven(target, rows)
+}
+
+/// Proves every batch that has arrived, as `verify` does.
+fn proven(target: &Reader, rows: u64) -> Result<Relocated, Error> {
+    let mut moved = Relocated {
+        batches: 0,
+        payments: 0,
+        rows,
+    };
+    for batch in target.batches()? {
+        let proof = target.snapshot(&batch)?.prove(None);
+        if !proof.is_sound() {
+            return Err(Error::NotSound { batch });
+        }
+        moved.batches += 1;
+        moved.payments += proof.payments + proof.unpriced;
+    }
+    Ok(moved)
+}
+
+/// Refuses a journal on a server that runs use: that of a file has a lock.
+fn assert_nobody_runs(c: &WriteSession) -> Result<(), Error> {
+    if !c.is_shared() {
+        return Ok(());
+    }
+    let now = Transact::now(&**c)?;
+    let open = Scan::of(&session::TABLE)
+        .only(session::closed_at, Test::Absent)
+        .only(session::lease_until, Test::at_least(&now));
+    match c.first(&open)? {
+        Some(AtWork { host, runner }) => Err(Error::Held {
+            holder: format!("the run {runner} on {host}"),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Has the source say where it went. Runs that are not heard of any more find that theirs is over.
+fn leave(source: &WriteSession, name: &str) -> Result<(), Error> {
+    note(source, MOVED, &name.to_owned())?;
+    if source.is_shared() {
+        let now: Timestamp = Transact::now(&**source)?;
+        let open = Scan::of(&session::TABLE).only(session::closed_at, Test::Absent);
+        source.set(&open, session::closed_at, &now)?;
+    }
+    Ok(())
+}
+
+/// The last step of a move that was cut off before it.
+fn finish(to: &Location, name: String) -> Result<Relocated, Error> {
+    let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
+    if !has(target.store(), ARRIVING)? {
+        return Err(Error::Moved { to: name });
+    }
+    let moved = proven(&target, rows::count(target.store())?)?;
+    settle(target.store())?;
+    Ok(moved)
+}
+
+/// Has the target be a journal as every other one.
+pub(super) fn settle(target: &dyn Transact) -> Result<(), Error> {
+    target.begin()?;
+    if let Err(error) = remove(target, ARRIVING) {
+        target.rollback()?;
+        return Err(error);
+    }
+    Ok(target.commit()?)
+}
+
+/// The file of a target; it is removed where nothing was moved to it.
+pub(super) struct Made {
+    path: Option<PathBuf>,
+    is_kept: bool,
+}
+
+impl Made {
+    /// A target that is no file, and is not made here.
+    pub(super) fn nothing() -> Self {
+        Self {
+            path: None,
+            is_kept: false,
+        }
+    }
+
+    fn begin(to: &Location) -> Result<Self, Error> {
+        let Some(path) = to.file() else {
+            return Ok(Self::nothing());
+        };
+        open::refuse_reserved(path)?;
+        if open::is_gone(path) {
+            return Err(Error::Gone { path: path.into() });
+        }
+        let new = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path);
+        match new {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                // Of a move that was cut off, or somebody else's.
+                assert_arrived(opening::writable(to, Missing::Refuse)?.store())?;
+                Err(Error::Exists { path: path.into() })
+            }
+            Err(error) => Err(failed(path, &error)),
+            Ok(_) => Ok(Self {
+                path: Some(path.to_owned()),
+                is_kept: false,
+            }),
+        }
+    }
+
+    /// Makes sure that the name of the file is on disk.
+    fn sync(&self) -> Result<(), Error> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let absolute = open::absolute(path)?;
+        let folder = absolute.parent().unwrap_or_else(|| Path::new("/"));
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| failed(path, &error))
+    }
+
+    fn keep(&mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let Some(path) = self.path.as_ref().filter(|_| !self.is_kept) else {
+            return;
+        };
+        for suffix in ["-wal", "-shm", ""] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            // Made a moment ago, and worth nothing.
+            let _ = fs::remove_file(PathBuf::from(name));
+        }
+    }
+}
+
+fn failed(path: &Path, cause: &std::io::Error) -> Error {
+    Error::Open {
+        path: path.into(),
+        cause: cause.to_string(),
+    }
+}

@@ -1,0 +1,360 @@
+//! A journal on its way, and what is left of it where it was.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use super::facts::{ARRIVING, MOVED, moved_to};
+use super::relocate::{Made, carry, relocate, settle};
+use super::rows;
+use crate::domain::{BatchName, PaymentId, ResponseDetails, Timestamp};
+use crate::journal::codec::catalog::{has, name};
+use crate::journal::codec::facts::note;
+use crate::journal::load::loading;
+use crate::journal::opening;
+use crate::journal::payments::apply::apply;
+use crate::journal::read::reader::Reader;
+use crate::journal::recovery::opened::opened;
+#[cfg(feature = "postgres")]
+use crate::journal::run::sessions;
+use crate::journal::run::verbs::{acquire, claim};
+use crate::journal::schema::open::Missing;
+use crate::journal::session::keeper::Keeper;
+use crate::journal::session::payments::subject;
+use crate::journal::session::transaction::WriteSession;
+use crate::journal::tests::{plan, row};
+use crate::journal::{Error, Home, Journal, LoadRow, Location, Relocated, RunTerms, Runner};
+use crate::ledger::confirmation::{Answer, Bound, Confirmation};
+use crate::lifecycle::{Class, CodeMeaning, Event, Policy, State, StepContext};
+use crate::store::memory::Memory;
+use crate::store::tables::{evidence, life, session};
+use crate::store::{Read, Reads, Scan, Transact, Writes, shape};
+
+fn at(secs: u64) -> Timestamp {
+    Timestamp::from_millis(1_795_824_000_000).after(Duration::from_secs(secs))
+}
+
+fn file(folder: &Path, name: &str) -> Location {
+    Location::from(&folder.join(name))
+}
+
+fn batch() -> BatchName {
+    plan().batch
+}
+
+/// Does something in a transaction, as the writer does.
+fn act<T>(
+    c: &mut WriteSession,
+    work: impl FnOnce(&mut WriteSession) -> Result<T, Error>,
+) -> Result<T, Error> {
+    Transact::begin(&**c)?;
+    c.begin()?;
+    match work(c) {
+        Ok(done) => {
+            if c.is_open() {
+                c.save()?;
+                c.commit()?;
+            }
+            Ok(done)
+        }
+        Err(error) => {
+            c.forget();
+            c.rollback()?;
+            Err(error)
+        }
+    }
+}
+
+fn terms() -> RunTerms {
+    RunTerms {
+        home: Home {
+            gateway: "gateway".into(),
+            wire: "wire".into(),
+            account: "acme".into(),
+            reading: "document".into(),
+            accepts_reading: false,
+        },
+        confirmation: Confirmation::of(
+            crate::domain::Tally::default(),
+            Bound::EVERYTHING,
+            Answer::Flag,
+        ),
+        approval: None,
+        longest_wait: Duration::from_secs(600),
+        first_query_after: Duration::from_secs(5),
+        calendar: Arc::default(),
+        limits: None,
+        runner: Runner::default(),
+        now: at(10),
+    }
+}
+
+/// Loads a batch, and leaves a run of it in the middle: one payment is paid, one in doubt, one under way, the others untouched.
+fn fill(c: &mut WriteSession) {
+    let (sender, receiver) = channel();
+    let mut block: Vec<_> = (1..=5).map(|n| LoadRow::Valid(row(n))).collect();
+    block.push(LoadRow::EndOfFile);
+    sender.send(block).unwrap();
+    drop(sender);
+    act(c, |c| loading::load(c, &plan(), receiver)).unwrap();
+    let policy = Policy::default();
+    let token = act(c, |c| acquire(c, &batch(), &terms(), &policy))
+        .unwrap()
+        .token;
+    let claims = act(c, |c| Ok(claim(c, token, 3, at(11), &policy)?.0)).unwrap();
+    let paid = CodeMeaning {
+        class: Class::Paid,
+        code: 140,
+    };
+    let events = [Event::Callback(paid), Event::Lost];
+    for (claim, event) in claims.iter().zip(events) {
+        act(c, |c| {
+            let mut subject = subject(c, claim.seq)?;
+            let moment = StepContext {
+                now: at(12),
+                jitter: 0,
+            };
+            let said = ResponseDetails::default();
+            apply(c, &mut subject, event, &said, moment, &policy)?;
+            c.moved(&subject, State::Posting)
+        })
+        .unwrap();
+    }
+}
+
+/// A file with such a batch.
+fn filled(folder: &Path) -> Location {
+    std::fs::create_dir_all(folder).unwrap();
+    let place = file(folder, "from.db");
+    fill(&mut opened(&place, Missing::Create).unwrap());
+    place
+}
+
+fn states(c: &dyn Read) -> Vec<State> {
+    c.values(&Scan::of(&life::TABLE), life::state).unwrap()
+}
+
+shape! {
+    struct Hashed of evidence { hash: Option<[u8; 32]> }
+}
+
+fn hashes(c: &dyn Read) -> Vec<Option<[u8; 32]>> {
+    let found: Vec<Hashed> = c.list(&Scan::of(&evidence::TABLE)).unwrap();
+    found.into_iter().map(|row| row.hash).collect()
+}
+
+/// Moves what a session has into a store that is empty.
+fn into(source: &mut WriteSession, keeper: Keeper) -> (Keeper, Relocated) {
+    let target = Reader::of(keeper, None);
+    let moved = carry(source, &target, "there", &mut Made::nothing()).unwrap();
+    settle(target.store()).unwrap();
+    (target.into_keeper(), moved)
+}
+
+#[test]
+fn a_journal_goes_to_a_shared_store_and_back_with_all_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = filled(folder.path());
+    let mut source = opened(&place, Missing::Refuse).unwrap();
+    let (called, had) = (name(&*source).unwrap(), hashes(&*source));
+    assert_eq!(
+        states(&*source),
+        [State::Paid, State::InDoubt, State::Posting]
+    );
+    let clock = Arc::new(AtomicU64::new(20));
+    let told = Arc::clone(&clock);
+    let memory = Memory::shared(move || at(told.load(Ordering::SeqCst)));
+    let (keeper, moved) = into(&mut source, Keeper::Memory(memory));
+    assert_eq!((moved.batches, moved.payments), (1, 5));
+    let mut there = WriteSession::new(keeper);
+    assert_eq!(name(&*there).unwrap(), called);
+    assert_eq!(hashes(&*there), had);
+    for fact in ["marked", MOVED, ARRIVING] {
+        assert!(!has(&*there, fact).unwrap(), "{fact}");
+    }
+    // What was under way is in doubt once a run takes the batch there; that run ends without a word.
+    let policy = Policy::default();
+    let began = act(&mut there, |c| acquire(c, &batch(), &terms(), &policy)).unwrap();
+    assert_eq!(began.abandoned, 1);
+    assert!(matches!(
+        carry(
+            &mut there,
+            &Reader::of(Keeper::Memory(Memory::default()), None),
+            "back",
+            &mut Made::nothing()
+        ),
+        Err(Error::Held { holder }) if holder.contains("the run ")
+    ));
+    clock.store(600, Ordering::SeqCst);
+    let back = file(folder.path(), "back.db");
+    let keeper = opening::writable(&back, Missing::Create).unwrap();
+    let (keeper, again) = into(&mut there, keeper);
+    assert_eq!((again.batches, again.payments), (1, 5));
+    drop(keeper);
+    // The run that was not heard of any more finds that its session is over.
+    let open = Scan::by(&session::session_open);
+    assert!(!there.any(&open).unwrap());
+    let mut home = opened(&back, Missing::Refuse).unwrap();
+    assert!(has(&*home, "marked").unwrap(), "it has its place");
+    assert_eq!(&hashes(&*home)[..had.len()], &had[..]);
+    let began = act(&mut home, |c| acquire(c, &batch(), &terms(), &policy)).unwrap();
+    assert!(began.token.epoch > began_before(&there));
+    assert_eq!(
+        states(&*home),
+        [State::Paid, State::InDoubt, State::InDoubt]
+    );
+}
+
+fn began_before(c: &WriteSession) -> crate::domain::Epoch {
+    crate::journal::codec::catalog::epoch(&**c).unwrap()
+}
+
+#[test]
+fn nothing_is_written_where_a_journal_was_and_it_is_still_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    let beside = Journal::open_existing(&from).unwrap();
+    let to = file(folder.path(), "to.db");
+    let moved = relocate(&from, &to).unwrap();
+    assert_eq!((moved.batches, moved.payments), (1, 5));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    // One that was open before, as that of a listener is.
+    let refused = runtime.block_on(beside.has_batch(batch())).unwrap_err();
+    let whole = std::path::absolute(to.file().unwrap()).unwrap();
+    let is_refused = |error: &Error| matches!(error, Error::Moved { to } if Path::new(to) == whole);
+    assert!(is_refused(&refused), "{refused}");
+    assert!(is_refused(&Journal::open(&from).unwrap_err()));
+    assert!(
+        is_refused(&relocate(&from, &to).unwrap_err()),
+        "once is enough"
+    );
+    assert!(is_refused(
+        &relocate(&from, &file(folder.path(), "other.db")).unwrap_err()
+    ));
+    assert!(!folder.path().join("other.db").exists());
+    let reader = Reader::open(&from).unwrap();
+    assert_eq!(reader.batches().unwrap(), [batch()]);
+    // The new one is a journal as every other one.
+    let journal = Journal::open(&to).unwrap();
+    assert!(runtime.block_on(journal.has_batch(batch())).unwrap());
+    assert_eq!(runtime.block_on(journal.recovery()).unwrap(), None);
+}
+
+#[test]
+fn a_move_that_was_cut_off_is_finished_or_never_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    let to = file(folder.path(), "to.db");
+    // Before the source has committed.
+    {
+        let source = opened(&from, Missing::Refuse).unwrap();
+        let target = opening::writable(&to, Missing::Create).unwrap();
+        rows::copy(&*source, target.store()).unwrap();
+    }
+    for error in [
+        Journal::open(&to).unwrap_err(),
+        Reader::open(&to).unwrap_err(),
+        relocate(&from, &to).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::Arriving), "{error}");
+    }
+    drop(Journal::open(&from).unwrap());
+    // After it.
+    {
+        let source = opened(&from, Missing::Refuse).unwrap();
+        let whole = std::path::absolute(to.file().unwrap()).unwrap();
+        note(&*source, MOVED, &whole.to_str().unwrap().to_owned()).unwrap();
+    }
+    assert!(matches!(Journal::open(&from), Err(Error::Moved { .. })));
+    let moved = relocate(&from, &to).unwrap();
+    assert_eq!((moved.batches, moved.payments), (1, 5));
+    drop(Journal::open(&to).unwrap());
+}
+
+#[test]
+fn a_place_that_has_something_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    let there = file(folder.path(), "there.db");
+    drop(Journal::open(&there).unwrap());
+    let before = std::fs::read(there.file().unwrap()).unwrap();
+    assert!(matches!(relocate(&from, &there), Err(Error::Exists { .. })));
+    assert_eq!(std::fs::read(there.file().unwrap()).unwrap(), before);
+    let nowhere = file(folder.path(), "no/to.db");
+    assert!(relocate(&from, &nowhere).is_err());
+    let source = opened(&from, Missing::Refuse).unwrap();
+    let mut other = WriteSession::new(Keeper::Memory(Memory::default()));
+    note(&*other, "journal", &[7_u8; 16]).unwrap();
+    fill(&mut other);
+    let refused = rows::copy(&*source, &*other).unwrap_err();
+    assert!(matches!(refused, Error::NotEmpty), "{refused}");
+    assert_eq!(moved_to(&*source).unwrap(), None);
+    // It can still go elsewhere.
+    drop(source);
+    relocate(&from, &file(folder.path(), "to.db")).unwrap();
+}
+
+#[test]
+fn what_is_not_as_it_was_recorded_goes_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    {
+        let source = opened(&from, Missing::Refuse).unwrap();
+        let first = PaymentId::new(1);
+        let paid = Scan::of(&life::TABLE).at(&first);
+        source.set(&paid, life::state, &State::Failed).unwrap();
+    }
+    let to = file(folder.path(), "to.db");
+    let error = relocate(&from, &to).unwrap_err();
+    assert!(matches!(error, Error::NotSound { .. }), "{error}");
+    for name in ["to.db", "to.db-wal", "to.db-shm"] {
+        assert!(!folder.path().join(name).exists(), "{name}");
+    }
+    drop(Journal::open(&from).unwrap());
+}
+
+/// A database on each server that is here, with an empty journal.
+#[cfg(feature = "postgres")]
+#[test]
+fn a_journal_goes_to_a_server_and_back() {
+    use crate::journal::server::make;
+    use crate::store::postgres::fixture::{Kind, shared};
+    for server in Kind::ALL.into_iter().filter_map(shared) {
+        let folder = tempfile::tempdir().unwrap();
+        let from = filled(folder.path());
+        let had = hashes(Reader::open(&from).unwrap().store());
+        let text = server.address(&server.database());
+        let there = Location::parse(std::ffi::OsStr::new(&text)).unwrap();
+        let Location::Server(address) = &there else {
+            panic!("{text}");
+        };
+        make(address).unwrap();
+        let moved = relocate(&from, &there).unwrap();
+        assert_eq!((moved.batches, moved.payments), (1, 5));
+        let reader = Reader::open(&there).unwrap();
+        assert_eq!(reader.misfits().unwrap(), Vec::<String>::new());
+        assert_eq!(hashes(reader.store()), had);
+        // A run takes the batch there, and goes on with it.
+        let policy = Policy::default();
+        {
+            let mut c = opened(&there, Missing::Refuse).unwrap();
+            let began = act(&mut c, |c| acquire(c, &batch(), &terms(), &policy)).unwrap();
+            assert_eq!(began.abandoned, 1);
+            let gone = act(&mut c, |c| sessions::leave(c, began.token, &policy));
+            assert_eq!(gone.unwrap(), 0);
+        }
+        let full = relocate(&filled(&folder.path().join("2")), &there).unwrap_err();
+        assert!(matches!(full, Error::NotEmpty), "{full}");
+        let back = file(folder.path(), "back.db");
+        let again = relocate(&there, &back).unwrap();
+        assert_eq!((again.batches, again.payments), (1, 5));
+        assert!(matches!(Journal::open(&there), Err(Error::Moved { .. })));
+        let mut home = opened(&back, Missing::Refuse).unwrap();
+        assert_eq!(&hashes(&*home)[..had.len()], &had[..]);
+        act(&mut home, |c| acquire(c, &batch(), &terms(), &policy)).unwrap();
+    }
+}
