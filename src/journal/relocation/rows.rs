@@ -137,6 +137,9 @@ mod tests {
     use crate::store::memory::Memory;
     use crate::store::tables::{lookup, service};
 
+    /// A table, and what is done to it.
+    type Change = (&'static str, fn(&Memory));
+
     #[test]
     fn what_arrives_otherwise_than_it_left_is_noticed() {
         let source = Memory::default();
@@ -147,7 +150,7 @@ mod tests {
         let clash = crate::store::Clash::Refuse;
         let table = &service::TABLE;
         crate::store::Write::insert_rows(&source, table, &columns, &rows, clash).unwrap();
-        let change: [(&str, fn(&Memory)); 4] = [
+        let changes: [Change; 4] = [
             ("service", |there| {
                 let all = Scan::of(&service::TABLE);
                 there.set(&all, service::code, &"B2B".to_owned()).unwrap();
@@ -167,7 +170,7 @@ mod tests {
                 crate::store::Write::insert_rows(there, table, &columns, &rows, clash).unwrap();
             }),
         ];
-        for (name, change) in change {
+        for (name, change) in changes {
             let there = Memory::default();
             Transact::begin(&there).unwrap();
             let left = fill(&source, &there).unwrap();
