@@ -188,6 +188,9 @@ fn open_host(
 ) -> Result<Connected, ConnectError> {
     let link = reach(address, host, within)?;
     let backend = check_server(&link, host, deadlines)?;
+    if let Ok(runtime) = link::runtime() {
+        link.keep_alive(runtime, deadlines.idle / 3);
+    }
     Ok(Connected { link, backend })
 }
 

@@ -28,6 +28,8 @@ pub struct Postgres {
     pub(super) broken: RefCell<Option<Error>>,
     /// The newest transaction that it has made or seen.
     pub(super) seen: RefCell<Option<Seen>>,
+    /// The newest of its own that the server has acknowledged.
+    pub(super) acknowledged: Cell<Option<i64>>,
     /// Rows as they are, where nobody else has written since.
     pub(super) known: RefCell<Known>,
     /// Writes of the transaction that were not sent yet.
@@ -42,7 +44,7 @@ pub struct Postgres {
 pub(super) type Seen = (i64, Option<Vec<u8>>);
 
 const FORGET_RECEIPTS: &str =
-    "delete from disburse.writer where begun_at < clock_timestamp() - interval '30 days'";
+    "delete from disburse.writer where begun_at < clock_timestamp() - interval '400 days'";
 
 /// What is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +117,7 @@ impl Postgres {
             phase: Cell::new(Phase::Idle),
             broken: RefCell::default(),
             seen: RefCell::default(),
+            acknowledged: Cell::new(None),
             known: RefCell::default(),
             pending: RefCell::default(),
             left_behind: RefCell::default(),
@@ -159,6 +162,14 @@ impl Postgres {
         self.left_behind.replace(None);
         self.link.replace(Some(connected));
         Ok(())
+    }
+
+    /// Begins or ends a transaction; returns what was under way.
+    pub(super) fn enter(&self, phase: Phase) -> Phase {
+        if let Some(connected) = &*self.link.borrow() {
+            connected.link.set_busy(phase != Phase::Idle);
+        }
+        self.phase.replace(phase)
     }
 
     /// Gives the connection up.
