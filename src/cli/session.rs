@@ -133,7 +133,8 @@ impl Session {
         Ok(match Location::parse(text).map_err(refused)? {
             Location::Server(address) => {
                 let keys = config::journal_keys(&self.sources(Vec::new()))?;
-                Location::Server(address.with_password_file(keys.password_file.map(PathBuf::from)))
+                let address = address.with_password_file(keys.password_file.map(PathBuf::from));
+                Location::Server(address.with_state_folder(state_folder()))
             }
             file @ Location::File(_) => file,
         })
@@ -145,6 +146,20 @@ impl Session {
             output::note(text);
         }
     }
+}
+
+/// Returns the folder in which this user keeps what must not be lost: that of the unit, or that of all programs.
+fn state_folder() -> Option<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    // systemd names several, divided by colons.
+    let units = || {
+        let folders = named("STATE_DIRECTORY")?.into_string().ok()?;
+        absolute(PathBuf::from(folders.split(':').next()?))
+    };
+    let users = || absolute(PathBuf::from(named("XDG_STATE_HOME")?).join("disburse"));
+    let home = || absolute(PathBuf::from(named("HOME")?).join(".local/state/disburse"));
+    units().or_else(users).or_else(home)
 }
 
 /// Reads how a person names one payment; `None` when they name none.

@@ -15,6 +15,10 @@ pub struct Pulse {
     beats: bool,
     longest: Duration,
     last: AtomicU64,
+    /// Milliseconds, by the clock that leases are counted by: it goes on while the machine sleeps, too.
+    time: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// When the lease is over.
+    over_at: AtomicU64,
 }
 
 impl Pulse {
@@ -23,7 +27,16 @@ impl Pulse {
     pub fn of_machine(longest: Duration) -> Self {
         Self {
             beats: true,
-            ..Self::by(machine_time, longest)
+            ..Self::by(machine_time, longest).leased_by(machine_time)
+        }
+    }
+
+    /// Counts leases by a clock.
+    #[must_use]
+    pub fn leased_by(self, time: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self {
+            time: Box::new(time),
+            ..self
         }
     }
 
@@ -35,6 +48,8 @@ impl Pulse {
             beats: false,
             longest,
             last: AtomicU64::new(UNWATCHED),
+            time: Box::new(|| 0),
+            over_at: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -50,9 +65,29 @@ impl Pulse {
         self.beats
     }
 
+    /// Reads the clock that leases are counted by.
+    #[must_use]
+    pub fn time(&self) -> u64 {
+        (self.time)()
+    }
+
+    /// Gives the program a lease: beyond it, whatever beats, it counts as one that stands still.
+    pub fn lease(&self, over_at: u64) {
+        self.over_at.store(over_at, Ordering::Release);
+    }
+
+    /// Returns whether the lease is over, where the program has one.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over_at.load(Ordering::Acquire) <= self.time()
+    }
+
     /// Returns for how long the program has not been seen to run.
     #[must_use]
     pub fn silence(&self) -> Duration {
+        if self.is_over() {
+            return Duration::MAX;
+        }
         match self.last.load(Ordering::Acquire) {
             STOPPED => Duration::MAX,
             UNWATCHED => Duration::ZERO,
@@ -164,6 +199,25 @@ mod tests {
         assert_eq!(pulse.silence(), Duration::from_millis(500));
         pulse.beat();
         assert_eq!(pulse.silence(), Duration::ZERO);
+    }
+
+    #[test]
+    fn whatever_beats_a_program_stands_still_once_its_lease_is_over() {
+        thread_local! {
+            static TIME: Cell<u64> = const { Cell::new(5) };
+        }
+        let pulse = pulse().leased_by(|| TIME.get());
+        pulse.resume(pulse.look());
+        assert_eq!(pulse.silence(), Duration::ZERO, "it has none");
+        pulse.lease(8);
+        for (time, silence) in [(7, Duration::ZERO), (8, Duration::MAX)] {
+            TIME.set(time);
+            pulse.beat();
+            assert_eq!(pulse.silence(), silence, "{time}");
+        }
+        pulse.lease(9);
+        assert_eq!(pulse.silence(), Duration::ZERO, "it has another one");
+        assert!(!pulse.is_over());
     }
 
     #[test]

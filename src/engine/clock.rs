@@ -5,10 +5,15 @@ use std::time::{Duration, Instant};
 use governor::clock::Clock as Pace;
 
 use crate::domain::{BootTime, Timestamp};
+use crate::journal::{Error, Journal};
 use crate::ledger::slots::RunnerTime;
 
 /// What reads as a shorter sleep is the time between two readings.
 const ASLEEP_LEAST: Duration = Duration::from_millis(10);
+
+/// A journal tells the time within so long, or is asked again, so often at most.
+const READS_WITHIN: Duration = Duration::from_millis(500);
+const READINGS_MAX: u32 = 10;
 
 /// Monotonic time as the runtime tells it: the waits and the reading agree, also where time is simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +51,22 @@ impl Clock {
             follows_machine: true,
             ..Self::started_at(Timestamp::now())
         }
+    }
+
+    /// Starts a clock at the time of a journal that several machines share.
+    ///
+    /// # Errors
+    /// Where the journal cannot tell; [`Error::NoTime`] where it takes too long each time, and its word is from nobody knows when.
+    pub async fn of_store(journal: &Journal) -> Result<Self, Error> {
+        for _ in 0..READINGS_MAX {
+            let asked = Self::started_at(Timestamp::from_millis(0));
+            let now = journal.now().await?;
+            // The program may have stood still since.
+            if asked.elapsed() <= READS_WITHIN {
+                return Ok(Self::started_at(now));
+            }
+        }
+        Err(Error::NoTime)
     }
 
     /// Starts a clock at another time.

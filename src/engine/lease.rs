@@ -1,29 +1,19 @@
 //! How long a run may go on without a word of the journal, where others may take over what it has claimed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::clock::Monotonic;
+use crate::domain::Pulse;
 use crate::journal::LEASE;
-use governor::clock::Clock as _;
 
-/// A lease that the journal gave, as the run that has it counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lease {
-    until: Instant,
-}
-
-impl Lease {
-    /// The lease of a run that asked for it at a moment: the journal counts from a later one.
-    pub(super) fn since(asked: Instant) -> Self {
-        Self {
-            until: asked + margin(LEASE),
-        }
+/// Gives the run a lease, which it asked the journal for at a reading of its clock: the journal counts from a later moment.
+// It is the pulse that every sender, and every connection, asks just before something leaves.
+pub(super) fn begin(pulse: &Pulse, asked: u64) {
+    #[cfg(test)]
+    if crate::seeded_bugs::SeededBug::LeaseIgnored.is_active() {
+        return;
     }
-
-    /// Returns whether nothing may leave any more: what left now might still be on its way when the journal's lease is over.
-    pub(super) fn is_over(self) -> bool {
-        Monotonic.now() >= self.until
-    }
+    let lasts = u64::try_from(margin(LEASE).as_millis()).unwrap_or(u64::MAX);
+    pulse.lease(asked.saturating_add(lasts));
 }
 
 /// The clock of the store may be faster than this machine's, and what leaves takes a moment.
@@ -34,14 +24,16 @@ fn margin(lease: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::standstill::{SILENCE_MAX, may_depart};
 
-    #[tokio::test(start_paused = true)]
-    async fn a_run_stops_before_its_lease_is_over() {
-        let lease = Lease::since(Monotonic.now());
-        tokio::time::advance(margin(LEASE) - Duration::from_millis(1)).await;
-        assert!(!lease.is_over());
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(lease.is_over());
+    #[test]
+    fn a_run_stops_before_its_lease_is_over() {
+        let over = u64::try_from(LEASE.as_millis()).unwrap();
+        for (time, leaves) in [(0, true), (over * 4 / 5 - 1, true), (over * 4 / 5, false)] {
+            let pulse = Pulse::by(|| 0, SILENCE_MAX).leased_by(move || 70 + time);
+            begin(&pulse, 70);
+            assert_eq!(may_depart(pulse.silence()), leaves, "{time}");
+        }
         assert!(margin(LEASE) < LEASE);
     }
 }

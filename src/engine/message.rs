@@ -1,7 +1,5 @@
 //! What the tasks of a run tell its loop.
 
-use std::time::Instant;
-
 use super::core::EngineInput;
 use super::exchange::Exchange;
 use crate::domain::{PaymentId, Timestamp};
@@ -20,8 +18,8 @@ pub(super) enum Message {
     Recorded(Vec<Transition>),
     /// Claims that were looked at once more, and what they may do.
     LookedUp(Vec<(PaymentId, Clearance)>),
-    /// The journal was asked at this moment for another lease, and gave it.
-    Renewed(Instant),
+    /// The journal was asked at this reading of the clock of leases for another one, and gave it.
+    Renewed(u64),
     /// The journal was asked at this reading of the pulse, and no other run has taken over.
     StillOurs(u64),
     Failed(Error),

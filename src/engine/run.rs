@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::core::Health;
 use super::exchange::{self, Exchange};
 use super::findings::{Findings, GROUP_MAX, Next};
-use super::lease::Lease;
+use super::lease;
 use super::message::Message;
 use super::pace::{Pace, Pacing};
 use super::repeats::{Repeats, Wait};
@@ -45,7 +45,6 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// A fault of the journal stops the dispatch; what is under way is waited for, and nothing is guessed.
 pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> {
     let (acquired, asked, now) = acquire(&plan).await?;
-    let taken = plan.clock.instant(now);
     // From now on no other run can claim: only what it sent until now is to be kept away from.
     let (posts_from, asks_from) = match plan.pacing {
         Pacing::Local => rest::departs_from(&acquired, &plan.clock),
@@ -73,7 +72,6 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         posts_from,
         asks_from,
         departures,
-        lease: plan.journal.is_shared().then(|| Lease::since(taken)),
         token: acquired.token,
         tasks: TaskTracker::new(),
         line: Arc::new(Line {
@@ -118,12 +116,15 @@ async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp
             runner: plan.runner.clone(),
             now,
         };
-        let asked = plan.pulse.look();
+        let (asked, leased) = (plan.pulse.look(), plan.pulse.time());
         let acquired = plan
             .journal
             .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
             .await?;
         abandoned += acquired.abandoned;
+        if plan.journal.is_shared() {
+            lease::begin(&plan.pulse, leased);
+        }
         takes -= 1;
         let stood_still = !is_fresh_word(plan.clock.now().since(now));
         let was_there = |at: Timestamp| at.after(LEAVES_WITHIN) > now;
@@ -146,8 +147,6 @@ struct Driver<G> {
     posts_from: Timestamp,
     asks_from: Timestamp,
     departures: Departures,
-    /// Until when anything may leave, on a journal that several runs share.
-    lease: Option<Lease>,
     token: RunToken,
     tasks: TaskTracker,
     line: Arc<Line<G>>,
@@ -274,7 +273,7 @@ impl<G: Gateway> Driver<G> {
 
     /// Ends the session of the run.
     async fn leave(&self) -> Result<(), Error> {
-        if self.lease.is_some() {
+        if self.plan.journal.is_shared() {
             let policy = Arc::clone(&self.plan.policy);
             self.plan.journal.leave(self.token, policy).await?;
         }
@@ -331,8 +330,8 @@ impl<G: Gateway> Driver<G> {
                 self.repeats.wait_for(pause, &[], Instant::now());
             }
             Message::Renewed(asked) => {
-                if let Some(lease) = &mut self.lease {
-                    *lease = Lease::since(asked);
+                if self.plan.journal.is_shared() {
+                    lease::begin(&self.plan.pulse, asked);
                 }
             }
             Message::StillOurs(asked) => self.standstill.answered(&self.plan.pulse, asked),
@@ -503,11 +502,11 @@ impl<G: Gateway> Driver<G> {
         }
         let (journal, token, messages) =
             (self.plan.journal.clone(), self.token, self.messages.clone());
-        let batch = self.plan.batch.clone();
+        let (batch, pulse) = (self.plan.batch.clone(), Arc::clone(&self.plan.pulse));
         let now = self.plan.clock.now();
         self.spawn(async move {
             let standing = journal.standing(batch).await?;
-            let asked = Instant::now().into_std();
+            let asked = pulse.time();
             let due = journal.due(token, now).await?;
             let _ = messages.send(Message::Renewed(asked)).await;
             let _ = messages
@@ -629,7 +628,7 @@ impl<G: Gateway> Driver<G> {
     /// asked who runs the batch; asks it once.
     fn stands_still(&mut self) -> bool {
         // The look that is under way, or comes next, renews it.
-        if self.lease.is_some_and(|lease| lease.is_over()) {
+        if self.plan.pulse.is_over() {
             return true;
         }
         let stands = !self.standstill.may_depart(&self.plan.pulse);

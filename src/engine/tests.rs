@@ -17,7 +17,8 @@ use crate::domain::{
     PayerTransactionId, Pulse, Reference, ResponseDetails, ServiceCode, Tally, Timestamp,
 };
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal};
-use crate::journal::simulated::Disk;
+use crate::journal::remote::Path;
+use crate::journal::simulated::{Disk, Process};
 use crate::journal::{Home, Journal, LoadPlan, LoadRow, RunTerms, RunToken, Runner};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::slots::{Paced, SlotWait};
@@ -117,13 +118,19 @@ fn open(disk: &Disk, longest: Duration) -> Journal {
     let most = u64::try_from(longest.as_millis()).unwrap();
     let latency = Box::new(move || Duration::from_millis(chance.u64(most / 2..=most)));
     crate::journal::simulated::set_clock(Timestamp::from_millis(WALL));
-    Journal::simulated(
-        disk.clone(),
-        None,
+    let process = Process {
+        fuse: None,
         latency,
-        CancellationToken::new(),
-        Box::new(|| {}),
-    )
+        crash: CancellationToken::new(),
+        watch: Box::new(|_| {}),
+        path: Path {
+            stands: Box::new(|| None),
+            is_cut_off: Box::new(|| None),
+            next: None,
+            met: Box::new(|_| {}),
+        },
+    };
+    Journal::simulated(disk.clone(), process)
 }
 
 async fn load(journal: &Journal, rows: u64) {

@@ -13,6 +13,7 @@ use crate::journal::opening;
 use crate::journal::payments::callbacks;
 use crate::journal::payments::record;
 use crate::journal::recovery::place::take_place;
+use crate::journal::recovery::server_place::take_server_place;
 use crate::journal::run::lanes;
 use crate::journal::run::sessions;
 use crate::journal::run::verbs;
@@ -26,6 +27,7 @@ use crate::journal::{
     Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
 };
 use crate::ledger::HeldFor;
+use crate::ledger::recovery::Verdict;
 use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::Transact;
@@ -60,22 +62,23 @@ impl Journal {
 
     fn start(at: &Location, missing: Missing) -> Result<Self, Error> {
         let mut connection = WriteSession::new(opening::for_writing(at, missing)?);
-        // What is made aside has no place yet, and beside a server lies nothing.
-        if let Some(path) = at.file().filter(|_| missing != Missing::Aside) {
-            let absolute = open::absolute(path)?;
-            let verdict = take_place(
-                &mut connection,
-                path,
-                Place::of(&absolute),
-                mark::born(&absolute),
-            )?;
-            if let Some(cause) = verdict.cause() {
-                tracing::warn!(
-                    journal = %path.display(),
-                    "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
-                    cause.sentence()
-                );
+        let verdict = match at {
+            // What is made aside has no place yet.
+            Location::File(_) if missing == Missing::Aside => None,
+            Location::File(path) => {
+                let absolute = open::absolute(path)?;
+                let (place, born) = (Place::of(&absolute), mark::born(&absolute));
+                Some(take_place(&mut connection, path, place, born)?)
             }
+            Location::Server(_) if connection.server_position().is_none() => None,
+            Location::Server(address) => Some(take_server_place(&mut connection, address)?),
+        };
+        if let Some(cause) = verdict.and_then(Verdict::cause) {
+            tracing::warn!(
+                journal = %at,
+                "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
+                cause.sentence()
+            );
         }
         Self::over(at, connection, missing)
     }
@@ -84,14 +87,11 @@ impl Journal {
     #[cfg(test)]
     pub(crate) fn simulated(
         disk: crate::journal::writer::simulated::Disk,
-        fuse: Option<crate::journal::writer::simulated::Fuse>,
-        latency: crate::journal::writer::simulated::Latency,
-        crash: tokio_util::sync::CancellationToken,
-        acquired: crate::journal::writer::simulated::Acquired,
+        process: crate::journal::writer::simulated::Process,
     ) -> Self {
         disk.take_place();
         Self::inline(crate::journal::writer::simulated::Inline::new(
-            disk, fuse, latency, crash, acquired,
+            disk, process,
         ))
     }
 
@@ -101,10 +101,11 @@ impl Journal {
     /// Any failure leaves the journal as it was.
     pub async fn load(
         &self,
-        plan: LoadPlan,
+        mut plan: LoadPlan,
         rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Loaded, Error> {
         self.ask(CommitMode::Alone, move |connection| {
+            plan.now = connection.time(plan.now)?;
             loading::load(connection, &plan, rows)
         })
         .await
@@ -391,6 +392,7 @@ impl Journal {
         by: Option<Arc<ReadBy>>,
     ) -> Result<Received, Error> {
         self.ask_again(CommitMode::Patient, move |c| {
+            let moment = c.moment(moment)?;
             callbacks::callback(c, &note, moment, &policy, by.as_deref())
         })
         .await

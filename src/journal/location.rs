@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::{Error, FileOnly};
 
 /// Where a journal is.
@@ -146,7 +148,10 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Location {
 pub struct ServerAddress {
     text: String,
     shown: String,
+    /// Hosts, ports and database, whoever comes.
+    place: String,
     password_file: Option<PathBuf>,
+    state_folder: Option<PathBuf>,
 }
 
 impl ServerAddress {
@@ -179,11 +184,22 @@ impl ServerAddress {
             return Err(malformed("what stands for the database"));
         }
         let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        let port = parameters
+            .split('&')
+            .find_map(|text| text.strip_prefix("port="));
+        let place = format!(
+            "{}{}:{}/{database}",
+            hosts.to_ascii_lowercase(),
+            host.unwrap_or_default(),
+            port.unwrap_or_default()
+        );
         let host = host.map(|host| format!("?host={host}")).unwrap_or_default();
         Ok(Self {
             text: format!("postgres://{rest}"),
             shown: format!("postgres://{user}{hosts}/{database}{host}"),
+            place,
             password_file: None,
+            state_folder: None,
         })
     }
 
@@ -197,6 +213,38 @@ impl ServerAddress {
     #[must_use]
     pub fn password_file(&self) -> Option<&Path> {
         self.password_file.as_deref()
+    }
+
+    /// Returns the folder in which this host keeps what it has seen of the journal, where there is one.
+    #[must_use]
+    pub fn state_folder(&self) -> Option<&Path> {
+        self.state_folder.as_deref()
+    }
+
+    /// The same address, with the folder in which this host keeps what it has seen of the journal.
+    #[must_use]
+    pub fn with_state_folder(self, folder: Option<PathBuf>) -> Self {
+        Self {
+            state_folder: folder,
+            ..self
+        }
+    }
+
+    /// Returns the file beside which the mark of this host lies: its name shows the place, and a digest keeps two of them apart.
+    #[must_use]
+    pub fn mark(&self) -> Option<PathBuf> {
+        let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '.' | '-') {
+            true => c,
+            false => '_',
+        };
+        let shown: String = self.place.chars().map(plain).take(80).collect();
+        let digest = Sha256::digest(self.place.as_bytes());
+        let digest = data_encoding::HEXLOWER.encode(&digest[..6]);
+        Some(
+            self.state_folder
+                .as_ref()?
+                .join(format!("{shown}-{digest}")),
+        )
     }
 
     /// The same address, with the file that the password is in.
@@ -400,6 +448,39 @@ mod tests {
         ] {
             assert_eq!(parsed(text), Err(LocationError::Password));
         }
+    }
+
+    #[test]
+    fn the_mark_of_a_host_is_of_the_place_whoever_comes_to_it() {
+        let mark = |text: &str| match parsed(text) {
+            Ok(Location::Server(address)) => address
+                .with_state_folder(Some("/var/lib/pay".into()))
+                .mark()
+                .unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let ours = mark("postgres://pay@db1,db2:5433/journal");
+        assert!(ours.starts_with("/var/lib/pay"), "{ours:?}");
+        let name = ours.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with("db1_db2_5433__journal-"), "{name}");
+        assert_eq!(
+            mark("postgres://desk@DB1,db2:5433/journal?sslmode=require"),
+            ours
+        );
+        for other in [
+            "postgres://pay@db1,db2:5434/journal",
+            "postgres://pay@db1,db2:5433/journal2",
+            "postgres://pay@/journal?host=/run/postgresql",
+            "postgres://pay@/journal?host=/run/postgresql&port=5433",
+        ] {
+            assert_ne!(mark(other), ours, "{other}");
+        }
+        let sockets = ["", "&port=5433"].map(|port| {
+            mark(&format!(
+                "postgres://pay@/journal?host=/run/postgresql{port}"
+            ))
+        });
+        assert_ne!(sockets[0], sockets[1]);
     }
 
     #[cfg(unix)]

@@ -15,7 +15,8 @@ use super::lock::Lookout;
 use crate::domain::{BatchId, Epoch, EvidenceId};
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{
-    Mark, Marked, Order, Position, STAMP_SLACK, Stamp, Traces, Witness, advance,
+    Mark, Marked, Order, Origin, Position, STAMP_SLACK, ServerPosition, Stamp, Traces, Witness,
+    advance,
 };
 
 /// What is written and lost at once.
@@ -385,6 +386,9 @@ fn to_text(marked: &Marked, turn: u64, named: Option<u64>) -> String {
     }
     text.push_str(&format!("epoch {}\n", marked.epoch));
     text.push_str(&format!("orders {}\n", marked.orders));
+    if let Some(ServerPosition { origin, turn }) = marked.server {
+        text.push_str(&format!("server {turn} {origin}\n"));
+    }
     for position in &marked.positions {
         let Position {
             batch_id,
@@ -430,7 +434,7 @@ fn parse(page: &[u8]) -> Option<Page> {
         return None;
     }
     let (mut turn, mut journal, mut born, mut epoch) = (None, None, None, None);
-    let (mut named, mut orders) = (None, 0);
+    let (mut named, mut orders, mut server) = (None, 0, None);
     let (mut positions, mut given) = (Vec::new(), Vec::new());
     let mut payers = Payers::NONE;
     for line in lines {
@@ -443,6 +447,13 @@ fn parse(page: &[u8]) -> Option<Page> {
             "epoch" => epoch = Some(value.parse().ok()?),
             "orders" => orders = value.parse().ok()?,
             "order" => given.push(Order::read(value)?),
+            "server" => {
+                let (turn, origin) = value.split_once(' ')?;
+                server = Some(ServerPosition {
+                    origin: Origin::read(origin)?,
+                    turn: turn.parse().ok()?,
+                });
+            }
             "batch" => {
                 let mut words = value.split(' ');
                 positions.push(Position {
@@ -463,6 +474,7 @@ fn parse(page: &[u8]) -> Option<Page> {
         given,
         positions,
         payers,
+        server,
     };
     Some(Page {
         turn: turn?,

@@ -53,4 +53,6 @@ pub use schema::open::refuse_reserved;
 pub use types::*;
 pub use writer::handle::Journal;
 #[cfg(test)]
+pub(crate) use writer::remote;
+#[cfg(test)]
 pub(crate) use writer::simulated;

@@ -3,8 +3,12 @@
 #[cfg(feature = "postgres")]
 use std::path::PathBuf;
 
+#[cfg(feature = "postgres")]
+use super::mark::Place;
 use super::session::keeper::Keeper;
 use super::{Error, ServerAddress};
+#[cfg(feature = "postgres")]
+use crate::ledger::recovery::{Mark, Origin};
 #[cfg(feature = "postgres")]
 use crate::store::Transact;
 #[cfg(feature = "postgres")]
@@ -23,7 +27,7 @@ pub(in crate::journal) fn open_server(
     address: &ServerAddress,
     access: Access,
 ) -> Result<Keeper, Error> {
-    let at = address_of(address)?;
+    let at = address_of(address)?.last_seen(last_seen(address));
     let store = match access {
         Access::Read => Postgres::open_to_read(at, Deadlines::default()),
         Access::Write => Postgres::open(at, Deadlines::default()),
@@ -79,6 +83,15 @@ pub fn make(address: &ServerAddress) -> Result<Made, Error> {
     Err(Error::NoServerStore {
         journal: address.to_string(),
     })
+}
+
+/// Returns which copy of the journal this host has seen last. What its mark cannot tell, whoever writes is told.
+#[cfg(feature = "postgres")]
+fn last_seen(address: &ServerAddress) -> Option<Origin> {
+    match Place::of(&address.mark()?).look().ok()?.mark {
+        Mark::Read(marked) => Some(marked.server?.origin),
+        Mark::Missing | Mark::Unreadable => None,
+    }
 }
 
 #[cfg(feature = "postgres")]

@@ -15,6 +15,7 @@ mod ordered;
 mod orders;
 mod presumed;
 mod ran;
+mod server;
 
 pub use on_chain::{OnRecord, Unlike, unlike};
 pub use ordered::{Presumption, begins_recovery};
@@ -27,6 +28,7 @@ pub use presumed::{
     retry_is_presumed, waits_until_done,
 };
 pub use ran::{Ran, ran_since};
+pub use server::{OnServer, Origin, ServerPosition, Succession};
 
 /// What tells one journal from another; a copy has the same until it is noticed.
 pub type JournalId = [u8; 16];
@@ -71,6 +73,8 @@ pub struct Marked {
     pub positions: Vec<Position>,
     /// Who posted its batches, and those of the journals before it in its place.
     pub payers: Payers,
+    /// Of a journal on a server: how far that was.
+    pub server: Option<ServerPosition>,
 }
 
 /// When a mark was written. All in nanoseconds since 1970.
@@ -179,6 +183,8 @@ pub struct Found {
     pub given: Vec<Order>,
     /// The hash that it has on record where the mark has each of its positions; `None`: no such evidence.
     pub heads: Vec<Option<[u8; 32]>>,
+    /// Of a journal on a server: what that tells. Several hosts share it, each with a mark of its own, or none yet.
+    pub server: Option<OnServer>,
 }
 
 impl Found {
@@ -234,11 +240,17 @@ pub enum Cause {
     TouchedMark,
     /// A person said so, with `--presume-posted`.
     Ordered,
+    /// The server lacks transactions that this host had seen.
+    OlderDatabase,
+    /// The database is another one than the one that was in use.
+    OtherDatabase,
+    /// The server was promoted or restored, and nothing shows that it has everything.
+    Promoted,
 }
 
 impl Cause {
     /// Every cause; its number is what the journal stores.
-    pub const ALL: [(i64, Self); 9] = [
+    pub const ALL: [(i64, Self); 12] = [
         (1, Self::Backup),
         (2, Self::NoMark),
         (3, Self::UnreadableMark),
@@ -248,6 +260,9 @@ impl Cause {
         (7, Self::MissingEvidence),
         (8, Self::TouchedMark),
         (9, Self::Ordered),
+        (10, Self::OlderDatabase),
+        (11, Self::OtherDatabase),
+        (12, Self::Promoted),
     ];
 
     /// Returns the number that stands for it in a journal.
@@ -283,6 +298,17 @@ impl Cause {
             Self::Ordered => {
                 "it was ordered that a batch is presumed posted, by an earlier journal or at a time that this one does not know"
             }
+            Self::OlderDatabase => {
+                "its server lacks transactions that were written from here: an older database was restored, or a standby that lagged \
+                 behind was promoted"
+            }
+            Self::OtherDatabase => {
+                "its database is not the one that was in use: it came out of a dump, or from another server"
+            }
+            Self::Promoted => {
+                "its server was promoted or restored since it was in use, and commits had not waited for a standby: it may lack the \
+                 newest of them"
+            }
         }
     }
 }
@@ -298,7 +324,9 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     let other_was_here = witness.is_some_and(|witness| witness.journal != found.journal);
     let ours = witness.filter(|_| !other_was_here);
     let marked = match &traces.mark {
-        Mark::Missing if found.was_marked => return Verdict::Copy(Cause::NoMark),
+        Mark::Missing if found.was_marked && found.server.is_none() => {
+            return Verdict::Copy(Cause::NoMark);
+        }
         Mark::Missing if other_was_here => return Verdict::Copy(Cause::OtherJournal),
         Mark::Missing => None,
         Mark::Unreadable => return Verdict::Copy(Cause::UnreadableMark),
@@ -326,6 +354,11 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     if !has_all || ours.is_some_and(missing) {
         return Verdict::Behind(Cause::MissingEvidence);
     }
+    let on_server = found.server.as_ref();
+    let seen = marked.and_then(|marked| marked.server);
+    if let Some(verdict) = on_server.and_then(|server| server.verdict(seen)) {
+        return verdict;
+    }
     let Some(marked) = marked else {
         return Verdict::Fresh;
     };
@@ -337,8 +370,30 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
         _ => {}
     }
     match traces.stamp {
-        Some(stamp) if !stamp.is_as_written() => Verdict::Copy(Cause::TouchedMark),
+        // A server knows itself which copy it is.
+        Some(stamp) if on_server.is_none() && !stamp.is_as_written() => {
+            Verdict::Copy(Cause::TouchedMark)
+        }
         _ => Verdict::Current,
+    }
+}
+
+impl Traces {
+    /// Takes them for traces of a journal that was called otherwise before: it has a new name since it was noticed, from another host,
+    /// that it may have missed something.
+    #[must_use]
+    pub fn renamed(mut self, names: &[JournalId], name: JournalId) -> Self {
+        if let Mark::Read(marked) = &mut self.mark
+            && names.contains(&marked.journal)
+        {
+            marked.journal = name;
+        }
+        if let Some(witness) = &mut self.witness
+            && names.contains(&witness.journal)
+        {
+            witness.journal = name;
+        }
+        self
     }
 }
 
@@ -374,7 +429,8 @@ fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
 #[must_use]
 pub fn payers_kept(traces: &Traces, found: &Found) -> Payers {
     match judge(traces, found) {
-        Verdict::Fresh if found.epoch == Epoch::NONE => Payers::NONE,
+        // Of what other hosts post on a server, this one knows nothing.
+        Verdict::Fresh if found.epoch == Epoch::NONE && found.server.is_none() => Payers::NONE,
         Verdict::Fresh => Payers::unknown(),
         Verdict::Current => newest(traces, found)
             .cloned()
@@ -460,6 +516,10 @@ pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
         given: kept_orders(&before.given, &moved.given),
         positions,
         payers,
+        server: match (before.server, moved.server) {
+            (Some(before), Some(moved)) => Some(before.latest(moved)),
+            (before, moved) => before.or(moved),
+        },
     })
 }
 

@@ -197,11 +197,31 @@ pub(crate) enum SeededBug {
     ExposureIgnored,
     /// Whoever is on a list of those who are not paid is paid.
     ListIgnored,
+    /// A run whose session another one has closed goes on.
+    ClosedSessionGoesOn,
+    /// A run posts although its lease is over.
+    LeaseIgnored,
+    /// The lease of another run is over by the clock of whoever looks.
+    LeaseByOwnClock,
+    /// What a run had under way that is not heard of is in doubt since it was claimed, and not since its session was closed.
+    QuarantineFromClaim,
+    /// A run has the number of one that has ended.
+    SessionGivenAgain,
+    /// What a run had claimed that has ended counts as claimed by it still.
+    ClaimsOfClosedKept,
+    /// Of several runs only the first one keeps to what it was confirmed for.
+    ConfirmedForAnother,
+    /// An answer counts whatever was asked since.
+    AnswerToAnotherQuestion,
+    /// What became of a commit is read, and not learned by a write.
+    UnknownIsRead,
+    /// A commit that came with a warning is there for good.
+    WarningIsSuccess,
 }
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 78] = [
+    pub(crate) const ALL: [Self; 88] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -280,6 +300,16 @@ impl SeededBug {
         Self::PinnedRuleForgotten,
         Self::OrderUnbound,
         Self::OrderOfOnePerson,
+        Self::ClosedSessionGoesOn,
+        Self::LeaseIgnored,
+        Self::LeaseByOwnClock,
+        Self::QuarantineFromClaim,
+        Self::SessionGivenAgain,
+        Self::ClaimsOfClosedKept,
+        Self::ConfirmedForAnother,
+        Self::AnswerToAnotherQuestion,
+        Self::UnknownIsRead,
+        Self::WarningIsSuccess,
     ];
 
     /// Whether this mistake is made.

@@ -17,7 +17,8 @@ use crate::dialect::Dialect;
 use crate::domain::{Country, PayerTransactionId, Pulse, WireZone};
 use crate::engine::{self, Clock, Limits, Pacing, Plan, Progress, Rate, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
-use crate::journal::simulated::{Fuse, Latency, set_clock};
+use crate::journal::remote::Path;
+use crate::journal::simulated::{Fuse, Latency, Process, set_clock};
 use crate::journal::{Error, Home, Journal, Kind, Runner, Transition};
 use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
@@ -26,12 +27,16 @@ use crate::preflight::{RequestPolicy, Uploads};
 use crate::simulation::operator::accounts::owner;
 use crate::simulation::outside::file_service::FileService;
 use crate::simulation::outside::line::Line;
-use crate::simulation::outside::packet::Hold;
+use crate::simulation::outside::packet::{Hold, Ordeal};
 use crate::simulation::outside::world::World;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 const YEAR_S: u64 = 365 * 86_400;
 const ADDRESS: &str = "http://127.0.0.1:2/callbacks";
+/// Where callbacks arrive while runs follow one another.
+const ALONE: usize = 0;
+/// No life lasts as long.
+const NEVER_MS: u64 = u64::MAX / 2;
 
 /// How a process ended.
 enum End {
@@ -130,6 +135,9 @@ impl Scene {
         });
         // Whatever the process still did ends with it.
         drop(runtime);
+        if let Some(server) = self.disk.server() {
+            server.settle();
+        }
         result
     }
 
@@ -137,27 +145,62 @@ impl Scene {
         self.open_for(None, fuse, crash)
     }
 
+    /// Opens the journal for the process of a run, if it is one, and whether all is well.
     fn open_for(
         &self,
-        run: Option<usize>,
+        run: Option<(usize, bool)>,
         fuse: Option<Fuse>,
         crash: &CancellationToken,
     ) -> Journal {
         let world = Arc::clone(&self.world);
-        let acquired = Box::new(move || {
-            if let Some(run) = run {
-                world.lock().acquire(run);
+        let watch = Box::new(move |seen| {
+            if let Some((run, _)) = run {
+                world.lock().see(run, seen);
             }
         });
-        let latency = latency(&self.world);
+        let process = Process {
+            fuse,
+            latency: latency(&self.world),
+            crash: crash.clone(),
+            watch,
+            path: self.path(run),
+        };
         set_clock(self.world.lock().wall_now());
-        Journal::simulated(self.disk.clone(), fuse, latency, crash.clone(), acquired)
+        Journal::simulated(self.disk.clone(), process)
     }
 
-    /// Lives a life: one run, perhaps another one that takes over, a listener, an operator.
+    /// What lies between a process and a store that several share; nothing bad between it and whoever does not run a batch.
+    fn path(&self, run: Option<(usize, bool)>) -> Path {
+        let number = run.map_or(usize::MAX, |(number, _)| number);
+        let [stands, is_cut_off, met] = [(); 3].map(|()| Arc::clone(&self.world));
+        Path {
+            stands: Box::new(move || stands.lock().stands(number)),
+            is_cut_off: Box::new(move || is_cut_off.lock().is_cut_off(number)),
+            next: run.map(|(_, healthy)| self.together.weather(healthy)),
+            met: Box::new(move |why| {
+                let mut shape = met.lock();
+                shape.note(|| format!("run {number}: {why}"));
+                if let Some(hold) = shape.runs.get_mut(number) {
+                    hold.troubled = true;
+                }
+            }),
+        }
+    }
+
+    /// Lives a life: one run or several, a listener, an operator.
     pub(super) fn live(&self, healthy: bool) {
         let edited = self.tamper();
         let user = self.configured();
+        match self.together.is_on {
+            true => self.live_together(healthy, user),
+            false => self.live_alone(healthy, user),
+        }
+        self.take_back(edited);
+        self.know_the_account();
+    }
+
+    /// One run, and perhaps another one that takes over.
+    fn live_alone(&self, healthy: bool, user: &'static str) {
         let beside = {
             let mut shape = self.world.lock();
             let standstill = shape
@@ -185,14 +228,19 @@ impl Scene {
             if beside.listens {
                 // Its own way to the disk: it outlives the run.
                 let journal = self.open(None, &CancellationToken::new());
-                listener = self.listen(journal, None).await.ok();
+                listener = self.listen(ALONE, journal, None).await.ok();
             }
             let listens = listener.is_some();
-            let first = self.process(healthy, user, listens, beside.standstill);
+            let ordeal = Ordeal {
+                standstill: beside.standstill,
+                ..Ordeal::default()
+            };
+            let first = self.process(healthy, user, listens, ordeal);
             let second = async {
                 if let Some(after) = beside.takeover {
                     tokio::time::sleep(Duration::from_millis(after)).await;
-                    self.process(healthy, user, listens, None).await;
+                    let ordeal = Ordeal::default();
+                    self.process(healthy, user, listens, ordeal).await;
                 }
             };
             let runs = async { tokio::join!(biased; first, second) };
@@ -212,19 +260,18 @@ impl Scene {
                 tokio::time::sleep(Duration::from_secs(5)).await;
             }
         });
-        self.take_back(edited);
-        self.know_the_account();
     }
 
     /// Opens the door to callbacks.
-    async fn listen(
+    pub(super) async fn listen(
         &self,
+        by: usize,
         journal: Journal,
         moved: Option<mpsc::Sender<Transition>>,
     ) -> Result<(), Error> {
         let key = journal.callback_key().await?;
         let speech = self.speech();
-        self.world.lock().door = Some(callback::Options {
+        let door = callback::Options {
             journal,
             addresses: Addresses::new(ADDRESS, &key),
             codes: Arc::new(self.codes.clone()),
@@ -234,16 +281,12 @@ impl Scene {
             proof: callback::Proof::default(),
             reads_as: None,
             moved,
-        });
+        };
+        self.world.lock().doors.insert(by, door);
         Ok(())
     }
 
-    fn settings(
-        &self,
-        healthy: bool,
-        user: &'static str,
-        standstill: Option<(u64, u64)>,
-    ) -> Settings {
+    fn settings(&self, healthy: bool, user: &'static str, ordeal: Ordeal) -> Settings {
         let mut shape = self.world.lock();
         let blows = !healthy && shape.chance(|f| f.crash);
         let fuse = blows.then(|| Fuse {
@@ -281,13 +324,12 @@ impl Scene {
         };
         let run = shape.runs.len();
         let now = shape.now();
-        let standstill = standstill.map(|(after, long)| (now + after, now + after + long));
-        shape.runs.push(Hold::with(user, standstill));
+        shape.runs.push(Hold::with(user, ordeal, now));
         let ceilings = self.limited.of_run(healthy);
         shape
             .limits
             .extend(ceilings.clone().map(|limits| (run, limits)));
-        shape.note(|| format!("run {run} of {user} begins: {fuse:?} {limits:?}"));
+        shape.note(|| format!("run {run} of {user} begins: {fuse:?} {limits:?} {ordeal:?}"));
         Settings {
             run,
             user,
@@ -301,40 +343,43 @@ impl Scene {
     }
 
     /// A process with a run, from its start to its end.
-    async fn process(
+    pub(super) async fn process(
         &self,
         healthy: bool,
         user: &'static str,
         listened: bool,
-        standstill: Option<(u64, u64)>,
+        ordeal: Ordeal,
     ) {
-        let settings = self.settings(healthy, user, standstill);
+        let settings = self.settings(healthy, user, ordeal);
         let (run, spoilt) = (
             settings.run,
             settings.fuse.is_some_and(|fuse| !fuse.crashes),
         );
         let dead = CancellationToken::new();
-        let journal = self.open_for(Some(run), settings.fuse, &dead);
+        let journal = self.open_for(Some((run, healthy)), settings.fuse, &dead);
         let life = self.run(journal, settings, listened, &dead);
-        let life = suspended(life, standstill.unwrap_or((u64::MAX / 2, 0)));
+        let life = suspended(life, ordeal.standstill.unwrap_or((NEVER_MS, 0)));
+        let killed = tokio::time::sleep(Duration::from_millis(ordeal.killed.unwrap_or(NEVER_MS)));
         let end = tokio::select! {
             biased;
             () = dead.cancelled() => End::Crashed,
+            () = killed => End::Crashed,
             ended = life => End::Ended(ended),
         };
         // What is left of it does nothing any more.
         dead.cancel();
         let mut shape = self.world.lock();
         shape.end_run(run);
+        let by = self.door_of(run);
         if !listened {
-            shape.door = None;
+            shape.doors.remove(&by);
         }
         match end {
             End::Crashed => shape.note(|| format!("run {run} crashes")),
             End::Ended(Ok(summary)) => shape.note(|| format!("run {run} {summary:?}")),
             End::Ended(Err(error)) => {
                 shape.note(|| format!("run {run} {error}"));
-                let fenced = shape.runs[run].overtaken_at.is_some();
+                let fenced = shape.is_fenced(run, &self.disk) || shape.runs[run].troubled;
                 let tampered = shape.tampered.is_some();
                 // Whoever is asked below looks at the world.
                 drop(shape);
@@ -370,7 +415,13 @@ impl Scene {
             // An hour is missing from when its machine slept.
             stood + if hold.stood_still { 3_600_000 } else { 0 }
         };
-        Pulse::by(read, SILENCE_MAX)
+        let world = Arc::clone(&self.world);
+        Pulse::by(read, SILENCE_MAX).leased_by(move || world.lock().now())
+    }
+
+    /// Where the callbacks of a run arrive: runs that follow one another listen in the same place.
+    fn door_of(&self, run: usize) -> usize {
+        if self.together.is_on { run } else { ALONE }
     }
 
     /// Where the batch belongs, as the configuration has it.
@@ -391,6 +442,7 @@ impl Scene {
         rate: u32,
         dead: &CancellationToken,
         shown: BTreeSet<PayerTransactionId>,
+        pulse: &Arc<Pulse>,
     ) -> Line {
         let speech = self.speech();
         Line {
@@ -399,6 +451,7 @@ impl Scene {
             user,
             dead: dead.clone(),
             disk: self.disk.clone(),
+            pulse: Arc::clone(pulse),
             requests: Requests::new(&profile(&speech.dialect)),
             speech,
             codes: self.codes.clone(),
@@ -429,13 +482,17 @@ impl Scene {
         if limits.callbacks && !listened {
             // Sometimes a listener beside the run takes them, and tells it nothing.
             let told = self.world.lock().rng.u32(0..4) > 0;
-            self.listen(journal.clone(), told.then_some(sender)).await?;
+            let by = self.door_of(settings.run);
+            self.listen(by, journal.clone(), told.then_some(sender))
+                .await?;
         }
         let key = journal.callback_key().await?;
-        let clock = {
-            let shape = self.world.lock();
-            Clock::started_at(shape.wall_now()).on(shape.uptime())
+        let clock = match journal.is_shared() {
+            true => Clock::of_store(&journal).await?,
+            false => Clock::started_at(self.world.lock().wall_now()),
         };
+        let clock = clock.on(self.world.lock().uptime());
+        let pulse = Arc::new(self.pulse(settings.run));
         self.move_account(&journal, settings.user, dead).await?;
         self.confirm_payer(&journal, &self.batch(), settings.user)
             .await?;
@@ -468,6 +525,7 @@ impl Scene {
                 limits.rate.get(),
                 dead,
                 shown,
+                &pulse,
             )),
             calendar: Arc::clone(&self.diary.calendar),
             batch: self.batch(),
@@ -485,7 +543,7 @@ impl Scene {
             addresses: callbacks.then(|| Addresses::new(ADDRESS, &key)),
             clock,
             runner: Runner::default(),
-            pulse: Arc::new(self.pulse(settings.run)),
+            pulse,
         };
         engine::run(
             plan,

@@ -13,6 +13,7 @@ mod outside;
 mod plays;
 mod scene;
 mod tests;
+mod together;
 
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -28,6 +29,7 @@ use operator::mended::Mended;
 use operator::scheduled::Times;
 use outside::world::World;
 use scene::Scene;
+use together::Together;
 
 /// Runs that may follow one another until the batch must be finished.
 const LIVES_MAX: u32 = 40;
@@ -46,19 +48,28 @@ pub(crate) struct Outcome {
     pub healing_ms: u64,
 }
 
-/// Returns what a seed keeps its journal in: most keep it in maps, which is faster, and a share in SQLite; or all in the one that
-/// `SIMULATION_STORE` names.
+/// Returns what a seed keeps its journal in: most keep it in maps, which is faster, a share in maps that several runs share, and a share
+/// in SQLite; or all in the one that `SIMULATION_STORE` names.
 fn medium(seed: u64) -> Medium {
     static ALL: OnceLock<Option<Medium>> = OnceLock::new();
     let named = ALL.get_or_init(|| match std::env::var("SIMULATION_STORE").as_deref() {
         Ok("sqlite") => Some(Medium::Sqlite),
         Ok("memory") => Some(Medium::Memory),
+        Ok("shared") => Some(Medium::Shared),
         _ => None,
     });
-    named.unwrap_or(match seed % SQLITE_SHARE {
+    named.unwrap_or_else(|| match Together::plays(seed) {
+        true => Medium::Shared,
+        false => medium_of_one(seed),
+    })
+}
+
+/// Returns the same where one run at a time has the batch.
+fn medium_of_one(seed: u64) -> Medium {
+    match seed % SQLITE_SHARE {
         0 => Medium::Sqlite,
         _ => Medium::Memory,
-    })
+    }
 }
 
 /// One seed of so many keeps its journal in SQLite.
@@ -66,6 +77,11 @@ const SQLITE_SHARE: u64 = 8;
 
 /// Simulates one seed.
 pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
+    simulate_on(medium(seed), seed, traced)
+}
+
+/// Simulates one seed on a store.
+fn simulate_on(medium: Medium, seed: u64, traced: bool) -> Outcome {
     fastrand::seed(seed);
     let world = World::new(seed, traced);
     let (count, has_documents, confirmed) = {
@@ -73,11 +89,14 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         (rng.u64(1..=8), rng.u32(0..4) == 0, rng.u32(0..4) == 0)
     };
     let shelf = Shelf::default();
+    let is_shared = medium == Medium::Shared;
+    world.lock().is_shared = is_shared;
     let mut scene = Scene {
+        disk: Disk::blank(&shelf, medium, &world.server_clock()),
         world,
-        disk: Disk::blank(&shelf, medium(seed)),
         shelf,
-        copies: seed.is_multiple_of(4),
+        // Nothing lies beside a server that would tell a copy of it.
+        copies: seed.is_multiple_of(4) && !is_shared,
         places: Places::of(seed),
         again: Again::of(seed),
         mended: Mended::of(seed),
@@ -85,6 +104,7 @@ pub(crate) fn simulate(seed: u64, traced: bool) -> Outcome {
         diary: Diary::of(seed),
         limited: Played::of(seed),
         eyes: Eyes::of(seed),
+        together: Together::of(seed, is_shared),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::default(),

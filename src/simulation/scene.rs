@@ -21,6 +21,7 @@ use crate::simulation::operator::mended::Mended;
 use crate::simulation::operator::scheduled::Times;
 use crate::simulation::outside::speech::Speech;
 use crate::simulation::outside::world::World;
+use crate::simulation::together::Together;
 
 /// A batch under simulation.
 pub(super) struct Scene {
@@ -37,6 +38,7 @@ pub(super) struct Scene {
     pub(super) diary: Diary,
     pub(super) limited: Played,
     pub(super) eyes: Eyes,
+    pub(super) together: Together,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.
@@ -69,7 +71,7 @@ impl Scene {
 
     /// Writes further rows into the file.
     pub(super) fn write_rows(&self, numbers: impl Iterator<Item = u64>) {
-        let now = self.world.lock().wall_now();
+        let now = self.world.lock().real_now();
         let new = numbers.map(|n| {
             let row = self.limited.give(row(n, self.has_documents));
             self.times.give(row, now)
@@ -81,7 +83,7 @@ impl Scene {
     pub(super) fn await_times(&self) {
         let times = self.rows.borrow();
         let latest = times.iter().filter_map(Instruction::not_before).max();
-        let now = self.world.lock().wall_now();
+        let now = self.world.lock().real_now();
         if let Some(wait) = latest
             .map(|at| at.since(now))
             .filter(|wait| !wait.is_zero())

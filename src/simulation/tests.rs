@@ -229,7 +229,7 @@ fn known_seed(canary: SeededBug) -> Option<u64> {
     number.replace(',', "").parse::<u64>().ok()?.checked_sub(1)
 }
 
-/// `SIMULATION_CANARY` looks for those alone, from the first seed on.
+/// `SIMULATION_CANARY` looks for those alone, from the first seed on, `SIMULATION_SEEDS` so far.
 #[test]
 fn every_planted_mistake_is_found() {
     let names = std::env::var("SIMULATION_CANARY").ok();
@@ -241,7 +241,8 @@ fn every_planted_mistake_is_found() {
         }
         let _awake = canary.wake();
         let known = known_seed(canary).filter(|_| names.is_none());
-        known.into_iter().chain(0..CANARY_SEEDS).find_map(|seed| {
+        let seeds = 0..number("SIMULATION_SEEDS").unwrap_or(CANARY_SEEDS);
+        known.into_iter().chain(seeds).find_map(|seed| {
             let violation = simulate(seed, false).violations.into_iter().next()?;
             Some((seed, violation))
         })

@@ -1,16 +1,17 @@
 //! The store that is memory: ordered maps, and what it takes to undo a transaction.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Bound as End, ControlFlow};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::scan::Bound;
 use super::{
     Append, Clash, Column, Condition, Error, Index, Read, Row, Scan, Table, Transact, Value, Write,
 };
 use crate::domain::Timestamp;
+
+pub(crate) mod shared;
 
 /// Rows that are looked at before they are shown, as whoever is shown one may read and write others: few at first, as most want one
 /// alone.
@@ -60,7 +61,7 @@ struct Rows {
 
 /// What stood under a key before a transaction changed it.
 #[derive(Clone, Debug)]
-struct Undo {
+pub(super) struct Undo {
     table: &'static Table,
     key: Key,
     was: Option<Columns>,
@@ -69,9 +70,9 @@ struct Undo {
 /// A journal's rows in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    tables: RefCell<BTreeMap<&'static str, Rows>>,
+    tables: Mutex<BTreeMap<&'static str, Rows>>,
     /// What the transaction under way has changed; `None` between two.
-    undo: RefCell<Option<Vec<Undo>>>,
+    undo: Mutex<Option<Vec<Undo>>>,
     /// Where several runs use it at once.
     clock: Option<Clock>,
 }
@@ -79,6 +80,27 @@ pub(crate) struct Memory {
 /// What tells a store the time.
 #[derive(Clone)]
 pub(crate) struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Memory {
+    /// Ends the transaction under way; returns what undoes it.
+    pub(super) fn end(&self) -> Result<Vec<Undo>, Error> {
+        locked(&self.undo).take().ok_or_else(|| Error::Fault {
+            what: "there is no transaction to end".into(),
+        })
+    }
+
+    /// Undoes what a transaction has changed, which is the last one that is left.
+    pub(super) fn undo(&self, changes: Vec<Undo>) {
+        let mut tables = locked(&self.tables);
+        for Undo { table, key, was } in changes.into_iter().rev() {
+            tables.entry(table.name).or_default().put(table, &key, was);
+        }
+    }
+}
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,8 +111,8 @@ impl fmt::Debug for Clock {
 impl Clone for Memory {
     fn clone(&self) -> Self {
         Self {
-            tables: self.tables.clone(),
-            undo: RefCell::default(),
+            tables: Mutex::new(locked(&self.tables).clone()),
+            undo: Mutex::default(),
             clock: self.clock.clone(),
         }
     }
@@ -287,7 +309,7 @@ impl Memory {
         let mut wanted = SLICE.0;
         while left > 0 {
             let rows = wanted.min(left);
-            let slice = match self.tables.borrow().get(scan.table.name) {
+            let slice = match locked(&self.tables).get(scan.table.name) {
                 Some(known) => known.slice(scan, shown.as_ref(), rows),
                 None => return,
             };
@@ -307,9 +329,9 @@ impl Memory {
     }
 
     fn put(&self, table: &'static Table, key: Key, row: Option<Columns>) {
-        let mut tables = self.tables.borrow_mut();
+        let mut tables = locked(&self.tables);
         let was = tables.entry(table.name).or_default().put(table, &key, row);
-        if let Some(undo) = self.undo.borrow_mut().as_mut() {
+        if let Some(undo) = locked(&self.undo).as_mut() {
             undo.push(Undo { table, key, was });
         }
     }
@@ -330,7 +352,7 @@ impl Memory {
         key: &Key,
         row: &[Value<'static>],
     ) -> Result<(), Error> {
-        let tables = self.tables.borrow();
+        let tables = locked(&self.tables);
         let like = tables
             .get(table.name)
             .and_then(|rows| rows.like(table, key, row));
@@ -392,7 +414,7 @@ impl Write for Memory {
                 row[usize::from(column.at)] = value.clone().into_owned();
             }
             let key = key_of(table, &row);
-            let there = match self.tables.borrow().get(table.name) {
+            let there = match locked(&self.tables).get(table.name) {
                 Some(known) => known.rows.get(&key).cloned(),
                 None => None,
             };
@@ -463,7 +485,7 @@ impl Write for Memory {
     }
 
     fn allocate(&self, table: &'static Table, _count: u64) -> Result<i64, Error> {
-        let tables = self.tables.borrow();
+        let tables = locked(&self.tables);
         let newest = tables
             .get(table.name)
             .and_then(|rows| rows.rows.last_key_value());
@@ -526,7 +548,7 @@ impl Transact for Memory {
     }
 
     fn begin(&self) -> Result<(), Error> {
-        match self.undo.replace(Some(Vec::new())) {
+        match locked(&self.undo).replace(Vec::new()) {
             None => Ok(()),
             Some(_) => Err(Error::Fault {
                 what: "a transaction within a transaction".into(),
@@ -535,16 +557,11 @@ impl Transact for Memory {
     }
 
     fn commit(&self) -> Result<(), Error> {
-        match self.undo.take() {
-            Some(_) => Ok(()),
-            None => Err(Error::Fault {
-                what: "there is no transaction to end".into(),
-            }),
-        }
+        self.end().map(|_| ())
     }
 
     fn is_open(&self) -> bool {
-        self.undo.borrow().is_some()
+        locked(&self.undo).is_some()
     }
 
     // Nobody else has it.
@@ -553,11 +570,8 @@ impl Transact for Memory {
     }
 
     fn rollback(&self) -> Result<(), Error> {
-        let undo = self.undo.take().unwrap_or_default();
-        let mut tables = self.tables.borrow_mut();
-        for Undo { table, key, was } in undo.into_iter().rev() {
-            tables.entry(table.name).or_default().put(table, &key, was);
-        }
+        let changes = locked(&self.undo).take();
+        self.undo(changes.unwrap_or_default());
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{Column, Error, Field, Row, Scan, Shape, Table, Value};
 use crate::domain::Timestamp;
+use crate::ledger::recovery::ServerPosition;
 
 /// A view of the rows that holds still, or the rows as a transaction that writes sees them.
 pub trait Read {
@@ -138,13 +139,18 @@ pub trait Transact: Write {
         false
     }
 
+    /// Returns how far it has come, as far as it was seen; `None`: it is on no server.
+    fn server_position(&self) -> Option<ServerPosition> {
+        None
+    }
+
     /// Begins a transaction that only reads: what is written meanwhile stays out.
     ///
     /// # Errors
     /// Where the store cannot read.
     fn begin_reading(&self) -> Result<(), Error>;
 
-    /// Returns the time by the clock of the store.
+    /// Returns the time by the clock of the store, cut to whole milliseconds: it is never ahead of that clock.
     ///
     /// # Errors
     /// Where the store cannot tell.

@@ -11,6 +11,11 @@
 mod callbacks;
 mod decisions;
 #[path = "../../src/store/postgres/fixture.rs"]
+#[allow(
+    dead_code,
+    clippy::print_stderr,
+    reason = "tests of the store need more of it, and it says where there is no server"
+)]
 mod fixture;
 mod forms;
 mod gateway;

@@ -282,7 +282,7 @@ impl Job<'_> {
             home: home.clone(),
             confirmation,
             approval: self.settings.approval()?,
-            pacing: Pacing::of(&self.journal),
+            pacing: Pacing::of(self.journal),
             limits,
             policy,
             ceilings: self.ceilings.clone(),
@@ -320,7 +320,7 @@ impl Job<'_> {
     /// The clock of the run: that of the store, where runs of several machines share one.
     async fn clock(&self) -> Result<Clock, Error> {
         Ok(match self.journal.is_shared() {
-            true => Clock::started_at(self.journal.now().await?),
+            true => Clock::of_store(self.journal).await?,
             false => Clock::start(),
         })
     }

@@ -28,6 +28,16 @@ fn marked(epoch: i64) -> Marked {
             }
             payers
         },
+        server: Some(ServerPosition {
+            origin: Origin {
+                system: i64::MIN,
+                timeline: i64::MAX,
+                database: i64::MAX,
+                table: i64::MAX,
+                waits: true,
+            },
+            turn: i64::MAX,
+        }),
     }
 }
 

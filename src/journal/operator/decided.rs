@@ -21,6 +21,7 @@ use crate::journal::payments::agreed::judged;
 use crate::journal::payments::inquiries::is_open_to_decision;
 use crate::journal::payments::record::record;
 use crate::journal::recovery::noticed::noticed_at;
+use crate::journal::run::answers::{is_not_found, unanswered};
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
@@ -58,6 +59,7 @@ impl Journal {
         policy: Policy,
     ) -> Result<Answered, Error> {
         self.ask(CommitMode::Alone, move |c| {
+            let moment = c.moment(moment)?;
             let learned = seen_of(c, finding.seq)? != seen;
             let (seq, event) = (finding.seq, finding.event);
             let before = subject(c, seq)?;
@@ -66,6 +68,11 @@ impl Journal {
                 other: judgement.differs.is_some(),
                 recognised: judgement.is_ours,
                 taken: before.moved.life.taken,
+            };
+            let finding = match learned && c.is_shared() && is_not_found(event) {
+                // Whoever else asks may have heard the same.
+                true => unanswered(&finding),
+                false => finding,
             };
             let moved = record(c, &[finding], moment, &policy)?.remove(0);
             Ok(Answered {
@@ -94,7 +101,7 @@ impl Journal {
             if seen_of(c, seq)? != seen {
                 return Ok(Err(Refusal::LearnedMeanwhile));
             }
-            Ok(Ok(record_paid(c, seq, &decision, moment)?))
+            Ok(Ok(record_paid(c, seq, &decision, c.moment(moment)?)?))
         })
         .await
     }
@@ -110,7 +117,7 @@ impl Journal {
         policy: Policy,
     ) -> Result<Result<Vec<Transition>, (PaymentId, Refusal)>, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
-            decide_many(c, &decided, moment, &policy)
+            decide_many(c, &decided, c.moment(moment)?, &policy)
         })
         .await
     }
@@ -128,7 +135,7 @@ impl Journal {
         policy: Policy,
     ) -> Result<Result<(), Refusal>, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
-            judge_failed(c, seq, seen, asked, now, &policy)
+            judge_failed(c, seq, seen, asked, c.time(now)?, &policy)
         })
         .await
     }
@@ -149,6 +156,7 @@ impl Journal {
         policy: Policy,
     ) -> Result<Result<Transition, Refusal>, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
+            let moment = c.moment(moment)?;
             decide_failed(c, seq, seen, asked, &decision, moment, &policy)
         })
         .await
@@ -166,8 +174,10 @@ impl Journal {
         repeats: Option<RepeatPlan>,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        let (which, repeats) = (which.into(), repeats.map(|plan| (plan, now)));
-        self.ask_again(CommitMode::Alone, move |c| {
+        let which = which.into();
+        self.ask(CommitMode::Alone, move |c| {
+            let now = c.time(now)?;
+            let repeats = repeats.map(|plan| (plan, now));
             let found = to_retry(c, &batch, &which, repeats.as_ref())?;
             refuse_more(&batch, &shown, &found.by_code)?;
             retry(c, &batch, &which, repeats.as_ref(), now)
@@ -199,7 +209,7 @@ impl Journal {
         self.ask(CommitMode::Alone, move |c| {
             let found = to_cancel(c, &batch)?.tally;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
-            cancel_all(c, &batch, reason.as_deref(), moment)
+            cancel_all(c, &batch, reason.as_deref(), c.moment(moment)?)
         })
         .await
     }

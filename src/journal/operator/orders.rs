@@ -47,7 +47,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<Option<Lane>, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
-            resume_lane(c, &batch, &service, now)
+            resume_lane(c, &batch, &service, c.time(now)?)
         })
         .await
     }
@@ -64,7 +64,7 @@ impl Journal {
         moment: StepContext,
     ) -> Result<Transition, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
-            decide(c, &batch, &id, &decision, moment)
+            decide(c, &batch, &id, &decision, c.moment(moment)?)
         })
         .await
     }
@@ -95,6 +95,7 @@ impl Journal {
         moment: StepContext,
     ) -> Result<u64, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
+            let moment = c.moment(moment)?;
             cancel(c, &batch, id.as_ref(), reason.as_deref(), moment)
         })
         .await

@@ -46,7 +46,7 @@ impl Journal {
     ) -> Result<u64, Error> {
         let which = which.into();
         self.ask_again(CommitMode::Alone, move |c| {
-            retry(c, &batch, &which, None, now)
+            retry(c, &batch, &which, None, c.time(now)?)
         })
         .await
     }

@@ -53,7 +53,7 @@ impl Journal {
             let which = Which::of(c, &batch, batch_id, &names)?;
             let found = to_withdraw(c, &batch, &which)?.tally;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
-            which.withdraw(c, &reason, now)
+            which.withdraw(c, &reason, c.time(now)?)
         })
         .await
     }

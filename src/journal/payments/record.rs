@@ -3,6 +3,7 @@
 use super::apply::apply;
 use super::generations;
 use super::inquiries;
+use crate::journal::run::answers::as_it_counts;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Finding, Transition};
@@ -19,6 +20,7 @@ pub(in crate::journal) fn record(
     let mut moves = Vec::with_capacity(findings.len());
     for (index, finding) in findings.iter().enumerate() {
         // Spread over the group: payments that were lost together are not asked about together.
+        let finding = &*as_it_counts(c, finding)?;
         let jitter = moment
             .jitter
             .wrapping_add(u8::try_from(index * 37 % 251).unwrap_or(0));

@@ -60,8 +60,10 @@ impl Journal {
         findings: Vec<BillFinding>,
         now: Timestamp,
     ) -> Result<BillsRecorded, Error> {
-        self.ask_again(CommitMode::Alone, move |c| record(c, &findings, now))
-            .await
+        self.ask_again(CommitMode::Alone, move |c| {
+            record(c, &findings, c.time(now)?)
+        })
+        .await
     }
 }
 

@@ -15,11 +15,11 @@ use crate::store::{self, Read, Reads, Scan, Transact, shape};
 #[derive(Debug)]
 pub struct Reader {
     keeper: Keeper,
-    /// Of a file: what lay beside it before it was opened. Beside a server lies nothing.
+    /// What lay beside it before it was opened, or on this host of a journal on a server.
     pub(in crate::journal) beside: Option<Seen>,
 }
 
-/// What was seen beside the file of a journal.
+/// What was seen beside the file of a journal, or on this host of a journal on a server.
 #[derive(Debug)]
 pub(in crate::journal) struct Seen {
     pub(in crate::journal) traces: Traces,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::batch_status::standing;
 use super::phrases::Phrases;
-use super::reader::{Reader, Snapshot, service_codes};
+use super::reader::{Reader, Seen, Snapshot, service_codes};
 use super::records::{Record, Records};
 use super::rows::Rows;
 use crate::domain::{
@@ -25,7 +25,8 @@ use crate::journal::payments::agreed::named_otherwise;
 use crate::journal::payments::first_claims::{FirstClaim, first_claim};
 use crate::journal::payments::inquiries::{doubted, waits_for};
 use crate::journal::preflight::bills::{bills, last_bill};
-use crate::journal::recovery::place::traces_of;
+use crate::journal::recovery::place::{traces_of, traces_of_server};
+use crate::journal::recovery::server_copy::of_this;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
 use crate::journal::run::sessions::runners;
@@ -76,8 +77,21 @@ impl Reader {
     /// As [`crate::journal::Journal::open_existing`].
     pub fn open(at: &Location) -> Result<Self, Error> {
         // Before the journal: what is written meanwhile can only bring the journal further.
-        let beside = at.file().map(traces_of).transpose()?;
-        Ok(Self::of(opening::for_reading(at)?, beside))
+        let beside = match at {
+            Location::File(path) => Some(traces_of(path)?),
+            Location::Server(address) => Some(traces_of_server(address)),
+        };
+        let keeper = opening::for_reading(at)?;
+        let store = keeper.store();
+        let beside = match (at, beside) {
+            (Location::Server(_), _) if store.server_position().is_none() => None,
+            (Location::Server(_), Some(Seen { traces, born })) => Some(Seen {
+                traces: of_this(store, traces, name(store)?)?,
+                born,
+            }),
+            (_, beside) => beside,
+        };
+        Ok(Self::of(keeper, beside))
     }
 
     /// Returns every batch, oldest first.

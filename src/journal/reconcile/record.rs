@@ -38,6 +38,7 @@ impl Journal {
                 return Err(Error::Forgotten { batch });
             }
             c.mark(batch_id);
+            let moment = c.moment(moment)?;
             let count = hold_all(c, batch_id, &facts, &held, moment)?;
             let mut digest = Sha256::new();
             for finding in &kept {

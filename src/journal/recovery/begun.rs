@@ -7,16 +7,19 @@ use super::noticed::open_recovery;
 use super::on_chain;
 use super::payers;
 use super::presume::{Reach, presume};
+use super::server_copy;
 use super::when_done;
 use crate::domain::{BatchId, BatchName, EvidenceId, PaymentId, RecoveryId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::batches;
 use crate::journal::codec::catalog::known_batch;
+use crate::journal::codec::catalog::name;
 use crate::journal::codec::catalog::purpose;
 use crate::journal::codec::events::RECOVERY_BEGAN;
 use crate::journal::codec::facts;
 use crate::journal::evidence::salt;
 use crate::journal::operator::names;
+use crate::journal::run::sessions;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Presuming};
@@ -77,11 +80,17 @@ pub(in crate::journal) fn begin(c: &mut WriteSession, missing: &Missing) -> Resu
     Ok(c.commit()?)
 }
 
-fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
+/// The same within a transaction.
+pub(in crate::journal) fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
     let Missing { cause, lost, .. } = missing;
     // What is added to an edited record would hide the edit.
     on_chain::assert_as_recorded(c)?;
     let now = clock(c)?;
+    if c.is_shared() {
+        server_copy::was_called(&**c, name(c)?)?;
+        // Runs that are under way began when nothing was known to be missing: whoever goes on takes the batch anew.
+        sessions::close_all(c, now)?;
+    }
     facts::note(c, "journal", &salt::fresh()?)?;
     facts::remove(c, "backup")?;
     facts::note_new(c, "marked", &1_i64)?;
@@ -235,6 +244,7 @@ impl Journal {
     ) -> Result<Presuming, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
+            let now = c.time(now)?;
             on_chain::assert_as_recorded(c)?;
             let begins = begins(c, Some(batch_id), Purpose::Unknown, once)?;
             c.mark(batch_id);

@@ -9,11 +9,10 @@ use crate::journal::mark::Held;
 use crate::journal::session::transaction::WriteSession;
 use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{Mark, Marked, kept_orders};
-use crate::store::Read;
 
 /// Returns what the mark of a journal is to say that takes its place.
 pub(in crate::journal) fn marked(
-    c: &dyn Read,
+    c: &WriteSession,
     born: Option<u64>,
     payers: Payers,
     before: &Mark,
@@ -30,6 +29,7 @@ pub(in crate::journal) fn marked(
         given: kept_orders(before, &given_orders(c, OrderId::NONE)?),
         positions: Vec::new(),
         payers,
+        server: c.server_position(),
     })
 }
 

@@ -15,6 +15,8 @@ pub(super) mod payers;
 pub(super) mod place;
 pub(super) mod presume;
 pub(super) mod presumed;
+pub(super) mod server_copy;
+pub(super) mod server_place;
 pub(super) mod until_done;
 pub(super) mod verbs;
 pub(super) mod when_done;

@@ -5,16 +5,17 @@ use std::path::Path;
 use super::begun::{Missing, begin};
 use super::given_orders::{given_orders, orders};
 use super::marks::{first_mark, marked};
+use super::server_copy::on_server;
 use crate::domain::{EvidenceId, OrderId};
-use crate::journal::Error;
 use crate::journal::codec::catalog::{epoch, has, name};
 use crate::journal::mark::{self, Place};
 use crate::journal::read::reader::{Reader, Seen};
 use crate::journal::schema::open;
 use crate::journal::session::transaction::{Beside, WriteSession};
+use crate::journal::{Error, ServerAddress};
 use crate::ledger::recovery::{Found, Mark, Traces, Verdict, judge, payers_kept, with_orders};
 use crate::store::tables::evidence;
-use crate::store::{Read, Reads, Scan, Test};
+use crate::store::{Read, Reads, Scan, Test, Transact};
 
 /// Reads what lies beside a journal, and when the journal's file was born.
 pub(in crate::journal) fn traces_of(journal: &Path) -> Result<Seen, Error> {
@@ -26,8 +27,18 @@ pub(in crate::journal) fn traces_of(journal: &Path) -> Result<Seen, Error> {
     Ok(Seen { traces, born })
 }
 
+/// Reads what this host has seen of a journal on a server. Where it keeps nothing, or nothing that can be read, whoever only reads
+/// goes on without.
+pub(in crate::journal) fn traces_of_server(address: &ServerAddress) -> Seen {
+    let traces = address.mark().map(|path| Place::of(&path).look());
+    Seen {
+        traces: traces.and_then(Result::ok).unwrap_or(Traces::NONE),
+        born: None,
+    }
+}
+
 impl Reader {
-    /// Judges the journal by what lay beside it, which is returned too; `None`: it is on a server, and nothing does.
+    /// Judges the journal by what lay beside it, or on this host, which is returned too; `None`: nothing can be told.
     pub(in crate::journal) fn judged(&self) -> Result<Option<(&Traces, Verdict, Found)>, Error> {
         let Some(Seen { traces, born }) = &self.beside else {
             return Ok(None);
@@ -48,7 +59,7 @@ pub(in crate::journal) fn take_place(
         // Held throughout: of two processes that open it at once, one finds what the other has made of it.
         let mut held = place.hold()?;
         let traces = held.traces()?;
-        let (verdict, found) = look(c, &traces, born)?;
+        let (verdict, found) = look(&**c, &traces, born)?;
         match verdict {
             Verdict::Current => {
                 if let Some(marked) = with_orders(&traces, &found) {
@@ -82,7 +93,7 @@ pub(in crate::journal) fn take_place(
 /// Judges a journal by what was read before beside it.
 // In this order: what a run beside it writes meanwhile can only bring the journal further.
 pub(in crate::journal) fn look(
-    c: &dyn Read,
+    c: &dyn Transact,
     traces: &Traces,
     born: Option<u64>,
 ) -> Result<(Verdict, Found), Error> {
@@ -109,6 +120,7 @@ pub(in crate::journal) fn look(
         orders: orders(c)?,
         given: given_orders(c, OrderId::NONE)?,
         heads: heads.collect::<Result<_, Error>>()?,
+        server: on_server(c)?,
     };
     Ok((judge(traces, &found), found))
 }

@@ -1,5 +1,6 @@
 //! The verbs of a run: it takes a batch, claims, asks, holds lanes, and rests.
 
+pub(super) mod answers;
 pub(super) mod belongs;
 pub(super) mod claim_started;
 pub(super) mod claim_unstarted;

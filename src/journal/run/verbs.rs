@@ -16,7 +16,7 @@ use super::question::{question, question_about};
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use super::{session_claims, sessions};
+use super::{answers, session_claims, sessions};
 use crate::domain::{
     BatchId, BatchName, Epoch, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
 };
@@ -56,6 +56,10 @@ pub(in crate::journal) fn acquire(
     policy: &Policy,
 ) -> Result<Acquired, Error> {
     c.mark(known_batch(c, batch)?);
+    let terms = &RunTerms {
+        now: c.time(terms.now)?,
+        ..terms.clone()
+    };
     let (batch_id, last_claim_at) = pin(c, batch, &terms.home, terms.now)?;
     on_chain::assert_may_leave(c, batch_id)?;
     let lost = match Purpose::of_gateway(&terms.home.gateway) {
@@ -74,6 +78,11 @@ pub(in crate::journal) fn acquire(
         confirmed: confirmation.bound.least(approved),
         approved,
         dates: dates(c, batch_id)?,
+    };
+    #[cfg(test)]
+    let token = RunToken {
+        epoch: sessions::given_again(c, batch_id)?.unwrap_or(token.epoch),
+        ..token
     };
     c.mark_epoch(token.epoch);
     let expired = match c.is_shared() {
@@ -94,6 +103,14 @@ pub(in crate::journal) fn acquire(
     in_force::begin(c, batch_id, terms.limits.as_ref(), is_open, terms.now)?;
     let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
     let mut abandoned = expired;
+    #[cfg(test)]
+    let token = match crate::seeded_bugs::SeededBug::ConfirmedForAnother.is_active() && !is_alone {
+        true => RunToken {
+            confirmed: Bound::EVERYTHING,
+            ..token
+        },
+        false => token,
+    };
     // What other runs have under way, and what they wait for, is theirs.
     if is_alone {
         doubt_anew(c, batch_id, terms.now, policy)?;
@@ -412,6 +429,7 @@ pub(in crate::journal) fn questions(
             subject.moved.life.due_at = Some(lease);
         });
     }
+    answers::put_off(c, &questions, lease);
     Ok(questions)
 }
 

@@ -7,6 +7,8 @@ use rusqlite::Connection;
 use crate::store::Transact;
 #[cfg(test)]
 use crate::store::memory::Memory;
+#[cfg(test)]
+use crate::store::memory::shared::Client;
 
 /// What keeps the rows of a journal.
 pub(in crate::journal) enum Keeper {
@@ -17,6 +19,9 @@ pub(in crate::journal) enum Keeper {
     /// Memory alone: for simulated time.
     #[cfg(test)]
     Memory(Memory),
+    /// Memory that several processes share: for simulated time.
+    #[cfg(test)]
+    Shared(Client),
 }
 
 impl Keeper {
@@ -26,6 +31,8 @@ impl Keeper {
             Self::Server(store) => &**store,
             #[cfg(test)]
             Self::Memory(memory) => memory,
+            #[cfg(test)]
+            Self::Shared(client) => client,
         }
     }
 
@@ -35,7 +42,7 @@ impl Keeper {
             Self::Sqlite(connection) => Some(connection),
             Self::Server(_) => None,
             #[cfg(test)]
-            Self::Memory(_) => None,
+            Self::Memory(_) | Self::Shared(_) => None,
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
 use crate::ledger::recovery::{JournalId, Marked, Order};
-use crate::lifecycle::State;
+use crate::lifecycle::{State, StepContext};
 use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Transact, Value, Write};
 
 /// The store that is written, with the chains that its transaction extends and the sums that it moves.
@@ -45,6 +45,8 @@ pub(in crate::journal) struct WriteSession {
     ordered: RefCell<Ordered>,
     /// By their batches.
     waits: RefCell<BTreeMap<BatchId, DeferredQueries>>,
+    /// Until when the questions are put off that a run of this process asks, where several runs do.
+    asked: RefCell<BTreeMap<PaymentId, Timestamp>>,
     intact: RefCell<BTreeMap<BatchId, Intact>>,
     allowances: RefCell<BTreeMap<BatchId, Allowance>>,
     /// As they were when the transaction began: what it took is not taken where it comes to nothing.
@@ -88,6 +90,7 @@ impl WriteSession {
             tallies: RefCell::default(),
             recent: RefCell::default(),
             waits: RefCell::default(),
+            asked: RefCell::default(),
             actor: RefCell::default(),
             ordered: RefCell::default(),
             intact: RefCell::default(),
@@ -167,6 +170,7 @@ impl WriteSession {
         let positions = self.chain.borrow_mut().take_marked();
         let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
         let (payers, given) = (self.new_payers.take(), self.new_given.take());
+        let server = self.keeper.store().server_position();
         let Some(mark) = &mut self.mark else {
             return Ok(());
         };
@@ -183,6 +187,24 @@ impl WriteSession {
             given,
             positions,
             payers,
+            server,
+        })
+    }
+
+    /// Returns the time of what somebody tells: that of the store, where processes of several machines share it.
+    // Each of them has a clock of its own, and waits begin and end by whichever told it last.
+    pub(in crate::journal) fn time(&self, told: Timestamp) -> Result<Timestamp, Error> {
+        match self.is_shared() {
+            true => Ok(Transact::now(&**self)?),
+            false => Ok(told),
+        }
+    }
+
+    /// The same of a moment.
+    pub(in crate::journal) fn moment(&self, told: StepContext) -> Result<StepContext, Error> {
+        Ok(StepContext {
+            now: self.time(told.now)?,
+            ..told
         })
     }
 
@@ -244,6 +266,15 @@ impl WriteSession {
         self.intact.take();
         self.new_payers.take();
         self.knows_recoveries.take();
+    }
+
+    /// Returns the client of a store that several processes share, where it is one in memory.
+    #[cfg(test)]
+    pub(in crate::journal) fn client(&self) -> Option<&crate::store::memory::shared::Client> {
+        match &self.keeper {
+            Keeper::Shared(client) => Some(client),
+            Keeper::Sqlite(_) | Keeper::Server(_) | Keeper::Memory(_) => None,
+        }
     }
 
     /// Returns the connection, for what SQLite alone can do.
@@ -409,6 +440,11 @@ impl WriteSession {
         work: impl FnOnce(&mut DeferredQueries) -> T,
     ) -> Option<T> {
         self.waits.borrow_mut().get_mut(&batch_id).map(work)
+    }
+
+    /// Returns until when the questions are put off that a run of this process asks, where several runs do.
+    pub(in crate::journal) fn asked(&self) -> &RefCell<BTreeMap<PaymentId, Timestamp>> {
+        &self.asked
     }
 
     /// Appends one row of evidence.

@@ -268,6 +268,8 @@ pub enum Error {
     BatchesLost { lost: Lost },
     #[error("the journal failed: {cause}")]
     Storage { cause: store::Error },
+    #[error("the store of the journal took too long each time that it was asked for the time")]
+    NoTime,
     #[error("a temporary file failed: {cause}")]
     Scratch { cause: String },
     #[error("the journal stopped after an earlier failure: {cause}")]
@@ -298,6 +300,7 @@ impl Error {
             | Self::Corrupt { .. }
             | Self::Busy { .. }
             | Self::Storage { .. }
+            | Self::NoTime
             | Self::Scratch { .. }
             | Self::Poisoned { .. } => Kind::Fault,
             _ => Kind::Refused,

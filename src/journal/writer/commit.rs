@@ -6,12 +6,16 @@ use crate::journal::Error;
 use crate::journal::session::transaction::WriteSession;
 use crate::store::{self, Transact};
 
+/// What a verb does in its transaction.
+type Once = Box<dyn FnOnce(&mut WriteSession) -> Result<(), Error> + Send>;
+type Again = Box<dyn FnMut(&mut WriteSession) -> Result<(), Error> + Send>;
+
 /// A verb that is carried out in a transaction.
 pub(in crate::journal) enum Work {
     /// It takes what it needs with it.
-    Once(Option<Box<dyn FnOnce(&mut WriteSession) -> Result<(), Error> + Send>>),
+    Once(Option<Once>),
     /// It may be carried out anew, where the transaction came to nothing.
-    Again(Box<dyn FnMut(&mut WriteSession) -> Result<(), Error> + Send>),
+    Again(Again),
 }
 
 impl Work {

@@ -15,6 +15,14 @@ impl Disk {
     pub(in crate::journal) fn take_place(&self) {
         let mut disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.as_mut().expect("the disk is there until it is read");
+        self.put_in_place(chained);
+    }
+
+    fn put_in_place(&self, chained: &mut WriteSession) {
+        // Nothing lies beside a server.
+        if chained.is_shared() {
+            return;
+        }
         take_place(
             chained,
             Path::new(":memory:"),
@@ -37,13 +45,7 @@ impl Disk {
         let found = work(&reader);
         // A report is another process: whoever runs does not forget what it is to ask.
         let mut chained = WriteSession::new(reader.into_keeper());
-        take_place(
-            &mut chained,
-            Path::new(":memory:"),
-            Place::Memory(Arc::clone(&self.0.1)),
-            None,
-        )
-        .expect("memory is there");
+        self.put_in_place(&mut chained);
         for (batch_id, waits) in waits {
             chained.begin_waits(batch_id, waits);
         }

@@ -9,4 +9,6 @@ pub(super) mod fuse;
 pub(super) mod handle;
 pub(super) mod queue;
 #[cfg(test)]
+pub(crate) mod remote;
+#[cfg(test)]
 pub(crate) mod simulated;

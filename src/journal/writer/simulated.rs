@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::commit::Work;
 use super::commit::commit;
-use crate::domain::{BatchName, Timestamp, WireZone};
+use super::remote::{Path, Remote};
+use crate::domain::{BatchName, Epoch, Timestamp, WireZone};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::facts;
 use crate::journal::evidence::salt;
@@ -23,6 +24,7 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
 use crate::ledger::recovery::Marked;
 use crate::store::memory::Memory;
+use crate::store::memory::shared::{Client, Server, ServerClock};
 use crate::store::{Clash, Read, Reads, Row, Scan, Table, Value, Write, tables};
 
 /// The data of a journal: what a crash leaves.
@@ -84,6 +86,8 @@ pub(crate) enum Medium {
     Sqlite,
     /// Ordered maps.
     Memory,
+    /// Ordered maps that several processes share.
+    Shared,
 }
 
 /// The contents of a disk: the rows of every table, with all of their columns.
@@ -92,17 +96,43 @@ pub(crate) struct Image(Medium, Vec<Contents>);
 /// All rows of a table.
 type Contents = (&'static Table, Vec<Vec<Value<'static>>>);
 
-/// Told when the journal has a new epoch on behalf of this process.
-pub(crate) type Acquired = Box<dyn Fn() + Send + Sync>;
+/// What a commit of this process did to the runs of the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// The journal, which is a file, has a new epoch on behalf of the process.
+    Acquired,
+    /// The process has a session.
+    Opened(Epoch),
+    /// A session is closed; whether its lease was over by then.
+    Closed(Epoch, bool),
+}
+
+/// Told what is seen.
+pub(crate) type Watch = Box<dyn Fn(Seen) + Send + Sync>;
 
 /// How long the next verb waits for the disk.
 pub(crate) type Latency = Box<dyn FnMut() -> Duration + Send>;
 
+/// What a process is, as far as its journal goes.
+pub(crate) struct Process {
+    /// What it meets in the middle of its work.
+    pub fuse: Option<Fuse>,
+    pub latency: Latency,
+    /// Cancelled once it is dead.
+    pub crash: CancellationToken,
+    pub watch: Watch,
+    /// What lies between it and a store that several share.
+    pub path: Path,
+}
+
 /// One process's way to the disk.
 pub(in crate::journal) struct Inline {
-    disk: Disk,
-    crash: CancellationToken,
-    acquired: Acquired,
+    pub(super) disk: Disk,
+    pub(super) crash: CancellationToken,
+    pub(super) watch: Watch,
+    path: Path,
+    /// The server that it shares with others, and which of its clients it is.
+    pub(super) server: Option<(Arc<Server>, u64)>,
     // Fair: verbs are carried out in the order in which they were asked.
     seat: Mutex<Seat>,
 }
@@ -120,9 +150,12 @@ impl std::fmt::Debug for Inline {
 }
 
 impl Disk {
-    /// An empty journal in this place.
-    pub(crate) fn blank(shelf: &Shelf, medium: Medium) -> Self {
-        let keeper = emptied(medium);
+    /// An empty journal in this place; the clock is that of the server, where several processes share it.
+    pub(crate) fn blank(shelf: &Shelf, medium: Medium, clock: &ServerClock) -> Self {
+        let keeper = match medium {
+            Medium::Shared => Keeper::Shared(Server::new(Arc::clone(clock)).connect()),
+            Medium::Sqlite | Medium::Memory => emptied(medium),
+        };
         let name = salt::fresh().expect("there is chance");
         facts::note(keeper.store(), "journal", &name).expect("memory is there");
         Self::of(keeper, shelf)
@@ -150,7 +183,27 @@ impl Disk {
         let chained = disk.as_ref().expect("the disk is there until it is read");
         match chained.sqlite() {
             Some(_) => Medium::Sqlite,
+            None if chained.client().is_some() => Medium::Shared,
             None => Medium::Memory,
+        }
+    }
+
+    /// Returns the server that several processes share.
+    pub(crate) fn server(&self) -> Option<Arc<Server>> {
+        self.client_of(|client| Arc::clone(client.server()))
+    }
+
+    pub(super) fn client_of<T>(&self, work: impl FnOnce(&Client) -> T) -> Option<T> {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        chained.client().map(work)
+    }
+
+    /// Returns the disk as a process has it that opens its journal: where several share it, with what it remembers by itself.
+    fn opened(self) -> Self {
+        match self.client_of(Client::another) {
+            Some(client) => Self::of(Keeper::Shared(client), &self.0.1),
+            None => self,
         }
     }
 
@@ -220,6 +273,9 @@ impl Disk {
         let file = chained.sqlite().filter(|_| guarded);
         let guard = file.map(|file| open::drop_guard(file).expect("the schema can be read"));
         work(&**chained);
+        if let Some(client) = chained.client() {
+            client.server().touch();
+        }
         if let (Some(file), Some(guard)) = (file, guard) {
             file.execute_batch(&guard)
                 .expect("whoever owns the file may write it");
@@ -238,31 +294,31 @@ fn emptied(medium: Medium) -> Keeper {
             open::empty(&connection).expect("memory is there");
             connection.into()
         }
-        Medium::Memory => Keeper::Memory(Memory::default()),
+        Medium::Memory | Medium::Shared => Keeper::Memory(Memory::default()),
     }
 }
 
 impl Inline {
-    pub(in crate::journal) fn new(
-        disk: Disk,
-        fuse: Option<Fuse>,
-        latency: Latency,
-        crash: CancellationToken,
-        acquired: Acquired,
-    ) -> Self {
+    pub(in crate::journal) fn new(disk: Disk, process: Process) -> Self {
+        let disk = disk.opened();
         Self {
+            server: disk.client_of(|client| (Arc::clone(client.server()), client.number())),
             disk,
-            crash,
-            acquired,
+            crash: process.crash,
+            watch: process.watch,
+            path: process.path,
             seat: Mutex::new(Seat {
-                fuse,
-                latency,
+                fuse: process.fuse,
+                latency: process.latency,
                 latch: None,
             }),
         }
     }
 
     pub(in crate::journal) fn is_shared(&self) -> bool {
+        if self.server.is_some() {
+            return true;
+        }
         let disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.as_ref().expect("the disk is there until it is read");
         chained.is_shared()
@@ -289,33 +345,60 @@ impl Inline {
             }
             None => None,
         };
-        let crashes = burns.is_some_and(|fuse| fuse.crashes);
-        if burns.is_none_or(|fuse| fuse.commits || !fuse.crashes) {
-            crate::journal::writer::fuse::set(
-                burns.filter(|fuse| !fuse.crashes).map(|fuse| fuse.commits),
-            );
-            let outcome = {
-                let mut disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let connection = disk.as_mut().expect("the disk is there until it is read");
-                commit(connection, vec![work])
-            };
-            crate::journal::writer::fuse::set(None);
-            let committed = outcome.is_ok() || burns.is_some_and(|fuse| fuse.commits);
-            if ACQUIRING.take() && committed {
-                (self.acquired)();
+        let outcome = match &self.server {
+            Some((server, client)) => {
+                let remote = Remote::new(self, server, *client, &self.path);
+                tokio::select! {
+                    biased;
+                    () = self.crash.cancelled() => None,
+                    outcome = remote.perform(work, burns) => Some(outcome),
+                }
             }
-            if !crashes {
+            None => self.perform_here(work, burns),
+        };
+        match outcome {
+            Some(outcome) => {
                 if let Err(error) = &outcome
                     && error.kind() == crate::journal::Kind::Fault
                 {
                     seat.latch = Some(error.clone());
                 }
-                return outcome;
+                outcome
+            }
+            None => {
+                self.crash.cancel();
+                // Nobody ever hears of it.
+                drop(seat);
+                std::future::pending().await
             }
         }
-        self.crash.cancel();
-        // Nobody ever hears of it.
-        drop(seat);
-        std::future::pending().await
+    }
+
+    /// Carries a verb out on a disk of the process's own; `None`: it dies meanwhile.
+    fn perform_here(&self, work: Work, burns: Option<Fuse>) -> Option<Result<(), Error>> {
+        let crashes = burns.is_some_and(|fuse| fuse.crashes);
+        if burns.is_some_and(|fuse| fuse.crashes && !fuse.commits) {
+            return None;
+        }
+        let (outcome, is_acquiring) = self.commit(work, burns);
+        let committed = outcome.is_ok() || burns.is_some_and(|fuse| fuse.commits);
+        if is_acquiring && committed {
+            (self.watch)(Seen::Acquired);
+        }
+        (!crashes).then_some(outcome)
+    }
+
+    /// Commits, unless the disk is full; returns whether the verb takes a batch for a run, too.
+    pub(super) fn commit(&self, work: Work, burns: Option<Fuse>) -> (Result<(), Error>, bool) {
+        let is_full = burns.filter(|fuse| !fuse.crashes);
+        crate::journal::writer::fuse::set(is_full.map(|fuse| fuse.commits));
+        let outcome = self.with(|connection| commit(connection, vec![work]));
+        crate::journal::writer::fuse::set(None);
+        (outcome, ACQUIRING.take())
+    }
+
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut WriteSession) -> T) -> T {
+        let mut disk = self.disk.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(disk.as_mut().expect("the disk is there until it is read"))
     }
 }

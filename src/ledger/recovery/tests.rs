@@ -1,5 +1,6 @@
 mod given;
 mod ordered;
+mod server;
 mod traces;
 
 use super::*;
@@ -28,6 +29,7 @@ fn marked() -> Marked {
         given: Vec::new(),
         positions: vec![position(1, 10, 7), position(2, 20, 8)],
         payers: Payers::NONE,
+        server: None,
     }
 }
 
@@ -42,6 +44,7 @@ fn found() -> Found {
         orders: 2,
         given: Vec::new(),
         heads: vec![Some([7; 32]), Some([8; 32])],
+        server: None,
     }
 }
 
@@ -203,6 +206,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         given: Vec::new(),
         positions: positions.to_vec(),
         payers: Payers::NONE,
+        server: None,
     };
     let table = [
         (

@@ -42,6 +42,8 @@ pub struct SlotRequest {
 }
 
 /// Those that may send to an account now.
+///
+/// Whoever joins them with a lower limit holds all to it from a second on: what was granted before is ahead by so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runners {
     /// How many there are.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 /// How much later than its slot a request may leave at least: timers, and whoever waits for a processor, are late by that.
 const LATENESS: Duration = Duration::from_millis(4);
-/// By so much more unevenly than they left, requests may arrive.
+/// By so much more unevenly than they left, requests may arrive: those of hosts, too, of which one is further from the gateway than
+/// another.
 const PATH: Duration = Duration::from_millis(2);
 /// What is always allowed for: a hundredth of the rate.
 const STANDARD: Duration = Duration::from_millis(10);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::lifecycle::{SettleOn, State};
 use crate::simulation::disk::rows::{self, FAILED, Heard, PAID, PRESUMED};
+use crate::simulation::outside::packet::Sent;
 use crate::simulation::scene::Scene;
 
 /// What ends a retry that the gateway does not have, once an earlier generation is paid; the second one by a dialect's words.
@@ -15,6 +16,8 @@ const SUPERSEDED_BY_EARLIER: i64 = 31;
 const REPEATED: i64 = 6;
 
 const SECOND_MS: u64 = 1_000;
+/// Whether runs that share a store hold the rate of their account over all of them; otherwise each holds its own.
+const SHARES_RATE: bool = false;
 
 /// One generation of a row, as the journal has it.
 pub(in crate::simulation) struct Generation {
@@ -176,20 +179,25 @@ impl Scene {
 
     fn judge_pace(&self, violations: &mut Vec<String>) {
         let shape = self.world.lock();
-        // Each account has its own: two of them may post at once.
-        for (index, (from, _, rate, account)) in shape.sends.iter().enumerate() {
+        let is_together = |one: &Sent, other: &Sent| match shape.is_shared && !SHARES_RATE {
+            // Each account has its own: two of them may post at once.
+            false => one.account == other.account,
+            true => one.run == other.run,
+        };
+        for (index, first) in shape.sends.iter().enumerate() {
             let within = shape.sends[index..]
                 .iter()
-                .take_while(|(at, ..)| *at < from + SECOND_MS)
-                .filter(|(.., other)| other == account);
-            let (mut sum, mut most) = (0, *rate);
-            for (_, count, rate, _) in within {
-                sum += count;
-                most = most.max(*rate);
+                .take_while(|sent| sent.at < first.at + SECOND_MS)
+                .filter(|sent| is_together(first, sent));
+            let (mut sum, mut most) = (0, first.rate);
+            for sent in within {
+                sum += sent.count;
+                most = most.max(sent.rate);
             }
             if sum > most {
                 violations.push(format!(
-                    "19: {sum} payments left within a second of {from}, at {most}/s"
+                    "19: {sum} payments left within a second of {}, at {most}/s",
+                    first.at
                 ));
                 return;
             }

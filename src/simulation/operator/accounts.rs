@@ -1,9 +1,11 @@
 //! Accounts of the gateway: an operator comes with another user name at the same address, by mistake, or because the account
 //! has another name now.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, PayerTransactionId, Pulse};
 use crate::gateway::{Gateway, Inquiry, Signal};
 use crate::journal::{AccountMove, Error, Journal};
 use crate::ledger::pin;
@@ -150,7 +152,13 @@ impl Scene {
             return Ok(());
         };
         journal.pin(self.batch(), Self::home(&from), now).await?;
-        let line = self.line((usize::MAX, user), 1, dead, Default::default());
+        let line = self.line(
+            (usize::MAX, user),
+            1,
+            dead,
+            Default::default(),
+            &Arc::new(Pulse::steady()),
+        );
         for payment in journal.witnesses(self.batch(), ASKED_MAX).await? {
             let inquiry = Inquiry {
                 id: payment.id,

@@ -19,7 +19,7 @@ impl Scene {
         let Ok(standing) = journal.standing(batch()).await else {
             return;
         };
-        let now = self.world.lock().wall_now();
+        let now = self.world.lock().real_now();
         let before = standing.dates;
         let after = match healthy {
             true if before.gate(now) == Gate::Over => BatchDates::default(),

@@ -1,11 +1,12 @@
 //! What an operator decides, in the way of `disburse resolve`: the gateway is asked before a payment is called failed, and
 //! the rule says whether the decision may stand.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{BatchName, PayerTransactionId};
+use crate::domain::{BatchName, PayerTransactionId, Pulse};
 use crate::gateway::{Gateway, Inquiry};
 use crate::journal::{Answered, Decision, Error, Finding, Journal, Lane, Transition};
 use crate::ledger::HeldFor;
@@ -162,6 +163,7 @@ impl Scene {
                 1,
                 &CancellationToken::new(),
                 Default::default(),
+                &Arc::new(Pulse::steady()),
             );
             let Some(outcome) = line.query(&[inquiry]).await.outcomes.pop() else {
                 return Ok(Err(Refusal::LearnedMeanwhile));

@@ -267,7 +267,7 @@ impl Scene {
         self.again.stop();
         // With all that lay beside it.
         self.shelf = Shelf::default();
-        self.disk = Disk::blank(&self.shelf, self.disk.medium());
+        self.disk = Disk::blank(&self.shelf, self.disk.medium(), &self.world.server_clock());
         self.lost_journal = true;
         // Without the gateway's own check only asking first is safe.
         let presume = {

@@ -65,7 +65,7 @@ impl Scene {
             .map(|generation| generation.id)
             .collect();
         let mut shape = self.world.lock();
-        let day = Day::of(shape.wall_now(), &WireZone::utc());
+        let day = Day::of(shape.real_now(), &WireZone::utc());
         let accounts: Vec<_> = shape
             .ledger
             .iter()

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::packet::{Departures, Packet, Proof};
-use super::world::Shape;
+use super::closed::Closed;
+use super::packet::{Departures, Packet, Proof, Sent};
+use super::world::{CLOCKS_DIFFER_MS, Shape};
 use crate::domain::{PayerTransactionId, PaymentId};
 use crate::journal::simulated::Disk;
 use crate::ledger::calendar::BatchDates;
@@ -21,6 +22,8 @@ const STALE_MS: u64 = 75_000;
 
 /// A run looks at the journal every second, and learns by then that it was taken over from.
 const LEARNT_MS: u64 = 2_500;
+/// Where several runs share the store, the lease of one is over before another one closes its session; the clocks may differ.
+const LEASED_MS: u64 = 1_000;
 
 /// What the journal has of an identifier when it leaves.
 struct Intent {
@@ -165,24 +168,35 @@ impl Shape {
         self.violations.push(text);
     }
 
-    /// Holds a post of a run against the invariants, at the moment it leaves.
-    pub(in crate::simulation) fn depart(
+    /// Notes that a run lets a post go, which may have to wait for its connection.
+    pub(in crate::simulation) fn let_go(
         &mut self,
         run: usize,
-        packets: &[Packet],
+        count: usize,
         rate: usize,
         disk: &Disk,
     ) {
-        let now = self.now();
-        let overtaken = self.runs[run].overtaken_at;
-        if overtaken.is_none() {
-            let account = self.runs[run].account;
-            self.sends.push((now, packets.len(), rate, account));
+        if self.overtaken(run, disk).is_none() {
+            let sent = Sent {
+                at: self.now(),
+                count,
+                rate,
+                account: self.runs[run].account,
+                run,
+            };
+            self.sends.push(sent);
         }
-        if let Some(late) = overtaken.and_then(|at| now.checked_sub(at + LEARNT_MS)) {
+    }
+
+    /// Holds a post of a run against the invariants, at the moment it leaves.
+    pub(in crate::simulation) fn depart(&mut self, run: usize, packets: &[Packet], disk: &Disk) {
+        let now = self.now();
+        let overtaken = self.overtaken(run, disk);
+        let learns = if self.is_shared { LEASED_MS } else { LEARNT_MS };
+        if let Some(late) = overtaken.and_then(|at| now.checked_sub(at + learns)) {
             self.violation(format!(
                 "4: run {run} posts {} ms after another one took over",
-                late + LEARNT_MS
+                late + learns
             ));
         }
         if self.runs[run].stood_still && overtaken.is_some_and(|at| now > at) {
@@ -232,9 +246,11 @@ impl Shape {
         }
         // A run keeps to the clock that it began with.
         let time = self.not_before.get(&packet.line).copied();
-        if let Some(early) = time.map(|at| at.since(self.wall_now()))
+        let clock = self.run_times().into_iter().max();
+        let clock = clock.expect("a run has a clock");
+        if let Some(early) = time.map(|at| at.since(clock))
             && !early.is_zero()
-            && !self.was_set
+            && !self.may_run_otherwise()
         {
             self.violation(format!(
                 "29: {id} leaves {} ms before its time",
@@ -260,7 +276,10 @@ impl Shape {
                 intent.attempts
             ));
         }
-        let since = overtaken.map(|at| self.wall_at(at).as_millis());
+        let since = overtaken.map(|at| match self.is_shared {
+            true => self.server_at(at).as_millis() + CLOCKS_DIFFER_MS,
+            false => self.wall_at(at).as_millis(),
+        });
         if since.is_some_and(|since| intent.claimed_at > since) {
             self.violation(format!(
                 "4: {id} is claimed by a run that was taken over from"
@@ -279,19 +298,23 @@ impl Shape {
 
     /// It leaves while its service is open, and between the dates of its batch, by the clock that its run began with.
     fn hold_against_calendar(&mut self, packet: &Packet, disk: &Disk) {
-        if self.was_set {
+        if self.may_run_otherwise() {
             return;
         }
-        let (id, now) = (packet.id, self.wall_now());
+        let (id, times) = (packet.id, self.run_times());
+        let now = times[times.len() / 2];
         let is_of_service = packet.line.saturating_sub(1).is_multiple_of(3);
-        if is_of_service && self.closed.is_some_and(|closed| closed.at(now)) {
+        let is_closed = |closed: Closed| times.iter().all(|at| closed.at(*at));
+        if is_of_service && self.closed.is_some_and(is_closed) {
             self.violation(format!(
                 "30: {id} leaves at {now}, while its service is closed"
             ));
         }
         let admits = |dates: &BatchDates| {
-            dates.not_before.is_none_or(|from| from <= now)
-                && dates.not_after.is_none_or(|until| now < until)
+            times.iter().any(|now| {
+                dates.not_before.is_none_or(|from| from <= *now)
+                    && dates.not_after.is_none_or(|until| *now < until)
+            })
         };
         let dates = &self.dates;
         if !dates.is_empty() && is_of_first_batch(disk, id) && !dates.iter().any(admits) {
@@ -355,8 +378,7 @@ impl Shape {
         if before.digest.is_some_and(|first| first != packet.digest) {
             self.violation(format!("2: {id} leaves with other bytes than before"));
         }
-        let ripe = |at: &&u64| **at >= before.last_at + QUARANTINE_MS;
-        let not_found = before.not_found.iter().filter(ripe).count();
+        let not_found = before.denials(before.last_at + QUARANTINE_MS, !self.is_shared);
         if before.count > 0 && !before.not_done && not_found < 2 {
             self.violation(format!(
                 "9: {id} leaves again {} ms after its last post, which is not proven unsent; not found {not_found} times",
@@ -366,22 +388,26 @@ impl Shape {
         let age = before.denied_at.map_or(0, |at| now - at);
         let is_exposed = before.exposed || before.count > 0 && !before.not_done;
         // By a clock that was set nobody knows how long ago it was.
-        if is_exposed && age > STALE_MS && !self.was_set {
+        if is_exposed && age > STALE_MS && !self.may_run_otherwise() {
             self.violation(format!(
                 "9: {id} leaves again, and was not found last {age} ms ago"
             ));
         }
     }
 
-    /// Takes in what an answer proves, as it comes to the program.
-    pub(in crate::simulation) fn prove(&mut self, proofs: &[(PayerTransactionId, Proof)]) {
+    /// Takes in what an answer proves, as it comes to the program, and when it was asked for.
+    pub(in crate::simulation) fn prove(
+        &mut self,
+        proofs: &[(PayerTransactionId, Proof)],
+        asked: u64,
+    ) {
         let now = self.now();
         for (id, proof) in proofs {
             let wire = &mut self.account(*id).wire;
             match proof {
                 Proof::NotDone => wire.not_done = true,
                 Proof::NotFound => {
-                    wire.not_found.push(now);
+                    wire.not_found.push((asked, now));
                     wire.denied_at = Some(now);
                 }
             }

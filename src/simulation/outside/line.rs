@@ -10,13 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::packet::{Answer, Packet, Proof};
 use super::speech::Speech;
 use super::world::{SimEvent, World};
-use crate::domain::{Currency, PayerTransactionId, ServiceCode};
+use crate::domain::{Currency, PayerTransactionId, Pulse, ServiceCode};
 use crate::gateway::simulated::{Failure, Question, Response, classify, failed};
 use crate::gateway::{
     FloatBalance, Gateway, Inquiry, OperationError, Outgoing, Reply, Scrub, wire::Requests,
     wire::in_our_words,
 };
 use crate::journal::simulated::Disk;
+use crate::ledger::standstill::may_depart;
 use crate::lifecycle::CodeTable;
 
 pub(in crate::simulation) struct Line {
@@ -28,6 +29,8 @@ pub(in crate::simulation) struct Line {
     /// Cancelled: its process is dead, and sends nothing more.
     pub dead: CancellationToken,
     pub disk: Disk,
+    /// What the connection asks before it takes anything.
+    pub pulse: Arc<Pulse>,
     pub requests: Requests,
     pub speech: Speech,
     pub codes: CodeTable,
@@ -41,11 +44,27 @@ pub(in crate::simulation) struct Line {
 }
 
 impl Line {
-    /// Returns while the process lives.
+    /// Returns while the process lives, and does not stand still.
     async fn alive(&self) {
-        if self.dead.is_cancelled() {
-            std::future::pending().await
+        loop {
+            if self.dead.is_cancelled() {
+                return std::future::pending().await;
+            }
+            let Some(wait) = self.world.lock().stands(self.run) else {
+                return;
+            };
+            tokio::time::sleep(wait).await;
         }
+    }
+
+    /// Opens a connection; returns whether it takes a request then, by the pulse of the program.
+    async fn connect(&self) -> bool {
+        let takes = self.world.lock().connects_within();
+        if let Some(takes) = takes {
+            tokio::time::sleep(takes).await;
+        }
+        self.alive().await;
+        may_depart(self.pulse.silence())
     }
 
     async fn ask(
@@ -55,13 +74,14 @@ impl Line {
         happening: impl FnOnce(oneshot::Sender<Answer>) -> SimEvent,
     ) -> Reply {
         let (sender, answer) = oneshot::channel();
+        let asked = self.world.lock().now();
         let refused = {
             let mut shape = self.world.lock();
             let refused = shape.chance(|f| f.refused_connection);
             if refused {
                 if question == Question::Post {
                     let unsent = |id: &PayerTransactionId| (*id, Proof::NotDone);
-                    shape.prove(&ids.iter().map(unsent).collect::<Vec<_>>());
+                    shape.prove(&ids.iter().map(unsent).collect::<Vec<_>>(), asked);
                 }
                 shape.note(|| "no connection".into());
             } else if shape.chance(|f| f.lost_request) {
@@ -85,7 +105,7 @@ impl Line {
         };
         match answer {
             Some(Answer::Body(status, body, proofs)) => {
-                self.world.lock().prove(&proofs);
+                self.world.lock().prove(&proofs, asked);
                 let dialect = &self.speech.dialect;
                 let body = in_our_words(&body, &dialect.names);
                 let response = Response {
@@ -134,6 +154,13 @@ impl Gateway for Line {
             })
             .collect();
         self.alive().await;
+        self.world
+            .lock()
+            .let_go(self.run, ids.len(), self.rate, &self.disk);
+        if !self.connect().await {
+            let why = Failure::Unsent("it stood still".into());
+            return failed(Question::Post, &ids, why);
+        }
         {
             let mut shape = self.world.lock();
             shape.note(|| format!("run {} posts {ids:?}", self.run));
@@ -147,13 +174,14 @@ impl Gateway for Line {
             for id in ids.iter().filter(unapproved) {
                 shape.violation(format!("34: {id} leaves, and nobody has approved it"));
             }
-            shape.depart(self.run, &packets, self.rate, &self.disk);
+            shape.depart(self.run, &packets, &self.disk);
         }
         let reply = self
             .ask(Question::Post, &ids, |reply| SimEvent::Post(packets, reply))
             .await;
-        self.alive().await;
+        // Whether the program hears of it or not.
         self.world.lock().land(self.run, &ids);
+        self.alive().await;
         reply
     }
 
@@ -161,10 +189,12 @@ impl Gateway for Line {
         let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
         let asked = ids.clone();
         self.alive().await;
-        self.ask(Question::Status, &ids, |reply| {
+        let reply = self.ask(Question::Status, &ids, |reply| {
             SimEvent::Query(self.user, asked, reply)
-        })
-        .await
+        });
+        let reply = reply.await;
+        self.alive().await;
+        reply
     }
 
     async fn balance(&self, service: &ServiceCode) -> Result<Option<FloatBalance>, OperationError> {

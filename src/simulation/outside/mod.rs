@@ -8,5 +8,6 @@ pub(super) mod gateway;
 mod limits;
 pub(super) mod line;
 pub(super) mod packet;
+mod sessions;
 pub(super) mod speech;
 pub(super) mod world;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::PayerTransactionId;
+use crate::domain::{Epoch, PayerTransactionId};
 
 /// One payment as it is on the wire.
 #[derive(Clone, Debug)]
@@ -37,20 +37,49 @@ pub(in crate::simulation) struct Hold {
     pub stood_still: bool,
     /// From when until when nothing of it goes on.
     pub standstill: Option<(u64, u64)>,
+    /// From when until when it does not reach the store.
+    pub cut_off: Option<(u64, u64)>,
+    /// Its session, where several runs share the store.
+    pub session: Option<Epoch>,
+    /// Its store has failed it.
+    pub troubled: bool,
 }
 
 impl Hold {
-    /// A run that has nothing yet, and will stand still then.
-    pub(in crate::simulation) fn with(
-        account: &'static str,
-        standstill: Option<(u64, u64)>,
-    ) -> Self {
+    /// A run that has nothing yet, and what will happen to it.
+    pub(in crate::simulation) fn with(account: &'static str, ordeal: Ordeal, now: u64) -> Self {
+        let from_now = |(after, long): (u64, u64)| (now + after, now + after + long);
         Self {
             account,
-            standstill,
+            standstill: ordeal.standstill.map(from_now),
+            cut_off: ordeal.cut_off.map(from_now),
             ..Self::default()
         }
     }
+}
+
+/// What happens to the process of a run from outside, in milliseconds from its start on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::simulation) struct Ordeal {
+    /// It stands still after this long, for so long.
+    pub standstill: Option<(u64, u64)>,
+    /// It does not reach the store after this long, for so long; the gateway it does.
+    pub cut_off: Option<(u64, u64)>,
+    /// It is killed after this long.
+    pub killed: Option<u64>,
+}
+
+/// Payments that left together.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation) struct Sent {
+    pub at: u64,
+    pub count: usize,
+    /// At which rate per second.
+    pub rate: usize,
+    /// From which account.
+    pub account: &'static str,
+    /// By which run.
+    pub run: usize,
 }
 
 /// What comes back, and what it proves.
@@ -82,7 +111,8 @@ pub(in crate::simulation) struct Departures {
     pub(in crate::simulation) count: u32,
     pub(in crate::simulation) last_at: u64,
     pub(in crate::simulation) not_done: bool,
-    pub(in crate::simulation) not_found: Vec<u64>,
+    /// When it was asked about and not found, and when that was heard.
+    pub(in crate::simulation) not_found: Vec<(u64, u64)>,
     /// When it was not found last.
     pub(in crate::simulation) denied_at: Option<u64>,
     /// A post of it, and not the last one, may have arrived.
@@ -91,6 +121,17 @@ pub(in crate::simulation) struct Departures {
 }
 
 impl Departures {
+    /// How often it was not found, as far as that was heard from then on; of questions that overlap, one counts.
+    pub fn denials(&self, from: u64, may_overlap: bool) -> usize {
+        let (mut count, mut heard_last) = (0, 0);
+        for (asked, heard) in self.not_found.iter().filter(|(_, heard)| *heard >= from) {
+            if may_overlap || *asked >= heard_last {
+                (count, heard_last) = (count + 1, *heard);
+            }
+        }
+        count
+    }
+
     /// The journal that counted them is lost.
     pub fn forget(&mut self) {
         *self = Self::default();

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::packet::{Answer, Departures, Hold, Packet};
+use super::packet::{Answer, Departures, Hold, Packet, Sent};
 use super::speech::Speech;
 use crate::callback;
 use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
@@ -18,10 +18,16 @@ use crate::ledger::limits::Limits;
 use crate::simulation::faults::Faults;
 use crate::simulation::operator::again::Again;
 use crate::simulation::outside::closed::Closed;
+use crate::store::memory::shared::ServerClock;
 
 /// A callback is sent so often, until it is acknowledged.
 const PUSHES_MAX: u32 = 6;
 const PUSH_AGAIN_MS: u64 = 2_000;
+
+/// The clocks of two servers, or of a server and a run, are this far apart at most.
+pub(in crate::simulation) const CLOCKS_DIFFER_MS: i64 = 1_000;
+/// The time at which a simulation begins.
+const EPOCH_MS: i64 = 1_795_824_000_000;
 
 /// What happens at a moment.
 pub(in crate::simulation) enum SimEvent {
@@ -92,7 +98,7 @@ pub(in crate::simulation) struct Account {
 /// What one journal has sent and heard.
 pub(in crate::simulation) struct Books {
     wires: BTreeMap<PayerTransactionId, Departures>,
-    sends: Vec<(u64, usize, usize, &'static str)>,
+    sends: Vec<Sent>,
     acknowledged: BTreeSet<(PayerTransactionId, i32)>,
 }
 
@@ -131,8 +137,8 @@ pub(in crate::simulation) struct Shape {
     pub window: i64,
     /// Rows of other batches that a person has seen beside one, by line, at most.
     pub beside: BTreeMap<u64, u32>,
-    /// When how many payments left, at which rate per second, and from which account.
-    pub sends: Vec<(u64, usize, usize, &'static str)>,
+    /// What has left.
+    pub sends: Vec<Sent>,
     /// What should not have happened.
     pub violations: Vec<String>,
     /// Every run, and whether it has the batch.
@@ -141,8 +147,12 @@ pub(in crate::simulation) struct Shape {
     pub documents: BTreeMap<PayerTransactionId, BTreeSet<String>>,
     /// Callbacks that the listener acknowledged.
     pub acknowledged: BTreeSet<(PayerTransactionId, i32)>,
-    /// Where callbacks arrive, while a process listens.
-    pub door: Option<callback::Options>,
+    /// Where callbacks arrive, while processes listen: by the run that does, where several share the store.
+    pub doors: BTreeMap<usize, callback::Options>,
+    /// Several runs share the store, which tells the time.
+    pub is_shared: bool,
+    /// By how much its clock is ahead of that of the first server, in milliseconds.
+    pub shift: i64,
     /// What somebody has edited in the journal's file.
     pub tampered: Option<PayerTransactionId>,
     /// Callbacks find nobody, and nobody orders anything: what was edited must not move before it is taken back.
@@ -189,12 +199,14 @@ impl World {
                 runs: Vec::new(),
                 documents: BTreeMap::new(),
                 acknowledged: BTreeSet::new(),
-                door: None,
+                doors: BTreeMap::new(),
+                is_shared: false,
+                shift: 0,
                 tampered: None,
                 deaf: false,
                 orders_lost: false,
                 ahead: Duration::ZERO,
-                wall: Timestamp::from_millis(1_795_824_000_000),
+                wall: Timestamp::from_millis(EPOCH_MS),
                 was_set: false,
                 trace: traced.then(Vec::new),
             }),
@@ -204,6 +216,18 @@ impl World {
 
     pub fn lock(&self) -> MutexGuard<'_, Shape> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The clock of a store that several runs share.
+    pub fn server_clock(self: &Arc<Self>) -> ServerClock {
+        // The world knows the journal, too.
+        let world = Arc::downgrade(self);
+        Arc::new(move || {
+            let world = world.upgrade();
+            world.map_or(Timestamp::from_millis(EPOCH_MS), |world| {
+                world.lock().server_now()
+            })
+        })
     }
 
     /// Lets things happen at their time, for ever.
@@ -285,7 +309,7 @@ impl World {
         if tries < PUSHES_MAX {
             shape.plan(PUSH_AGAIN_MS, SimEvent::Push(id, code, tries + 1));
         }
-        let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
+        let Some(door) = shape.some_door() else {
             return;
         };
         if shape.misleads(id, code) {
@@ -318,7 +342,7 @@ impl World {
         id: PayerTransactionId,
         bodies: Vec<String>,
     ) {
-        let Some(door) = shape.door.clone().filter(|_| !shape.deaf) else {
+        let Some(door) = shape.some_door() else {
             return;
         };
         shape.note(|| format!("{} stray bodies for {id}", bodies.len()));
@@ -340,6 +364,56 @@ impl Shape {
     /// What it shows then, unless it is set.
     pub fn wall_at(&self, ms: u64) -> Timestamp {
         self.wall.after(Duration::from_millis(ms))
+    }
+
+    /// What the clock of the store shows that several runs share.
+    pub fn server_now(&self) -> Timestamp {
+        self.server_at(self.now())
+    }
+
+    /// What it shows then.
+    pub fn server_at(&self, ms: u64) -> Timestamp {
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+        Timestamp::from_millis(EPOCH_MS + self.shift + ms)
+    }
+
+    /// What people's own clocks show, whatever their machines do: those of a machine that has everything to itself go by its clock.
+    pub fn real_now(&self) -> Timestamp {
+        match self.is_shared {
+            true => self.server_now(),
+            false => self.wall_now(),
+        }
+    }
+
+    /// What the clock of a run may show.
+    pub fn run_times(&self) -> Vec<Timestamp> {
+        match self.is_shared {
+            false => vec![self.wall_now()],
+            // Another server may have told it the time.
+            true => {
+                let now = self.server_now().as_millis();
+                let about = [now - CLOCKS_DIFFER_MS, now, now + CLOCKS_DIFFER_MS];
+                about.map(Timestamp::from_millis).to_vec()
+            }
+        }
+    }
+
+    /// Whether the clock of a run may be another one than it was.
+    pub fn may_run_otherwise(&self) -> bool {
+        self.was_set && !self.is_shared
+    }
+
+    /// One of the processes that listen.
+    fn some_door(&mut self) -> Option<callback::Options> {
+        if self.deaf {
+            return None;
+        }
+        let place = match self.doors.len() {
+            0 => return None,
+            1 => 0,
+            many => self.rng.usize(0..many),
+        };
+        self.doors.values().nth(place).cloned()
     }
 
     /// Keeps in mind what is loaded.
@@ -373,7 +447,7 @@ impl Shape {
     pub fn end_life(&mut self) {
         self.base_ms = self.now();
         self.started = None;
-        self.door = None;
+        self.doors.clear();
         self.ahead = Duration::ZERO;
     }
 

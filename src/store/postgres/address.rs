@@ -11,6 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::host::Host;
 use super::password::{Environment, PasswordSource};
+use crate::ledger::recovery::Origin;
 
 /// The port of PostgreSQL.
 const PORT: u16 = 5432;
@@ -105,6 +106,8 @@ pub struct Address {
     /// The certificate of the client, and its key.
     pub(super) client_certificate: Option<(PathBuf, PathBuf)>,
     pub(super) password: PasswordSource,
+    /// Which copy of the journal was seen last.
+    pub(super) seen: Option<Origin>,
 }
 
 /// Parameters as they were given.
@@ -292,6 +295,7 @@ impl Address {
             sslrootcert: parameters.sslrootcert,
             client_certificate,
             password: environment.password_source(),
+            seen: None,
         })
     }
 
@@ -299,6 +303,12 @@ impl Address {
     #[must_use]
     pub fn database(&self) -> &str {
         &self.database
+    }
+
+    /// The same address, where this copy of the journal was seen last: no server is used that lags behind it.
+    #[must_use]
+    pub fn last_seen(self, seen: Option<Origin>) -> Self {
+        Self { seen, ..self }
     }
 
     /// Returns how connections are encrypted.

@@ -18,7 +18,8 @@ use super::host::Host;
 use super::link::{self, Link};
 use super::password::{Wanted, bytes_of};
 use super::statement::Statement;
-use super::{tls, wait};
+use super::{origin, tls, wait};
+use crate::ledger::recovery::{Origin, Succession};
 
 /// The oldest release of PostgreSQL that is taken, as it numbers itself.
 const RELEASE_MIN: i64 = 140_000;
@@ -58,10 +59,11 @@ impl Default for Deadlines {
     }
 }
 
-/// A connection that may be used, and which process of the server serves it.
+/// A connection that may be used, which process of the server serves it, and which copy of the journal that server has.
 pub(super) struct Connected {
     pub(super) link: Link,
     pub(super) backend: Backend,
+    pub(super) origin: Origin,
 }
 
 /// A process of the server.
@@ -116,7 +118,7 @@ pub(super) fn check_pooler(
 ) -> Result<(), ConnectError> {
     let until = Instant::now() + deadlines.connect;
     // Where no second one is let in, the first one serves.
-    let Ok(second) = open(address, deadlines, until) else {
+    let Ok(second) = open(address, deadlines, until, Some(&first.origin)) else {
         return Ok(());
     };
     let pooler = || ConnectError::Pooler {
@@ -147,11 +149,13 @@ pub(super) fn check_pooler(
     Ok(())
 }
 
-/// Connects to the server of an address that takes writes, whatever is in its database.
+/// Connects to the server of an address that takes writes, whatever is in its database. One that lags behind the timeline that was
+/// seen before is passed over: another one has taken its place.
 pub(super) fn open(
     address: &Address,
     deadlines: &Deadlines,
     until: Instant,
+    before: Option<&Origin>,
 ) -> Result<Connected, ConnectError> {
     let mut failure = None;
     for host in &address.hosts {
@@ -160,7 +164,7 @@ pub(super) fn open(
             break;
         }
         let within = deadlines.connect.min(left);
-        match open_host(address, host, deadlines, within) {
+        match open_host(address, host, deadlines, within, before) {
             Ok(connected) => return Ok(connected),
             // What a server says of itself tells more than the silence of another one.
             Err(error) if failure.as_ref().is_none_or(ConnectError::is_away) => {
@@ -185,13 +189,29 @@ fn open_host(
     host: &Host,
     deadlines: &Deadlines,
     within: Duration,
+    before: Option<&Origin>,
 ) -> Result<Connected, ConnectError> {
     let link = reach(address, host, within)?;
     let backend = check_server(&link, host, deadlines)?;
     if let Ok(runtime) = link::runtime() {
         link.keep_alive(runtime, deadlines.idle / 3);
     }
-    Ok(Connected { link, backend })
+    let origin = origin::of(&link, deadlines.statement)
+        .map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+    match before {
+        Some(before) if origin.after(before) == Succession::Overtaken => {
+            Err(ConnectError::OldPrimary {
+                host: host.to_string(),
+                timeline: origin.timeline,
+                newest: before.timeline,
+            })
+        }
+        _ => Ok(Connected {
+            link,
+            backend,
+            origin,
+        }),
+    }
 }
 
 /// Connects to a server, whatever it is like.
@@ -402,8 +422,17 @@ pub(super) fn check_schema(
         lacking if lacking.is_empty() => Ok(()),
         lacking => Err(ConnectError::NoPrivileges {
             user: address.user.clone(),
-            what: lacking.join(", "),
+            what: some_of(&lacking),
         }),
+    }
+}
+
+/// Names a few of many.
+fn some_of(lacking: &[String]) -> String {
+    let named: Vec<&str> = lacking.iter().take(3).map(String::as_str).collect();
+    match lacking.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{}, and {more} more", named.join(", ")),
     }
 }
 

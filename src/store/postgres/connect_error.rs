@@ -113,6 +113,26 @@ pub enum ConnectError {
         /// The server.
         host: String,
     },
+    /// Another one has taken its place, and it does not know.
+    #[error(
+        "the server of the journal at {host} is on timeline {timeline}, and the journal was on timeline {newest} already: it is an old primary, which lacks what was written since. Name the one that is in use now, and make this one its standby"
+    )]
+    OldPrimary {
+        /// The server.
+        host: String,
+        /// Its timeline.
+        timeline: i64,
+        /// The newest that was seen.
+        newest: i64,
+    },
+    /// It was promoted, restored or replaced under the hands of whoever uses it.
+    #[error(
+        "the server of the journal was promoted, restored or replaced while this command was at work, and may lack what was written last ({what}). Give the command again: it asks before it posts"
+    )]
+    Replaced {
+        /// How it shows.
+        what: String,
+    },
     /// Its release is too old.
     #[error(
         "the server of the journal at {host} is PostgreSQL {release}: release 14 or a newer one is needed"
@@ -237,7 +257,11 @@ impl ConnectError {
     pub fn may_pass(&self) -> bool {
         matches!(
             self,
-            Self::Away { .. } | Self::NotReady { .. } | Self::Crowded { .. } | Self::Standby { .. }
+            Self::Away { .. }
+                | Self::NotReady { .. }
+                | Self::Crowded { .. }
+                | Self::Standby { .. }
+                | Self::OldPrimary { .. }
         )
     }
 

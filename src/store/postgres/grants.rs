@@ -3,6 +3,7 @@
 //! What holds for everybody is said by the guards of the schema; a role says what one user has no business with.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use super::address::Address;
 use super::failure::Failure;
@@ -167,7 +168,13 @@ const OPERATOR: &[Grant] = &[
     TURN,
     WRITER,
     grant("meta", true, All, true),
-    grant("batch", false, Only(&["account", "reading"]), false),
+    // Whoever resolves a payment asks about it first, as a run does.
+    grant(
+        "batch",
+        false,
+        Only(&["gateway", "wire", "account", "rehearsal", "reading"]),
+        false,
+    ),
     grant(
         "instruction",
         true,
@@ -275,12 +282,13 @@ impl Grant {
         rights
     }
 
-    /// Returns each right with what it is a right to: a column, or nothing where it is the table.
-    fn each(&self) -> Vec<(&'static str, &'static str)> {
+    /// Returns each right as it is asked for: what, the table, and a column where it is about one.
+    fn asked(&self) -> Vec<String> {
+        let table = self.table;
         let columns = self.columns().into_iter();
-        let updates = columns.map(|column| ("update", column));
-        let inserts = self.inserts.then_some(("insert", ""));
-        let removes = self.removes.then_some(("delete", ""));
+        let updates = columns.map(|column| format!("update {table} {column}"));
+        let inserts = self.inserts.then(|| format!("insert {table}"));
+        let removes = self.removes.then(|| format!("delete {table}"));
         inserts.into_iter().chain(updates).chain(removes).collect()
     }
 }
@@ -334,51 +342,21 @@ const MISSING: &str = "select w.line::bigint from unnest(string_to_array($1, ','
     order by 1";
 
 /// Returns the rights that a user lacks for the work of a role, each as what and on what.
-pub(super) fn missing(
-    link: &Link,
-    within: std::time::Duration,
-    role: Role,
-) -> Result<Vec<String>, Failure> {
+pub(super) fn missing(link: &Link, within: Duration, role: Role) -> Result<Vec<String>, Failure> {
     let reads = every_table().map(|table| table.name);
-    let mut asked: Vec<String> = reads
-        .chain(["turn", "writer", "schema_version"])
-        .map(|table| format!("select {table}"))
-        .collect();
-    for grant in role.grants() {
-        for (what, column) in grant.each() {
-            asked.push(
-                format!("{what} {} {column}", grant.table)
-                    .trim_end()
-                    .to_owned(),
-            );
-        }
-    }
+    let reads = reads.chain(["turn", "writer", "schema_version"]);
+    let mut asked: Vec<String> = reads.map(|table| format!("select {table}")).collect();
+    asked.extend(role.grants().iter().flat_map(Grant::asked));
     lacking(link, within, &asked)
 }
 
 /// Returns the rights that a user lacks for whatever writes.
-pub(super) fn missing_to_write(
-    link: &Link,
-    within: std::time::Duration,
-) -> Result<Vec<String>, Failure> {
-    let mut asked = Vec::new();
-    for grant in [&TURN, &WRITER] {
-        for (what, column) in grant.each() {
-            asked.push(
-                format!("{what} {} {column}", grant.table)
-                    .trim_end()
-                    .to_owned(),
-            );
-        }
-    }
+pub(super) fn missing_to_write(link: &Link, within: Duration) -> Result<Vec<String>, Failure> {
+    let asked: Vec<String> = [TURN, WRITER].iter().flat_map(Grant::asked).collect();
     lacking(link, within, &asked)
 }
 
-fn lacking(
-    link: &Link,
-    within: std::time::Duration,
-    asked: &[String],
-) -> Result<Vec<String>, Failure> {
+fn lacking(link: &Link, within: Duration, asked: &[String]) -> Result<Vec<String>, Failure> {
     let text = asked.join(",");
     let rows = link.query(within, &Statement::plain(MISSING).text(&text))?;
     let lines = rows.iter().filter_map(|row| row.try_get::<_, i64>(0).ok());

@@ -19,6 +19,7 @@ mod host;
 mod known;
 mod link;
 mod make;
+mod origin;
 mod password;
 mod pending;
 mod read;

@@ -13,6 +13,7 @@ use super::known::Known;
 use super::link::{Answer, Link, Request};
 use super::pending::{Leaving, Pending};
 use super::statement::Statement;
+use crate::ledger::recovery::{Origin, Succession};
 use crate::store::{Error, Table};
 
 /// A journal in PostgreSQL, over one connection that is made anew when it is lost.
@@ -20,6 +21,10 @@ pub struct Postgres {
     pub(super) address: Address,
     pub(super) deadlines: Deadlines,
     access: Access,
+    /// Which copy of the journal it has seen last.
+    pub(super) origin: Cell<Origin>,
+    /// The newest transaction that it has made; 0: none.
+    pub(super) committed: Cell<i64>,
     /// How its transactions are known: a name of its own, which nobody else has.
     pub(super) writer: [u8; 16],
     pub(super) link: RefCell<Option<Connected>>,
@@ -28,8 +33,6 @@ pub struct Postgres {
     pub(super) broken: RefCell<Option<Error>>,
     /// The newest transaction that it has made or seen.
     pub(super) seen: RefCell<Option<Seen>>,
-    /// The newest of its own that the server has acknowledged.
-    pub(super) acknowledged: Cell<Option<i64>>,
     /// Rows as they are, where nobody else has written since.
     pub(super) known: RefCell<Known>,
     /// Writes of the transaction that were not sent yet.
@@ -39,6 +42,9 @@ pub struct Postgres {
     /// Another one whenever somebody else has written.
     pub(super) version: Cell<i64>,
 }
+
+/// Reads which transaction of a writer was committed last.
+const RECEIPT: &str = "select turn from disburse.writer where id = $1";
 
 /// A transaction that was committed, and who made it: numbers alone come again where a server lost the newest ones.
 pub(super) type Seen = (i64, Option<Vec<u8>>);
@@ -91,7 +97,7 @@ impl Postgres {
         deadlines: Deadlines,
     ) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
-        let connected = connect::open(&address, &deadlines, until)?;
+        let connected = connect::open(&address, &deadlines, until, address.seen.as_ref())?;
         connect::check_pooler(&connected, &address, &deadlines)?;
         connect::check_schema(&connected.link, &address, &deadlines, access)?;
         if access == Access::Write {
@@ -110,6 +116,8 @@ impl Postgres {
     ) -> Result<Self, ConnectError> {
         Ok(Self {
             access,
+            origin: Cell::new(connected.origin),
+            committed: Cell::new(0),
             writer: random_name(&address)?,
             address,
             deadlines,
@@ -117,7 +125,6 @@ impl Postgres {
             phase: Cell::new(Phase::Idle),
             broken: RefCell::default(),
             seen: RefCell::default(),
-            acknowledged: Cell::new(None),
             known: RefCell::default(),
             pending: RefCell::default(),
             left_behind: RefCell::default(),
@@ -154,8 +161,13 @@ impl Postgres {
     /// Connects anew, and ends what the connection before may have left behind.
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
-        let connected = connect::open(&self.address, &self.deadlines, until)?;
+        let before = self.origin.get();
+        let connected = connect::open(&self.address, &self.deadlines, until, Some(&before))?;
         connect::check_schema(&connected.link, &self.address, &self.deadlines, self.access)?;
+        if self.access == Access::Write {
+            self.check_continued(&connected, &before)?;
+        }
+        self.origin.set(connected.origin);
         if let Some(backend) = &*self.left_behind.borrow() {
             connected.end(backend, self.deadlines.statement);
         }
@@ -170,6 +182,31 @@ impl Postgres {
             connected.link.set_busy(phase != Phase::Idle);
         }
         self.phase.replace(phase)
+    }
+
+    /// Looks whether a server has what was written last: what rests on that may have left.
+    fn check_continued(&self, now: &Connected, before: &Origin) -> Result<(), ConnectError> {
+        let replaced = |what: &str| ConnectError::Replaced {
+            what: what.to_owned(),
+        };
+        match now.origin.after(before) {
+            Succession::Same | Succession::Waited => {}
+            Succession::Promoted | Succession::Overtaken => {
+                return Err(replaced("commits had not waited for a standby"));
+            }
+            Succession::Other => return Err(replaced("it is another database")),
+        }
+        if self.committed.get() == 0 {
+            return Ok(());
+        }
+        let receipt = Statement::plain(RECEIPT).bytes(&self.writer);
+        let rows = now.link.query(self.deadlines.statement, &receipt);
+        let rows = rows.map_err(|failure| replaced(failure.what()))?;
+        let turn: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
+        match turn {
+            Some(turn) if turn >= self.committed.get() => Ok(()),
+            _ => Err(replaced("it lacks a transaction of this command")),
+        }
     }
 
     /// Gives the connection up.

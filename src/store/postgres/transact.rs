@@ -9,6 +9,7 @@ use super::pending::Leaving;
 use super::statement::Statement;
 use super::store::{Phase, Postgres, Seen, refused};
 use crate::domain::Timestamp;
+use crate::ledger::recovery::ServerPosition;
 use crate::store::{Error, Transact};
 
 /// How long nothing is asked while a server does not come back.
@@ -99,7 +100,7 @@ impl Postgres {
             Some((known, _)) => number < *known,
             None => false,
         };
-        if is_behind || mine < self.acknowledged.get() {
+        if is_behind || mine.unwrap_or(0) < self.committed.get() {
             return Err(Error::Damaged {
                 what: "the server of the journal has lost transactions that it had acknowledged: another server took over without them, or \
                     an older copy was put in its place"
@@ -202,6 +203,14 @@ impl Transact for Postgres {
         true
     }
 
+    fn server_position(&self) -> Option<ServerPosition> {
+        let turn = self.seen.borrow().as_ref().map_or(0, |(number, _)| *number);
+        Some(ServerPosition {
+            origin: self.origin.get(),
+            turn,
+        })
+    }
+
     fn begin_reading(&self) -> Result<(), Error> {
         self.start_reading(Phase::Reading)
     }
@@ -250,7 +259,7 @@ impl Transact for Postgres {
             self.forget();
             return ended;
         }
-        self.acknowledged.set(Some(number));
+        self.committed.set(number);
         self.seen
             .replace(Some((number, Some(self.writer.to_vec()))));
         Ok(())

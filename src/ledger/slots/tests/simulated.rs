@@ -112,8 +112,8 @@ impl World {
             arrivals: Vec::new(),
             grants: 0,
         };
-        for at in 0..world.hosts.len() {
-            world.wake_at(at, kinds[at].joins);
+        for (at, kind) in kinds.iter().enumerate() {
+            world.wake_at(at, kind.joins);
         }
         world
     }

@@ -1,0 +1,165 @@
+//! A journal on a server held against what this host has seen of it, and against what it knows itself of the server that it was on.
+//!
+//! Each host that works on it has a mark of its own, in the folder in which programs of its user keep what they must not lose. One that
+//! has none yet knows nothing: then what the journal says of its server decides alone.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use super::begun::{Missing, noticed};
+use super::given_orders::orders;
+use super::marks::marked;
+use super::place::look;
+use super::server_copy::{note_copy, of_this, on_server};
+use crate::journal::codec::catalog::{epoch, name};
+use crate::journal::codec::facts::note_new;
+use crate::journal::mark::Place;
+use crate::journal::session::transaction::{Beside, WriteSession};
+use crate::journal::{Error, ServerAddress};
+use crate::ledger::recovery::{Found, Mark, Marked, Traces, Verdict, payers_kept, with_orders};
+use crate::store::{Read, Transact};
+
+/// What was found, and what the mark of this host is to say; `None`: what it says.
+struct Judged {
+    verdict: Verdict,
+    mark: Option<Marked>,
+    /// Something is to be written into the journal.
+    writes: bool,
+}
+
+/// Judges a journal on a server that was just opened, and begins its recovery where it may have missed something.
+pub(in crate::journal) fn take_server_place(
+    c: &mut WriteSession,
+    address: &ServerAddress,
+) -> Result<Verdict, Error> {
+    let place = address.mark().map(|path| Place::of(&path));
+    let verdict = {
+        if let Some(folder) = address.state_folder() {
+            make(folder)?;
+        }
+        // Held throughout: of two processes of this host that open it at once, one finds what the other has made of it.
+        let mut held = place.as_ref().map(Place::hold).transpose()?;
+        let traces = match &held {
+            Some(held) => held.traces()?,
+            None => Traces::NONE,
+        };
+        // Mostly there is nothing to write, and nobody who writes is waited for.
+        c.begin_reading()?;
+        let seen = judged(c, &traces);
+        c.rollback()?;
+        let judged = match seen? {
+            seen if seen.writes => carry_out(c, &traces)?,
+            seen => seen,
+        };
+        if let (Some(held), Some(mark)) = (&mut held, judged.mark) {
+            held.write(mark, true)?;
+        }
+        judged.verdict
+    };
+    if let Some(place) = place {
+        c.follow(Beside {
+            place,
+            journal: name(c)?,
+            born: None,
+            epoch: epoch(c)?,
+            orders: orders(c)?,
+        });
+    }
+    Ok(verdict)
+}
+
+fn make(folder: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|cause| Error::Mark {
+        path: folder.into(),
+        cause: format!("{cause}; XDG_STATE_HOME names another folder"),
+    })
+}
+
+fn judged(c: &WriteSession, traces: &Traces) -> Result<Judged, Error> {
+    let ours = of_this(&**c, traces.clone(), name(c)?)?;
+    let (verdict, found) = look(&**c, &ours, None)?;
+    let server = on_server(&**c)?;
+    let is_other_copy = server.is_some_and(|server| server.known != Some(server.now.origin));
+    Ok(Judged {
+        verdict,
+        mark: mark_after(c, verdict, (traces, &ours), &found)?,
+        writes: is_other_copy || verdict.cause().is_some() || !found.was_marked,
+    })
+}
+
+/// Returns what the mark is to say after a verdict; `None`: what it says.
+fn mark_after(
+    c: &WriteSession,
+    verdict: Verdict,
+    (traces, ours): (&Traces, &Traces),
+    found: &Found,
+) -> Result<Option<Marked>, Error> {
+    Ok(match verdict {
+        Verdict::Current => with_orders(ours, found).or_else(|| renamed(traces, ours)),
+        Verdict::Fresh | Verdict::Behind(_) | Verdict::Copy(_) => {
+            Some(marked(c, None, payers_kept(ours, found), &ours.mark)?)
+        }
+    })
+}
+
+/// Returns the mark under the name that the journal has now, where it had another one.
+fn renamed(before: &Traces, now: &Traces) -> Option<Marked> {
+    match (&before.mark, &now.mark) {
+        (Mark::Read(before), Mark::Read(now)) if before.journal != now.journal => Some(now.clone()),
+        _ => None,
+    }
+}
+
+/// Writes what follows from the verdict, judged once more in the transaction that writes it: another host may have been faster.
+fn carry_out(c: &mut WriteSession, traces: &Traces) -> Result<Judged, Error> {
+    Transact::begin(&**c)?;
+    let done = c
+        .begin()
+        .and_then(|()| written(c, traces))
+        .and_then(|judged| {
+            c.save()?;
+            Ok(judged)
+        });
+    match done {
+        Ok(judged) => {
+            c.commit()?;
+            Ok(judged)
+        }
+        Err(error) => {
+            c.forget();
+            let _ = c.rollback();
+            Err(error)
+        }
+    }
+}
+
+fn written(c: &WriteSession, traces: &Traces) -> Result<Judged, Error> {
+    let ours = of_this(&**c, traces.clone(), name(c)?)?;
+    let (verdict, found) = look(&**c, &ours, None)?;
+    if let Some(cause) = verdict.cause() {
+        assert_sound(c)?;
+        noticed(c, &Missing::of(c, cause, &ours, &found)?)?;
+    }
+    note_new(&**c, "marked", &1_i64)?;
+    if let Some(server) = on_server(&**c)? {
+        note_copy(&**c, server.now.origin)?;
+    }
+    Ok(Judged {
+        verdict,
+        mark: mark_after(c, verdict, (traces, &ours), &found)?,
+        writes: false,
+    })
+}
+
+/// Refuses a journal in which the server itself knows of damage.
+fn assert_sound(c: &WriteSession) -> Result<(), Error> {
+    match c.damage()?.first() {
+        None => Ok(()),
+        Some(what) => Err(Error::Server { what: what.clone() }),
+    }
+}
+
+#[cfg(all(test, feature = "postgres"))]
+mod tests;

@@ -1,0 +1,312 @@
+//! Hosts that share a journal in PostgreSQL, whose database is restored, replaced, or taken over by a standby.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::domain::{Tally, Timestamp};
+use crate::journal::tests::{plan, row};
+use crate::journal::{
+    Error, Home, Journal, LoadRow, Location, Reader, RunTerms, RunToken, Runner, server,
+};
+use crate::ledger::confirmation::{Answer, Bound, Confirmation};
+use crate::ledger::recovery::Cause;
+use crate::lifecycle::Policy;
+use crate::store::postgres::fixture::{Kind, Server, shared};
+
+const ROWS: u64 = 6;
+
+fn at(secs: u64) -> Timestamp {
+    Timestamp::from_millis(1_795_824_000_000).after(Duration::from_secs(secs))
+}
+
+/// A host that works on a journal, and the folder in which it keeps what it has seen.
+struct Host {
+    folder: TempDir,
+    at: Location,
+}
+
+impl Host {
+    fn of(server: &Server, database: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = match Location::parse(OsStr::new(&server.address(database))).unwrap() {
+            Location::Server(address) => {
+                Location::Server(address.with_state_folder(Some(folder.path().join("state"))))
+            }
+            file @ Location::File(_) => file,
+        };
+        Self { folder, at }
+    }
+
+    /// Makes the journal, and loads a batch.
+    async fn loaded(server: &Server, database: &str) -> Self {
+        let host = Self::of(server, database);
+        if let Location::Server(address) = &host.at {
+            assert!(!server::make(address).unwrap().was_there);
+        }
+        let journal = host.open();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut rows: Vec<_> = (1..=ROWS).map(|n| LoadRow::Valid(row(n))).collect();
+        rows.push(LoadRow::EndOfFile);
+        sender.send(rows).unwrap();
+        drop(sender);
+        journal.load(plan(), receiver).await.unwrap();
+        host
+    }
+
+    fn open(&self) -> Journal {
+        Journal::open_existing(&self.at).unwrap()
+    }
+
+    async fn acquire(journal: &Journal, secs: u64) -> Result<RunToken, Error> {
+        let terms = RunTerms {
+            home: Home {
+                gateway: "gateway".into(),
+                wire: "wire".into(),
+                account: "acme".into(),
+                reading: "document".into(),
+                accepts_reading: false,
+            },
+            confirmation: Confirmation::of(Tally::default(), Bound::EVERYTHING, Answer::Flag),
+            approval: None,
+            longest_wait: Duration::from_secs(600),
+            first_query_after: Duration::from_secs(5),
+            calendar: Arc::default(),
+            limits: None,
+            runner: Runner::default(),
+            now: at(secs),
+        };
+        let acquired = journal.acquire(plan().batch, terms, Arc::default()).await;
+        Ok(acquired?.token)
+    }
+
+    /// Claims payments in a run of its own; returns how many it was given.
+    async fn claim(&self, secs: u64, limit: usize) -> usize {
+        let journal = self.open();
+        let token = Self::acquire(&journal, secs).await.unwrap();
+        let claimed = journal
+            .claim(token, limit, at(secs), Arc::new(Policy::default()))
+            .await;
+        claimed.unwrap().0.len()
+    }
+
+    async fn is_not_told_who_posted(&self) {
+        let told = Self::acquire(&self.open(), 100).await;
+        assert!(matches!(told, Err(Error::PayerUnknown { .. })), "{told:?}");
+    }
+
+    /// Returns why its journal may have missed something, as whoever opens it to write is told.
+    async fn cause(&self) -> Option<Cause> {
+        self.open().recovery().await.unwrap().map(|it| it.cause)
+    }
+
+    fn mark(&self) -> String {
+        let folder = std::fs::read_dir(self.folder.path().join("state")).unwrap();
+        let marks: Vec<_> = folder
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension() == Some(OsStr::new("mark")))
+            .collect();
+        assert_eq!(marks.len(), 1);
+        std::fs::read_to_string(&marks[0]).unwrap()
+    }
+}
+
+/// Waits until nobody is connected to a database.
+fn left(server: &Server, database: &str) {
+    server.until(
+        "postgres",
+        &format!("select 1 where not exists (select 1 from pg_stat_activity where datname = '{database}')"),
+    );
+}
+
+/// Copies a database as it is now.
+fn copied(server: &Server, database: &str) -> String {
+    left(server, database);
+    let copy = format!("{database}_copy");
+    server.psql(
+        "postgres",
+        &format!("create database {copy} template {database}"),
+    );
+    copy
+}
+
+/// Puts a copy in the place of a database.
+fn put_back(server: &Server, database: &str, copy: &str) {
+    left(server, database);
+    server.psql("postgres", &format!("drop database {database}"));
+    server.psql(
+        "postgres",
+        &format!("alter database {copy} rename to {database}"),
+    );
+}
+
+#[tokio::test]
+async fn hosts_that_come_and_go_find_the_journal_as_it_was() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let first = Host::loaded(server, &database).await;
+    assert_eq!(first.claim(1, 2).await, 2);
+    assert!(first.mark().contains("\nserver "), "{}", first.mark());
+    let second = Host::of(server, &database);
+    for host in [&second, &first, &second] {
+        assert_eq!(host.cause().await, None);
+        assert!(Reader::open(&host.at).unwrap().missed().unwrap().is_none());
+    }
+    // One that keeps nothing works as well.
+    let Location::Server(address) = first.at.clone() else {
+        return;
+    };
+    let nowhere = Location::Server(address.with_state_folder(None));
+    let journal = Journal::open(&nowhere).unwrap();
+    assert_eq!(journal.recovery().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_older_database_is_noticed_and_what_is_unfinished_is_asked_about_first() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let host = Host::loaded(server, &database).await;
+    let copy = copied(server, &database);
+    assert_eq!(host.claim(1, 2).await, 2);
+    put_back(server, &database, &copy);
+    let missed = Reader::open(&host.at).unwrap().missed().unwrap().unwrap();
+    assert_eq!((missed.cause, missed.since), (Cause::LaterRun, None));
+    assert_eq!(host.cause().await, Some(Cause::LaterRun));
+    // Nothing is posted: the gateway is asked about all of it.
+    assert_eq!(host.claim(100, 10).await, 0);
+    let found = server.psql(
+        &database,
+        "select count(*) from disburse.life where state = 2",
+    );
+    assert_eq!(found, [[ROWS.to_string()]]);
+    // It is noticed once.
+    assert_eq!(host.cause().await, Some(Cause::LaterRun));
+    let begun = server.psql(&database, "select count(*) from disburse.recovery");
+    assert_eq!(begun, [["1"]]);
+}
+
+#[tokio::test]
+async fn another_copy_is_noticed_by_hosts_that_never_saw_the_first_one() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let first = Host::loaded(server, &database).await;
+    let copy = copied(server, &database);
+    assert_eq!(first.claim(1, 2).await, 2);
+    put_back(server, &database, &copy);
+    let second = Host::of(server, &database);
+    assert_eq!(second.cause().await, Some(Cause::OtherDatabase));
+    // It does not know who posted: a person says at which account it asks.
+    second.is_not_told_who_posted().await;
+    // The one that had seen more has something to add, once.
+    assert_eq!(first.cause().await, Some(Cause::LaterRun));
+    for host in [&second, &first] {
+        host.cause().await;
+    }
+    let begun = server.psql(&database, "select count(*) from disburse.recovery");
+    assert_eq!(begun, [["2"]]);
+}
+
+#[tokio::test]
+async fn a_journal_made_anew_in_the_place_of_another_one_asks_first() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let host = Host::loaded(server, &database).await;
+    assert_eq!(host.claim(1, 2).await, 2);
+    left(server, &database);
+    server.psql("postgres", &format!("drop database {database}"));
+    server.psql("postgres", &format!("create database {database}"));
+    if let Location::Server(address) = &host.at {
+        server::make(address).unwrap();
+    }
+    assert_eq!(host.cause().await, Some(Cause::OtherJournal));
+}
+
+#[tokio::test]
+async fn a_run_that_is_under_way_when_it_is_noticed_posts_nothing_more() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let host = Host::loaded(server, &database).await;
+    let copy = copied(server, &database);
+    assert_eq!(host.claim(1, 1).await, 1);
+    put_back(server, &database, &copy);
+    let Location::Server(address) = host.at.clone() else {
+        return;
+    };
+    // It begins where nothing is known, and tells nobody: what a run of before the restore would be.
+    server.psql(&database, "delete from disburse.meta where key = 'copy'");
+    let nowhere = Location::Server(address.with_state_folder(None));
+    let journal = Journal::open_existing(&nowhere).unwrap();
+    let token = Host::acquire(&journal, 50).await.unwrap();
+    let claim = |secs| journal.claim(token, 1, at(secs), Arc::new(Policy::default()));
+    assert_eq!(claim(50).await.unwrap().0.len(), 1);
+    assert_eq!(host.cause().await, Some(Cause::MissingEvidence));
+    let told = claim(51).await;
+    assert!(matches!(told, Err(Error::Fenced)), "{told:?}");
+}
+
+/// Puts a folder of data in the place of that of a server which is stopped.
+fn put_data_back(server: &Server, from: &Path) {
+    let data = server.data();
+    std::fs::remove_dir_all(&data).unwrap();
+    copy_folder(server, from, &data);
+}
+
+fn copy_folder(server: &Server, from: &Path, to: &Path) {
+    let copied = server.ordinary("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
+fn promote(server: &Server) {
+    server.write("standby.signal", "");
+    server.run();
+    server.psql("postgres", "select pg_promote(true, 60)");
+    server.until("postgres", "select 1 where not pg_is_in_recovery()");
+    // The new timeline is in the control file from the next checkpoint on.
+    server.psql("postgres", "checkpoint");
+}
+
+#[tokio::test]
+async fn a_standby_that_lags_behind_is_noticed_and_an_old_primary_refused() {
+    let Some(server) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = server.database();
+    let (first, second) = (
+        Host::loaded(&server, &database).await,
+        Host::of(&server, &database),
+    );
+    assert_eq!(second.cause().await, None);
+    let behind = server.folder().join("behind");
+    server.stop("fast");
+    copy_folder(&server, &server.data(), &behind);
+    server.run();
+    assert_eq!(first.claim(1, 2).await, 2);
+    let old = server.folder().join("old");
+    server.stop("fast");
+    copy_folder(&server, &server.data(), &old);
+    put_data_back(&server, &behind);
+    promote(&server);
+    // It had seen no more than the standby: that the server was promoted is enough.
+    assert_eq!(second.cause().await, Some(Cause::Promoted));
+    second.is_not_told_who_posted().await;
+    assert_eq!(first.cause().await, Some(Cause::LaterRun));
+    server.stop("fast");
+    put_data_back(&server, &old);
+    server.run();
+    let refused = Journal::open_existing(&first.at).unwrap_err().to_string();
+    assert!(refused.contains("it is an old primary"), "{refused}");
+    assert!(Reader::open(&second.at).is_err());
+}

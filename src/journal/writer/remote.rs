@@ -1,0 +1,354 @@
+//! A process and a store that several share, over a network, in simulated time: transactions that wait for their turn, hang, or are cut
+//! off, and commits of which nobody hears.
+//!
+//! What a client does here is what that of a real server must do: a commit that was not acknowledged is learned of by a write, whose own
+//! acknowledgement says that what came before it is there for good.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::commit::Work;
+use super::simulated::{Fuse, Inline, Seen};
+use crate::domain::{Epoch, Timestamp};
+use crate::journal::Error;
+use crate::seeded_bugs::SeededBug;
+use crate::store::memory::shared::{Fate, Server};
+use crate::store::tables::session;
+use crate::store::{self, Read, Reads, Scan, Transact, shape};
+
+/// So long a client tries to connect, waits for its turn and for its statements.
+const WAITS_MAX: Duration = Duration::from_secs(10);
+/// So long it tries to learn what became of a commit.
+const LEARNS_WITHIN: Duration = Duration::from_secs(10);
+/// The server takes the turn from whoever does nothing with it for so long.
+const IDLE_MAX: Duration = Duration::from_secs(5);
+
+/// Says for how long something is so from now on, if it is.
+pub(crate) type While = Box<dyn Fn() -> Option<Duration> + Send + Sync>;
+
+/// What lies between a process and the server.
+pub(crate) struct Path {
+    /// The process stands still.
+    pub stands: While,
+    /// Nothing of it comes to the server.
+    pub is_cut_off: While,
+    /// What its next transaction meets; `None`: this process has the patience, and the luck, to get everything done.
+    pub next: Option<Box<dyn Fn() -> Weather + Send + Sync>>,
+    /// Told what went wrong.
+    pub met: Box<dyn Fn(&'static str) + Send + Sync>,
+}
+
+/// What a transaction meets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weather {
+    /// So long it takes from its first statement to its last one.
+    pub within: Duration,
+    /// So long the word of its commit takes.
+    pub back: Duration,
+    pub heard: Heard,
+    /// The server is lost so long after a commit that no other machine has, and another one takes over.
+    pub failover: Option<Duration>,
+    /// So long the server takes to notice that the process is dead.
+    pub noticed: Duration,
+}
+
+/// What a process hears of its commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Heard {
+    #[default]
+    Done,
+    /// That it was done, and a warning: the server stopped waiting for another machine to have it.
+    Warning,
+    /// Nothing: the connection was lost before the server had it.
+    NothingSent,
+    /// Nothing, and it was committed.
+    NothingBack,
+    /// Nothing, and it was committed, but no other machine has it.
+    NothingKept,
+}
+
+/// One verb on its way.
+pub(super) struct Remote<'a> {
+    inline: &'a Inline,
+    server: &'a Arc<Server>,
+    client: u64,
+    path: &'a Path,
+}
+
+/// The turn of a client. One that dies keeps it until the server notices.
+struct Turn {
+    server: Arc<Server>,
+    client: u64,
+    noticed: Duration,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.noticed.is_zero() {
+            return self.server.end_turn(self.client);
+        }
+        let (server, client, noticed) = (Arc::clone(&self.server), self.client, self.noticed);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                sleep(noticed).await;
+                server.end_turn(client);
+            });
+        }
+    }
+}
+
+impl Turn {
+    fn end(mut self) {
+        self.noticed = Duration::ZERO;
+    }
+}
+
+fn fault(what: &str) -> Error {
+    let what = what.into();
+    store::Error::Fault { what }.into()
+}
+
+fn unknown() -> Error {
+    let what = "whether the transaction was committed is not known".into();
+    store::Error::OutcomeUnknown { what }.into()
+}
+
+shape! {
+    struct Open of session { session_id: Epoch, lease_until: Timestamp }
+}
+
+/// The sessions that are open, and until when.
+fn open_sessions(c: &dyn Read) -> BTreeMap<Epoch, Timestamp> {
+    let open: Vec<Open> = c
+        .list(&Scan::by(&session::session_open))
+        .expect("memory is there");
+    open.into_iter()
+        .map(|open| (open.session_id, open.lease_until))
+        .collect()
+}
+
+impl<'a> Remote<'a> {
+    pub(super) fn new(
+        inline: &'a Inline,
+        server: &'a Arc<Server>,
+        client: u64,
+        path: &'a Path,
+    ) -> Self {
+        Self {
+            inline,
+            server,
+            client,
+            path,
+        }
+    }
+
+    /// Until when something is waited for, unless the process has all the time.
+    fn until(&self, wait: Duration) -> Option<Instant> {
+        self.path.next.is_some().then(|| Instant::now() + wait)
+    }
+
+    fn fails(&self, why: &'static str) -> Error {
+        (self.path.met)(why);
+        fault(why)
+    }
+
+    /// Carries a verb out. Where the process dies meanwhile, nobody ever hears of it.
+    pub(super) async fn perform(self, work: Work, burns: Option<Fuse>) -> Result<(), Error> {
+        let weather = self.path.next.as_ref().map(|next| next());
+        let weather = weather.unwrap_or_default();
+        let until = self.until(WAITS_MAX);
+        self.connect(until).await?;
+        let turn = self.take_turn(until, weather.noticed).await?;
+        sleep(weather.within).await;
+        self.reach(self.until(WAITS_MAX)).await?;
+        let is_there = self.server.has_turn(self.client) && self.is_connected();
+        if !is_there || weather.heard == Heard::NothingSent {
+            turn.end();
+            return Err(self.fails("the connection was lost, and the transaction with it"));
+        }
+        if burns.is_some_and(|fuse| fuse.crashes && !fuse.commits) {
+            return self.dies().await;
+        }
+        let (outcome, mine) = self.commit(work, burns, weather);
+        turn.end();
+        if burns.is_some_and(|fuse| fuse.crashes) {
+            return self.dies().await;
+        }
+        sleep(weather.back).await;
+        self.awake().await;
+        let (Ok(()), Some(mine)) = (&outcome, mine) else {
+            return outcome;
+        };
+        let hears = self.is_connected() && (self.path.is_cut_off)().is_none();
+        match weather.heard {
+            Heard::Done if hears => Ok(()),
+            Heard::Warning if hears && SeededBug::WarningIsSuccess.is_active() => Ok(()),
+            _ => self.learn(mine).await,
+        }
+    }
+
+    async fn dies(&self) -> Result<(), Error> {
+        self.inline.crash.cancel();
+        std::future::pending().await
+    }
+
+    /// Commits at this moment; returns the number of the commit, where there was something to be committed.
+    fn commit(
+        &self,
+        work: Work,
+        burns: Option<Fuse>,
+        weather: Weather,
+    ) -> (Result<(), Error>, Option<i64>) {
+        let is_alone = matches!(weather.heard, Heard::Warning | Heard::NothingKept);
+        let (before, first) = self.inline.with(|c| {
+            let client = c.client().expect("it is one");
+            client.arrange(if is_alone { Fate::Alone } else { Fate::Kept });
+            (open_sessions(c), client.committed())
+        });
+        let (outcome, _) = self.inline.commit(work, burns);
+        let (after, mine, now) = self.inline.with(|c| {
+            let client = c.client().expect("it is one");
+            let now = Transact::now(&**c).expect("it has a clock");
+            (open_sessions(c), client.committed(), now)
+        });
+        for id in after.keys().filter(|id| !before.contains_key(id)) {
+            (self.inline.watch)(Seen::Opened(*id));
+        }
+        for (id, until) in before.iter().filter(|(id, _)| !after.contains_key(id)) {
+            (self.inline.watch)(Seen::Closed(*id, *until < now));
+        }
+        if let Some(wait) = weather.failover.filter(|_| is_alone) {
+            let server = Arc::clone(self.server);
+            tokio::spawn(async move {
+                sleep(wait).await;
+                server.stop();
+                server.start(true);
+            });
+        }
+        (outcome, (mine != first).then_some(mine))
+    }
+
+    fn is_connected(&self) -> bool {
+        let connected = self.inline.disk.client_of(|client| client.is_connected());
+        connected.unwrap_or(false)
+    }
+
+    /// Waits while the process stands still.
+    async fn awake(&self) {
+        while let Some(wait) = (self.path.stands)() {
+            sleep(wait).await;
+        }
+    }
+
+    /// Waits while nothing comes to the server.
+    async fn reach(&self, until: Option<Instant>) -> Result<(), Error> {
+        loop {
+            self.awake().await;
+            let Some(wait) = (self.path.is_cut_off)() else {
+                return Ok(());
+            };
+            let back = Instant::now() + wait;
+            sleep_until(until.map_or(back, |until| back.min(until))).await;
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(self.fails("the server cannot be reached"));
+            }
+        }
+    }
+
+    /// Connects to the server, unless it is the one that it was connected to.
+    async fn connect(&self, until: Option<Instant>) -> Result<(), Error> {
+        loop {
+            let changed = self.server.changed.notified();
+            self.reach(until).await?;
+            if self.server.is_up() {
+                self.inline.disk.client_of(|client| client.reconnect());
+                return Ok(());
+            }
+            self.wait(changed, until, "the server is down").await?;
+        }
+    }
+
+    /// Waits until nobody else writes.
+    async fn take_turn(&self, until: Option<Instant>, noticed: Duration) -> Result<Turn, Error> {
+        let mut since = (0, Instant::now());
+        loop {
+            let changed = self.server.changed.notified();
+            let Err(other) = self.server.take_turn(self.client) else {
+                return Ok(Turn {
+                    server: Arc::clone(self.server),
+                    client: self.client,
+                    noticed,
+                });
+            };
+            if since.0 != other {
+                since = (other, Instant::now());
+            }
+            let idle = since.1 + IDLE_MAX;
+            if Instant::now() >= idle {
+                self.server.free();
+                continue;
+            }
+            let first = until.map_or(idle, |until| until.min(idle));
+            tokio::select! {
+                biased;
+                () = changed => {}
+                () = sleep_until(first) => {}
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                (self.path.met)("others write for too long");
+                let what = "others write for too long".into();
+                return Err(store::Error::Busy { what }.into());
+            }
+        }
+    }
+
+    async fn wait(
+        &self,
+        changed: impl Future<Output = ()>,
+        until: Option<Instant>,
+        why: &'static str,
+    ) -> Result<(), Error> {
+        let Some(until) = until else {
+            changed.await;
+            return Ok(());
+        };
+        tokio::select! {
+            biased;
+            () = changed => Ok(()),
+            () = sleep_until(until) => Err(self.fails(why)),
+        }
+    }
+
+    /// Learns what became of a commit.
+    async fn learn(&self, mine: i64) -> Result<(), Error> {
+        (self.path.met)("it is not known whether a transaction was committed");
+        let until = self.until(LEARNS_WITHIN);
+        let outcome = match self.connect(until).await {
+            Err(_) => Err(unknown()),
+            Ok(()) if SeededBug::UnknownIsRead.is_active() => Ok(self.server.has(mine)),
+            Ok(()) => match self.take_turn(until, Duration::ZERO).await {
+                Err(_) => Err(unknown()),
+                Ok(turn) => {
+                    let is_there = self.server.has(mine);
+                    self.server.replicate();
+                    turn.end();
+                    Ok(is_there)
+                }
+            },
+        };
+        match outcome {
+            Ok(true) => Ok(()),
+            Ok(false) => self.gone(fault("the transaction was not committed")),
+            Err(error) => self.gone(error),
+        }
+    }
+
+    /// What was learned in the transaction may not be so.
+    fn gone(&self, error: Error) -> Result<(), Error> {
+        self.inline.with(|connection| connection.forget());
+        Err(error)
+    }
+}

@@ -1,0 +1,235 @@
+//! Several runs of one batch at once, on a store that they share: each is a process on a machine of its own.
+//!
+//! They join and leave as they like, are killed, stand still, and are cut off from the store while the gateway is there; the store loses
+//! connections and commits, stops, and comes back on another machine. Callbacks come to any of them, and operators sit elsewhere.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::scene::Scene;
+use crate::journal::remote::{Heard, Weather};
+use crate::simulation::outside::packet::Ordeal;
+use crate::store::memory::shared::Server;
+
+/// One seed of so many plays it.
+const SHARE: u64 = 4;
+/// Runs at once.
+const RUNS_MAX: usize = 4;
+/// A life ends within this time: no run goes on for ever.
+const LIFE_MAX: Duration = Duration::from_secs(12 * 3_600);
+/// Who listens beside the runs.
+const LISTENER: usize = usize::MAX;
+/// By how much the clock of another server differs at most.
+const SHIFT_MS: i64 = 400;
+
+/// How runs play together, with a generator of their own.
+pub(super) struct Together {
+    pub(super) is_on: bool,
+    rng: RefCell<Rng>,
+    chances: Chances,
+}
+
+/// Chances in a thousand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chances {
+    killed: u32,
+    standstill: u32,
+    cut_off: u32,
+    /// Of a transaction that it meets something.
+    mishap: u32,
+    /// Of a life that the server stops in it.
+    outage: u32,
+    hasty: u32,
+}
+
+/// What happens in a life.
+struct Life {
+    /// When each run begins, and what happens to it.
+    runs: Vec<(Duration, Ordeal)>,
+    listens: bool,
+    is_ahead: bool,
+    hasty: bool,
+    /// When the server stops, for how long, and whether another one takes its place.
+    outages: Vec<(Duration, Duration, bool)>,
+}
+
+impl Together {
+    /// Whether a seed plays it, whatever else it plays.
+    pub(super) fn plays(seed: u64) -> bool {
+        // Spread over all that is played by one seed of so many.
+        (seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32).is_multiple_of(SHARE)
+    }
+
+    pub(super) fn of(seed: u64, is_on: bool) -> Self {
+        let mut rng = Rng::with_seed(seed ^ 0x706E_7ED5);
+        let is_calm = rng.u32(0..5) == 0;
+        let mut chance = |most: u32| match is_calm || rng.u32(0..3) == 0 {
+            true => 0,
+            false => rng.u32(0..=most),
+        };
+        let chances = Chances {
+            killed: chance(500),
+            standstill: chance(500),
+            cut_off: chance(400),
+            mishap: chance(25),
+            outage: chance(500),
+            hasty: chance(700),
+        };
+        Self {
+            is_on,
+            rng: RefCell::new(rng),
+            chances,
+        }
+    }
+
+    /// Draws what the transactions of a process meet.
+    pub(super) fn weather(&self, healthy: bool) -> Box<dyn Fn() -> Weather + Send + Sync> {
+        let rng = Mutex::new(self.rng.borrow_mut().fork());
+        let mishap = if healthy { 0 } else { self.chances.mishap };
+        Box::new(move || {
+            let mut rng = rng.lock().unwrap_or_else(PoisonError::into_inner);
+            weather(&mut rng, mishap)
+        })
+    }
+
+    fn life(&self, healthy: bool) -> Life {
+        let (rng, of) = (&mut *self.rng.borrow_mut(), self.chances);
+        let mut runs = Vec::new();
+        for number in 0..rng.usize(1..=RUNS_MAX).max(usize::from(!healthy) + 1) {
+            let begins = match number {
+                0 => 0,
+                _ => rng.u64(0..20_000),
+            };
+            let mut chance = |chance: u32| !healthy && rng.u32(0..1_000) < chance;
+            let (killed, stands, cut) =
+                (chance(of.killed), chance(of.standstill), chance(of.cut_off));
+            // However well all goes, a machine may die, unless it is the last one.
+            let dies = healthy && number > 0 && rng.u32(0..4) == 0;
+            let ordeal = Ordeal {
+                killed: (killed || dies).then(|| rng.u64(0..40_000)),
+                standstill: stands.then(|| (rng.u64(0..20_000), rng.u64(0..90_000))),
+                cut_off: cut.then(|| (rng.u64(0..20_000), rng.u64(0..40_000))),
+            };
+            runs.push((Duration::from_millis(begins), ordeal));
+        }
+        let outages = match !healthy && rng.u32(0..1_000) < of.outage {
+            false => 0,
+            true => rng.usize(1..=2),
+        };
+        let outages = (0..outages).map(|_| {
+            let [after, long] =
+                [30_000, 15_000].map(|most| Duration::from_millis(rng.u64(0..most)));
+            (after, long, rng.bool())
+        });
+        let outages = outages.collect();
+        Life {
+            runs,
+            outages,
+            listens: rng.u32(0..3) == 0,
+            is_ahead: rng.u32(0..6) == 0,
+            hasty: rng.u32(0..1_000) < of.hasty,
+        }
+    }
+}
+
+/// Up to so many milliseconds.
+fn up_to(rng: &mut Rng, most: u64) -> Duration {
+    Duration::from_millis(rng.u64(0..=most))
+}
+
+fn weather(rng: &mut Rng, mishap: u32) -> Weather {
+    let mut weather = Weather {
+        within: up_to(rng, 4),
+        back: up_to(rng, 20),
+        noticed: match rng.u32(0..4) {
+            0 => up_to(rng, 8_000),
+            _ => Duration::ZERO,
+        },
+        ..Weather::default()
+    };
+    if rng.u32(0..1_000) >= mishap {
+        return weather;
+    }
+    match rng.u32(0..8) {
+        0 => weather.within = up_to(rng, 12_000),
+        1 => weather.back = up_to(rng, 20_000),
+        2 => weather.heard = Heard::NothingSent,
+        3 | 4 => weather.heard = Heard::NothingBack,
+        5 | 6 => weather.heard = Heard::NothingKept,
+        _ => weather.heard = Heard::Warning,
+    }
+    weather.failover = (rng.u32(0..3) > 0).then(|| up_to(rng, 6_000));
+    weather
+}
+
+impl Scene {
+    /// Several runs, and what goes on beside them.
+    pub(super) fn live_together(&self, healthy: bool, user: &'static str) {
+        let life = self.together.life(healthy);
+        {
+            let mut shape = self.world.lock();
+            let ahead = if life.is_ahead { 3 * 365 * 86_400 } else { 0 };
+            shape.ahead = Duration::from_secs(ahead);
+        }
+        let hasty = life.hasty && !self.world.lock().deaf;
+        let server = self.disk.server().expect("they share one");
+        self.on_a_runtime(async {
+            if life.listens {
+                let journal = self.open(None, &CancellationToken::new());
+                let _ = self.listen(LISTENER, journal, None).await;
+            }
+            let run = async |number: usize| {
+                if let Some((begins, ordeal)) = life.runs.get(number) {
+                    sleep(*begins).await;
+                    self.process(healthy, user, false, *ordeal).await;
+                }
+            };
+            // Each is large: on the heap.
+            let [one, two, three, four] = [0, 1, 2, 3].map(|number| Box::pin(run(number)));
+            let runs = async { tokio::join!(biased; one, two, three, four) };
+            let desk = Box::pin(async {
+                if hasty {
+                    self.desk(true).await;
+                }
+                std::future::pending::<()>().await;
+            });
+            tokio::select! {
+                biased;
+                _ = runs => {}
+                () = desk => {}
+                () = self.outages(&server, &life.outages) => {}
+                () = sleep(LIFE_MAX) => {
+                    let text = "35: a run does not end".to_owned();
+                    self.world.lock().violation(text);
+                }
+            }
+            if life.listens {
+                // Callbacks find somebody also after the runs.
+                sleep(Duration::from_secs(5)).await;
+            }
+        });
+    }
+
+    /// Stops the server at its times, and lets it come back, or another one in its place.
+    async fn outages(&self, server: &Arc<Server>, outages: &[(Duration, Duration, bool)]) {
+        for (after, long, elsewhere) in outages {
+            sleep(*after).await;
+            server.stop();
+            self.world.lock().note(|| "the server stops".into());
+            sleep(*long).await;
+            server.start(*elsewhere);
+            let shift = self.together.rng.borrow_mut().i64(-SHIFT_MS..=SHIFT_MS);
+            let mut shape = self.world.lock();
+            if *elsewhere {
+                shape.shift = shift;
+            }
+            shape.note(|| format!("it comes back, elsewhere: {elsewhere}"));
+        }
+        std::future::pending().await
+    }
+}

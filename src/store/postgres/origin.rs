@@ -1,0 +1,32 @@
+//! Which copy of a journal a server has.
+
+use std::time::Duration;
+
+use super::failure::Failure;
+use super::link::Link;
+use super::statement::Statement;
+use crate::ledger::recovery::Origin;
+
+/// What every user may ask. The timeline is the first part of the names of the files of the log.
+const ORIGIN: &str = "select (select system_identifier from pg_control_system()),
+    case when pg_is_in_recovery() then (select timeline_id from pg_control_checkpoint())::bigint
+        else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint end,
+    (select oid from pg_database where datname = current_database())::bigint,
+    coalesce((select oid from pg_class where relname = 'turn' and relnamespace = (select oid from pg_namespace where nspname = 'disburse')),
+        0)::bigint,
+    current_setting('synchronous_standby_names') <> ''";
+
+/// Asks a server.
+pub(super) fn of(link: &Link, within: Duration) -> Result<Origin, Failure> {
+    let rows = link.query(within, &Statement::plain(ORIGIN))?;
+    let read = rows.first().and_then(|row| {
+        Some(Origin {
+            system: row.try_get(0).ok()?,
+            timeline: row.try_get(1).ok()?,
+            database: row.try_get(2).ok()?,
+            table: row.try_get(3).ok()?,
+            waits: row.try_get(4).ok()?,
+        })
+    });
+    read.ok_or_else(|| Failure::lost("the server does not tell which one it is"))
+}
