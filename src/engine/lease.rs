@@ -8,12 +8,8 @@ use crate::journal::LEASE;
 /// Gives the run a lease, which it asked the journal for at a reading of its clock: the journal counts from a later moment.
 // It is the pulse that every sender, and every connection, asks just before something leaves.
 pub(super) fn begin(pulse: &Pulse, asked: u64) {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::LeaseIgnored.is_active() {
-        return;
-    }
     let lasts = u64::try_from(margin(LEASE).as_millis()).unwrap_or(u64::MAX);
-    pulse.lease(asked.saturating_add(lasts));
+    pulse.lease(planted!(engine::lease_ends(asked.saturating_add(lasts))));
 }
 
 /// The clock of the store may be faster than this machine's, and what leaves takes a moment.

@@ -2,6 +2,7 @@
 //!
 //! [`Core`] decides, purely: it is told what happened and what time it is, and says what to do. [`run`] does it.
 
+mod acquire;
 mod breaker;
 mod clock;
 mod core;

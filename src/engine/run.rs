@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
+use super::acquire::acquire;
 use super::core::Health;
 use super::exchange::{self, Exchange};
 use super::findings::{Findings, GROUP_MAX, Next};
@@ -20,23 +21,17 @@ use super::standstill::{self, Standstill};
 use super::{Core, Effect, Ending, EngineInput, Plan, Progress, Run, Summary};
 use crate::domain::{LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp};
 use crate::gateway::{Gateway, OperationError, StopReason};
-use crate::journal::{
-    Acquired, Clearance, Error, Finding, Halt, Question, RunTerms, RunToken, Transition,
-};
+use crate::journal::{Clearance, Error, Finding, Halt, Question, RunToken, Transition};
 use crate::ledger::HeldFor;
 use crate::ledger::calendar::clock_was_set;
 use crate::ledger::slots::Paced;
-use crate::ledger::standstill::{is_fresh_word, is_timely};
+use crate::ledger::standstill::is_timely;
 use crate::lifecycle::{Event, State, StepContext};
 
 /// Outcomes that wait to be recorded; beyond this no further post leaves.
 const BACKLOG_MAX: usize = 4096;
 /// How often the journal is looked at for what other processes wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// So often a batch is taken that took long to take: the clock may have been set back, too.
-const TAKES_MAX: u32 = 3;
-/// What was claimed has left, or waits no longer, after this.
-const LEAVES_WITHIN: Duration = Duration::from_secs(60);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Runs a batch until it ends, or until it can do no more.
@@ -90,52 +85,6 @@ pub async fn run<G: Gateway>(plan: Plan<G>, run: Run) -> Result<Summary, Error> 
         plan,
     };
     shell.serve(run, inbox, acquired.abandoned).await
-}
-
-/// Takes the batch; returns when the journal was asked, too.
-// Doubts begin anew with the time at which they are taken over. Whoever stood still on the way there says one from before the
-// posts of a run that was there meanwhile, and "not found" would prove something too early: then it is taken once more, when that
-// other run can post no longer.
-async fn acquire<G: Gateway>(plan: &Plan<G>) -> Result<(Acquired, u64, Timestamp), Error> {
-    let mut abandoned = 0;
-    let mut takes = TAKES_MAX;
-    loop {
-        let now = plan.clock.now();
-        let terms = RunTerms {
-            home: plan.home.clone(),
-            confirmation: plan.confirmation.clone(),
-            approval: plan.approval.clone(),
-            longest_wait: plan
-                .policy
-                .query_backoff_max
-                .max(plan.policy.callback_grace)
-                .max(plan.policy.delivered_grace),
-            first_query_after: plan.policy.first_query_after,
-            calendar: Arc::clone(&plan.calendar),
-            limits: plan.ceilings.clone(),
-            runner: plan.runner.clone(),
-            now,
-        };
-        let (asked, leased) = (plan.pulse.look(), plan.pulse.time());
-        let acquired = plan
-            .journal
-            .acquire(plan.batch.clone(), terms, Arc::clone(&plan.policy))
-            .await?;
-        abandoned += acquired.abandoned;
-        if plan.journal.is_shared() {
-            lease::begin(&plan.pulse, leased);
-        }
-        takes -= 1;
-        let stood_still = !is_fresh_word(plan.clock.now().since(now));
-        let was_there = |at: Timestamp| at.after(LEAVES_WITHIN) > now;
-        if takes == 0 || !stood_still || !acquired.last_claim_at.is_some_and(was_there) {
-            let acquired = Acquired {
-                abandoned,
-                ..acquired
-            };
-            return Ok((acquired, asked, now));
-        }
-    }
 }
 
 struct Driver<G> {

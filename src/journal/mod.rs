@@ -51,6 +51,8 @@ pub use run::sessions::LEASE;
 pub use schema::open::is_gone;
 pub use schema::open::refuse_reserved;
 pub use types::*;
+#[cfg(test)]
+pub(crate) use writer::fuse::clock as own_clock;
 pub use writer::handle::Journal;
 #[cfg(test)]
 pub(crate) use writer::remote;

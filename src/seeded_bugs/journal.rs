@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::SeededBug;
-use crate::domain::{BatchId, LaneId, PayerTransactionId, Payment, PaymentId, Timestamp};
-use crate::journal::{Claim, Clearance, Error, LoadPlan};
+use crate::domain::{BatchId, Epoch, LaneId, PayerTransactionId, Payment, PaymentId, Timestamp};
+use crate::journal::{Claim, Clearance, Error, Finding, LoadPlan};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::generations::Order;
 use crate::lifecycle::{PaymentState, State};
-use crate::store::tables::life;
-use crate::store::{Reads, Scan, Write, Writes, shape};
+use crate::store::tables::{life, session};
+use crate::store::{Reads, Scan, Test, Transact, Write, Writes, shape};
 
 /// The state by which a payment counts towards ceilings.
 pub(crate) fn counted_as(found: State) -> State {
@@ -213,4 +213,66 @@ pub(crate) fn begun_without_intent(
         leave_by: None,
     }));
     Some(c.insert_all(&lives).map_err(Error::from))
+}
+
+/// The time by which leases are over.
+pub(crate) fn time_of_leases(found: Timestamp) -> Timestamp {
+    match SeededBug::LeaseByOwnClock.is_active() {
+        true => crate::journal::own_clock().unwrap_or(found),
+        false => found,
+    }
+}
+
+/// Since when a payment is in doubt whose run is not heard of any more.
+pub(crate) fn doubted_at(found: Timestamp, posted_at: Option<Timestamp>) -> Timestamp {
+    match SeededBug::QuarantineFromClaim.is_active() {
+        true => posted_at.unwrap_or(found),
+        false => found,
+    }
+}
+
+/// The session whose claims are forgotten.
+pub(crate) fn session_forgotten(found: Epoch) -> Epoch {
+    match SeededBug::ClaimsOfClosedKept.is_active() {
+        true => Epoch::new(-1),
+        false => found,
+    }
+}
+
+/// The number of a session that begins: a mistake gives that of a closed one again.
+pub(crate) fn session_number(found: Epoch, c: &dyn Transact, batch_id: BatchId) -> Epoch {
+    if !c.is_shared() || !SeededBug::SessionGivenAgain.is_active() {
+        return found;
+    }
+    let closed = Scan::of(&session::TABLE)
+        .only(session::batch_id, Test::is(&batch_id))
+        .only(session::closed_at, Test::Present);
+    let Ok(Some(number)) = c.value::<Epoch>(&closed, session::session_id) else {
+        return found;
+    };
+    match c.remove(&Scan::of(&session::TABLE).at(&number)) {
+        Ok(_) => number,
+        Err(_) => found,
+    }
+}
+
+/// How far the confirmation of a run reaches.
+pub(crate) fn confirmed_beside(found: Bound, is_alone: bool) -> Bound {
+    match SeededBug::ConfirmedForAnother.is_active() && !is_alone {
+        true => Bound::EVERYTHING,
+        false => found,
+    }
+}
+
+/// Whether a session is open.
+pub(crate) fn session_is_open(found: bool) -> bool {
+    found || SeededBug::ClosedSessionGoesOn.is_active()
+}
+
+/// What an answer counts as that was given to an earlier question.
+pub(crate) fn unanswered(found: Finding, heard: &Finding) -> Finding {
+    match SeededBug::AnswerToAnotherQuestion.is_active() {
+        true => heard.clone(),
+        false => found,
+    }
 }

@@ -42,18 +42,15 @@ pub(in crate::journal) fn as_it_counts<'f>(
 
 /// Takes an answer for none: something else was recorded since it was asked for.
 pub(in crate::journal) fn unanswered(finding: &Finding) -> Finding {
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::AnswerToAnotherQuestion.is_active() {
-        return finding.clone();
-    }
-    Finding {
+    let nothing = Finding {
         event: Event::NoAnswer,
         said: ResponseDetails {
             cause: "not found, and something else was heard since it was asked".into(),
             ..ResponseDetails::default()
         },
         ..*finding
-    }
+    };
+    planted!(journal::unanswered(nothing, finding))
 }
 
 /// Returns whether an answer says that the gateway does not have the payment.

@@ -62,25 +62,6 @@ pub(in crate::journal) fn begin(
     Ok(())
 }
 
-/// Opens a session of the batch once more that was closed.
-#[cfg(test)]
-pub(in crate::journal) fn given_again(
-    c: &WriteSession,
-    batch_id: BatchId,
-) -> Result<Option<Epoch>, Error> {
-    if !c.is_shared() || !crate::seeded_bugs::SeededBug::SessionGivenAgain.is_active() {
-        return Ok(None);
-    }
-    let closed = Scan::of(&session::TABLE)
-        .only(session::batch_id, Test::is(&batch_id))
-        .only(session::closed_at, Test::Present);
-    let number: Option<Epoch> = c.value(&closed, session::session_id)?;
-    if let Some(number) = number {
-        c.remove(&Scan::of(&session::TABLE).at(&number))?;
-    }
-    Ok(number)
-}
-
 fn own(token: &RunToken) -> Scan<'_> {
     Scan::of(&session::TABLE).at(&token.epoch)
 }
@@ -111,12 +92,7 @@ pub(in crate::journal) fn close_expired(
     batch_id: BatchId,
     policy: &Policy,
 ) -> Result<u64, Error> {
-    let now = Transact::now(&**c)?;
-    #[cfg(test)]
-    let now = match crate::seeded_bugs::SeededBug::LeaseByOwnClock.is_active() {
-        true => crate::journal::writer::fuse::clock().unwrap_or(now),
-        false => now,
-    };
+    let now = planted!(journal::time_of_leases(Transact::now(&**c)?));
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
     let mut abandoned = 0;
     let reached = now.since(c.reached_since(now));
@@ -189,22 +165,14 @@ fn doubt(
     let seqs = claimed_by(c, session_id)?;
     for seq in &seqs {
         let mut subject = subject(c, *seq)?;
-        #[cfg(test)]
-        let now = match crate::seeded_bugs::SeededBug::QuarantineFromClaim.is_active() {
-            true => subject.moved.life.posted_at.unwrap_or(now),
-            false => now,
-        };
+        let now = planted!(journal::doubted_at(now, subject.moved.life.posted_at));
         let moment = StepContext { now, jitter: 0 };
         let nothing = ResponseDetails::default();
         apply(c, &mut subject, Event::Abandoned, &nothing, moment, policy)?;
         c.moved(&subject, State::Posting)?;
         generations::settle(c, &mut subject, moment, Some(policy))?;
     }
-    #[cfg(test)]
-    if crate::seeded_bugs::SeededBug::ClaimsOfClosedKept.is_active() {
-        return Ok(seqs.len() as u64);
-    }
-    forget_claims(c, session_id)?;
+    forget_claims(c, planted!(journal::session_forgotten(session_id)))?;
     Ok(seqs.len() as u64)
 }
 

@@ -74,15 +74,10 @@ pub(in crate::journal) fn acquire(
     let approved = approved(c, batch_id, terms)?;
     let token = RunToken {
         batch_id,
-        epoch: next_epoch(c)?,
+        epoch: planted!(journal::session_number(next_epoch(c)?, &**c, batch_id)),
         confirmed: confirmation.bound.least(approved),
         approved,
         dates: dates(c, batch_id)?,
-    };
-    #[cfg(test)]
-    let token = RunToken {
-        epoch: sessions::given_again(c, batch_id)?.unwrap_or(token.epoch),
-        ..token
     };
     c.mark_epoch(token.epoch);
     let expired = match c.is_shared() {
@@ -103,14 +98,8 @@ pub(in crate::journal) fn acquire(
     in_force::begin(c, batch_id, terms.limits.as_ref(), is_open, terms.now)?;
     let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
     let mut abandoned = expired;
-    #[cfg(test)]
-    let token = match crate::seeded_bugs::SeededBug::ConfirmedForAnother.is_active() && !is_alone {
-        true => RunToken {
-            confirmed: Bound::EVERYTHING,
-            ..token
-        },
-        false => token,
-    };
+    let confirmed = planted!(journal::confirmed_beside(token.confirmed, is_alone));
+    let token = RunToken { confirmed, ..token };
     // What other runs have under way, and what they wait for, is theirs.
     if is_alone {
         doubt_anew(c, batch_id, terms.now, policy)?;

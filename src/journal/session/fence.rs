@@ -11,9 +11,7 @@ use crate::store::{Read, Reads, Scan, Test};
 /// Refuses a run that another one has taken over from.
 pub(in crate::journal) fn assert_current(c: &WriteSession, token: RunToken) -> Result<(), Error> {
     let is_current = match c.is_shared() {
-        #[cfg(test)]
-        true if crate::seeded_bugs::SeededBug::ClosedSessionGoesOn.is_active() => true,
-        true => is_open(c, token)?,
+        true => planted!(journal::session_is_open(is_open(c, token)?)),
         false => epoch(c)? == token.epoch,
     };
     if planted!(journal::is_current(is_current)) {

@@ -18,7 +18,7 @@ pub(in crate::journal) fn set_clock(now: Timestamp) {
 }
 
 /// What that clock shows; `None`: it is SQLite's.
-pub(in crate::journal) fn clock() -> Option<Timestamp> {
+pub(crate) fn clock() -> Option<Timestamp> {
     CLOCK.get()
 }
 
