@@ -193,6 +193,9 @@ fn open_host(
 ) -> Result<Connected, ConnectError> {
     let link = reach(address, host, within)?;
     let backend = check_server(&link, host, deadlines)?;
+    if let Ok(runtime) = link::runtime() {
+        link.keep_alive(runtime, deadlines.idle / 3);
+    }
     let origin = origin::of(&link, deadlines.statement)
         .map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
     match before {

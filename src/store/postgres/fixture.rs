@@ -290,7 +290,18 @@ impl Server {
     /// The same, of statements that may be refused.
     pub fn try_psql(&self, database: &str, statements: &str) -> Result<Vec<Vec<String>>, String> {
         let socket = self.folder.join(format!(".s.PGSQL.{}", self.port));
-        simple::query(&socket, database, statements)
+        let session = simple::Session::ask(&socket, database, statements)?;
+        Ok(session.rows.clone())
+    }
+
+    /// Takes the turn to write of a journal, and does nothing with it, as a host that stands still.
+    pub fn begin_turn(&self, database: &str, idle: Duration) -> impl Drop {
+        let socket = self.folder.join(format!(".s.PGSQL.{}", self.port));
+        let take = format!(
+            "set idle_in_transaction_session_timeout = {}; begin; update disburse.turn set number = number + 1",
+            idle.as_millis()
+        );
+        simple::Session::ask(&socket, database, &take).unwrap()
     }
 
     /// Waits until a statement returns something.
@@ -342,6 +353,7 @@ pub fn shared(kind: Kind) -> Option<&'static Server> {
 /// The simple protocol of PostgreSQL, as far as a test needs it.
 mod simple {
     use std::io::{Read as _, Write as _};
+    use std::net::Shutdown;
     use std::os::unix::net::UnixStream;
     use std::path::Path;
 
@@ -375,27 +387,39 @@ mod simple {
         cells
     }
 
-    /// Carries statements out; returns the rows of all of them.
-    pub fn query(
-        socket: &Path,
-        database: &str,
-        statements: &str,
-    ) -> Result<Vec<Vec<String>>, String> {
-        let mut stream = UnixStream::connect(socket).unwrap();
-        let mut start = 196_608_u32.to_be_bytes().to_vec();
-        start.extend_from_slice(format!("user\0{USER}\0database\0{database}\0\0").as_bytes());
-        send(&mut stream, b"", &start);
-        let (mut rows, mut is_asked) = (Vec::new(), false);
-        loop {
-            match receive(&mut stream) {
-                (b'E', said) => return Err(String::from_utf8_lossy(&said).replace('\0', " ")),
-                (b'Z', _) if is_asked => return Ok(rows),
-                (b'Z', _) => {
-                    is_asked = true;
-                    send(&mut stream, b"Q", format!("{statements}\0").as_bytes());
+    /// A connection that was asked something.
+    pub struct Session {
+        stream: UnixStream,
+        pub rows: Vec<Vec<String>>,
+    }
+
+    impl Drop for Session {
+        fn drop(&mut self) {
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    impl Session {
+        /// Carries statements out, with the rows of all of them.
+        pub fn ask(socket: &Path, database: &str, statements: &str) -> Result<Self, String> {
+            let mut stream = UnixStream::connect(socket).unwrap();
+            let mut start = 196_608_u32.to_be_bytes().to_vec();
+            start.extend_from_slice(format!("user\0{USER}\0database\0{database}\0\0").as_bytes());
+            send(&mut stream, b"", &start);
+            let (mut rows, mut is_asked) = (Vec::new(), false);
+            loop {
+                match receive(&mut stream) {
+                    (b'E', said) => {
+                        return Err(String::from_utf8_lossy(&said).replace('\0', " "));
+                    }
+                    (b'Z', _) if is_asked => return Ok(Self { stream, rows }),
+                    (b'Z', _) => {
+                        is_asked = true;
+                        send(&mut stream, b"Q", format!("{statements}\0").as_bytes());
+                    }
+                    (b'D', body) => rows.push(cells(&body)),
+                    _ => {}
                 }
-                (b'D', body) => rows.push(cells(&body)),
-                _ => {}
             }
         }
     }

@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,6 +19,9 @@ use super::wait::{self, InOrder};
 
 /// Statements that a connection keeps prepared, at most: those of the program are fewer.
 const PREPARED_MAX: usize = 512;
+
+/// How often a transaction is kept alive at most while nothing is asked in it: a quarter of an hour, at the default deadlines.
+const KEPT_ALIVE_MAX: u32 = 600;
 
 type Prepared = tokio_postgres::Statement;
 
@@ -81,8 +85,11 @@ impl Answer {
 
 /// A connection to a server.
 pub(super) struct Link {
-    client: Client,
+    client: Arc<Client>,
     driver: JoinHandle<()>,
+    /// Transactions are counted; the one that is under way, or zero.
+    begun: Cell<u64>,
+    under_way: Arc<AtomicU64>,
     heard: Arc<Heard>,
     /// An answer was waited for in vain: nothing is known of what comes behind it.
     is_silent: Cell<bool>,
@@ -94,6 +101,28 @@ impl Drop for Link {
         // Otherwise it takes its leave, and ends by itself.
         if self.is_silent.get() {
             self.driver.abort();
+        }
+    }
+}
+
+/// Keeps the server from taking a transaction for one of a host that stands still, while this process computes. It ends with the
+/// connection, or after so many times.
+async fn keep_alive(client: Weak<Client>, under_way: Arc<AtomicU64>, every: Duration) {
+    let (mut of, mut asked) = (0, 0);
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(client) = client.upgrade() else {
+            return;
+        };
+        let now = under_way.load(Ordering::Relaxed);
+        if now != of {
+            (of, asked) = (now, 0);
+        }
+        if now > 0 && asked < KEPT_ALIVE_MAX {
+            asked += 1;
+            if client.check_connection().await.is_err() {
+                return;
+            }
         }
     }
 }
@@ -141,13 +170,30 @@ impl Link {
     {
         let heard = Arc::new(Heard::default());
         let driver = runtime.spawn(drive(connection, Arc::clone(&heard)));
+        let client = Arc::new(client);
         Self {
             client,
             driver,
+            begun: Cell::new(0),
+            under_way: Arc::default(),
             heard,
             is_silent: Cell::new(false),
             prepared: RefCell::default(),
         }
+    }
+
+    /// From now on, says of itself so often while a transaction is under way.
+    pub(super) fn keep_alive(&self, runtime: &Runtime, every: Duration) {
+        let (client, under_way) = (Arc::downgrade(&self.client), Arc::clone(&self.under_way));
+        drop(runtime.spawn(keep_alive(client, under_way, every)));
+    }
+
+    /// Says whether a transaction is under way.
+    pub(super) fn set_busy(&self, is_busy: bool) {
+        let begun = self.begun.get() + u64::from(is_busy);
+        self.begun.set(begun);
+        let now = if is_busy { begun } else { 0 };
+        self.under_way.store(now, Ordering::Relaxed);
     }
 
     pub(super) fn client(&self) -> &Client {
@@ -157,6 +203,11 @@ impl Link {
     /// Returns whether the connection has ended.
     pub(super) fn is_closed(&self) -> bool {
         self.is_silent.get() || self.client.is_closed()
+    }
+
+    /// Returns whether an answer was waited for in vain.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent.get()
     }
 
     /// Takes out the warnings that came.

@@ -10,6 +10,7 @@ use super::columns::SCHEMA;
 use super::connect::{self, Access, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
+use super::origin;
 use super::store::{Postgres, random_name};
 use crate::store::Value;
 
@@ -34,10 +35,14 @@ impl Postgres {
             "begin; {SCHEMA}; insert into disburse.meta (key, value) values ('journal', '{name}'); commit"
         );
         let made = match store.link() {
-            Ok(link) => link.run(deadlines.statement, &text),
+            // What it is known by again is of its tables.
+            Ok(link) => link
+                .run(deadlines.statement, &text)
+                .and_then(|()| origin::of(&link, deadlines.statement)),
             Err(error) => return Err(store.unmade(&error.to_string())),
         };
-        made.map_err(|failure| store.not_made(&failure))?;
+        let origin = made.map_err(|failure| store.not_made(&failure))?;
+        store.origin.set(origin);
         Ok(store)
     }
 

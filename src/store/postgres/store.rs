@@ -50,7 +50,7 @@ const RECEIPT: &str = "select turn from disburse.writer where id = $1";
 pub(super) type Seen = (i64, Option<Vec<u8>>);
 
 const FORGET_RECEIPTS: &str =
-    "delete from disburse.writer where begun_at < clock_timestamp() - interval '30 days'";
+    "delete from disburse.writer where begun_at < clock_timestamp() - interval '400 days'";
 
 /// What is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +174,14 @@ impl Postgres {
         self.left_behind.replace(None);
         self.link.replace(Some(connected));
         Ok(())
+    }
+
+    /// Begins or ends a transaction; returns what was under way.
+    pub(super) fn enter(&self, phase: Phase) -> Phase {
+        if let Some(connected) = &*self.link.borrow() {
+            connected.link.set_busy(phase != Phase::Idle);
+        }
+        self.phase.replace(phase)
     }
 
     /// Looks whether a server has what was written last: what rests on that may have left.

@@ -33,10 +33,10 @@ const TAKE_TURN: &str = "with taken as (
         insert into disburse.writer as w (id, turn, begun_at) select $1, number, clock_timestamp() from taken
         on conflict (id) do update set turn = excluded.turn, begun_at = excluded.begun_at
     )
-    select number, previous from taken";
+    select number - 1, previous, (select turn from disburse.writer where id = $1) from taken";
 
-/// The newest transaction that was committed, and who made it.
-const NEWEST: &str = "select number, writer from disburse.turn where one";
+/// The newest transaction that was committed, who made it, and the newest one of a writer.
+const NEWEST: &str = "select number, writer, (select turn from disburse.writer where id = $1) from disburse.turn where one";
 
 const CLOCK: &str = "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
@@ -53,23 +53,14 @@ impl Postgres {
 
     fn start_reading(&self, phase: Phase) -> Result<(), Error> {
         self.expect_idle()?;
-        let rows = self.start(
-            BEGIN_READING,
-            &Statement::plain(NEWEST),
-            self.deadlines.statement,
-        )?;
-        self.note(turn_of(&rows)?);
-        self.phase.set(phase);
+        let newest = Statement::plain(NEWEST).bytes(&self.writer);
+        self.start(BEGIN_READING, &newest, self.deadlines.statement)?;
+        self.enter(phase);
         Ok(())
     }
 
-    /// Begins a transaction with its first statement.
-    fn start(
-        &self,
-        begin: &str,
-        first: &Statement<'_>,
-        within: Duration,
-    ) -> Result<Vec<tokio_postgres::Row>, Error> {
+    /// Begins a transaction with its first statement, which tells the newest one before it; returns its number.
+    fn start(&self, begin: &str, first: &Statement<'_>, within: Duration) -> Result<i64, Error> {
         self.broken.replace(None);
         let mut tried = 0;
         loop {
@@ -77,9 +68,17 @@ impl Postgres {
             let answer = link.all(within, &[Request::Text(begin), Request::Rows(first)]);
             tried += 1;
             match answer {
-                Ok(answers) => return Ok(answers.into_iter().flat_map(Answer::rows).collect()),
+                Ok(answers) => {
+                    drop(link);
+                    let rows: Vec<_> = answers.into_iter().flat_map(Answer::rows).collect();
+                    let newest = self.note(&rows);
+                    return newest.or_else(|error| self.query_end("rollback").and(Err(error)));
+                }
                 // It was lost while nothing was under way: what is begun anew is the same.
-                Err(Failure::Lost { .. }) if tried == 1 && link.is_closed() => {}
+                Err(failure) if tried == 1 && !failure.is_refusal() && !link.is_silent() => {
+                    drop(link);
+                    self.drop_link();
+                }
                 Err(failure) => {
                     if failure.is_refusal() {
                         let _ = link.run(self.deadlines.statement, "rollback");
@@ -90,13 +89,30 @@ impl Postgres {
         }
     }
 
-    /// Notes which transaction was committed last.
-    fn note(&self, seen: Seen) {
+    /// Notes which transaction was committed last; returns its number.
+    ///
+    /// A server that has none of those any more that it had acknowledged is no journal to go on with: what it says was never posted may
+    /// have been.
+    fn note(&self, rows: &[tokio_postgres::Row]) -> Result<i64, Error> {
+        let Newest { seen, mine } = newest_of(rows)?;
+        let number = seen.0;
+        let is_behind = match &*self.seen.borrow() {
+            Some((known, _)) => number < *known,
+            None => false,
+        };
+        if is_behind || mine.unwrap_or(0) < self.committed.get() {
+            return Err(Error::Damaged {
+                what: "the server of the journal has lost transactions that it had acknowledged: another server took over without them, or \
+                    an older copy was put in its place"
+                    .into(),
+            });
+        }
         if self.seen.borrow().as_ref() != Some(&seen) {
             self.version.set(self.version.get() + 1);
             self.seen.replace(Some(seen));
             self.forget();
         }
+        Ok(number)
     }
 
     fn expect_idle(&self) -> Result<(), Error> {
@@ -166,11 +182,20 @@ impl Postgres {
     }
 }
 
-/// Reads a number and a writer.
-fn turn_of(rows: &[tokio_postgres::Row]) -> Result<Seen, Error> {
-    let row = rows.first();
-    let read = row.and_then(|row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?)));
-    read.ok_or_else(|| Error::corrupt("no number in disburse.turn"))
+/// The newest transaction that was committed, and the newest one of this writer.
+struct Newest {
+    seen: Seen,
+    mine: Option<i64>,
+}
+
+fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
+    let read = |row: &tokio_postgres::Row| {
+        let seen = (row.try_get(0).ok()?, row.try_get(1).ok()?);
+        let mine = row.try_get(2).ok()?;
+        Some(Newest { seen, mine })
+    };
+    let newest = rows.first().and_then(read);
+    newest.ok_or_else(|| Error::corrupt("no number in disburse.turn"))
 }
 
 impl Transact for Postgres {
@@ -201,9 +226,8 @@ impl Transact for Postgres {
         self.expect_idle()?;
         let take = Statement::plain(TAKE_TURN).bytes(&self.writer);
         let within = self.deadlines.turn + MARGIN;
-        let (number, previous) = turn_of(&self.start(BEGIN, &take, within)?)?;
-        self.note((number - 1, previous));
-        self.phase.set(Phase::Writing(number));
+        let number = self.start(BEGIN, &take, within)? + 1;
+        self.enter(Phase::Writing(number));
         Ok(())
     }
 
@@ -212,7 +236,7 @@ impl Transact for Postgres {
             self.rollback()?;
             return Err(error);
         }
-        let number = match self.phase.replace(Phase::Idle) {
+        let number = match self.enter(Phase::Idle) {
             Phase::Writing(number) => number,
             Phase::Reading | Phase::Passing => return self.query_end("commit"),
             Phase::Idle => {
@@ -247,8 +271,8 @@ impl Transact for Postgres {
 
     fn version(&self) -> Result<i64, Error> {
         if self.phase.get() == Phase::Idle {
-            let rows = self.query(&Leaving::nothing(), &Statement::plain(NEWEST))?;
-            self.note(turn_of(&rows)?);
+            let newest = Statement::plain(NEWEST).bytes(&self.writer);
+            self.note(&self.query(&Leaving::nothing(), &newest)?)?;
         }
         Ok(self.version.get())
     }
@@ -258,7 +282,7 @@ impl Transact for Postgres {
         if self.phase.get() != Phase::Passing {
             self.forget();
         }
-        match self.phase.replace(Phase::Idle) {
+        match self.enter(Phase::Idle) {
             Phase::Idle => Ok(()),
             _ => self.query_end("rollback"),
         }

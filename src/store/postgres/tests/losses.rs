@@ -276,6 +276,45 @@ fn a_commit_with_a_warning_is_asked_about() {
     assert_eq!(seqs(&store), [1, 2]);
 }
 
+/// A standby that lagged behind has taken over, or an older copy was put in the place of the journal.
+#[test]
+fn a_server_that_has_lost_what_it_acknowledged_is_not_gone_on_with() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let lost = [
+        "delete from disburse.writer",
+        "update disburse.writer set turn = turn - 1",
+        // Others have written since: the numbers are not behind.
+        "update disburse.turn set number = number + 5; update disburse.writer set turn = turn - 1",
+        "update disburse.turn set number = number - 1",
+    ];
+    for statement in lost {
+        let store = fresh(server);
+        for seq in 1..=2 {
+            store.begin().unwrap();
+            insert(&store, seq);
+            store.commit().unwrap();
+        }
+        server.psql(store.address().database(), statement);
+        for _ in 0..2 {
+            let told = store.begin();
+            assert!(
+                matches!(told, Err(Error::Damaged { .. })),
+                "{statement}: {told:?}"
+            );
+            assert!(!store.is_open());
+            assert!(store.begin_reading().is_err());
+            assert!(store.version().is_err());
+        }
+        // Another one knows nothing of it.
+        let other = super::beside(&store);
+        other.begin().unwrap();
+        insert(&other, 3);
+        other.commit().unwrap();
+    }
+}
+
 #[test]
 fn a_row_that_is_gone_all_the_same_ends_the_transaction() {
     for server in Kind::ALL.into_iter().filter_map(shared) {

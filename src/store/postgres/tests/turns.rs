@@ -1,6 +1,7 @@
 //! Transactions that write come one after the other, whoever begins them.
 
 use std::thread;
+use std::time::Duration;
 
 use super::super::fixture::{Kind, shared};
 use super::super::{Deadlines, Postgres};
@@ -161,6 +162,29 @@ fn whoever_waits_too_long_for_a_turn_is_told() {
     other.begin().unwrap();
     assert_eq!(count(&other), 1);
     other.commit().unwrap();
+}
+
+#[test]
+fn a_transaction_that_computes_is_none_of_a_host_that_stands_still() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let hasty = Deadlines {
+        idle: Duration::from_millis(900),
+        ..Deadlines::default()
+    };
+    let one = Postgres::open(fresh(server).address().clone(), hasty).unwrap();
+    one.begin().unwrap();
+    one.insert(&asked(1)).unwrap();
+    thread::sleep(2 * hasty.idle);
+    one.commit().unwrap();
+    assert_eq!(count(&one), 1);
+    // Whoever says nothing at all is ended, and the next one goes on.
+    let silent = server.begin_turn(one.address().database(), hasty.idle);
+    one.begin().unwrap();
+    one.insert(&asked(2)).unwrap();
+    one.commit().unwrap();
+    drop(silent);
 }
 
 #[test]
