@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use crate::cli::Error;
 use crate::cli::arguments::{JournalCommand, JournalCopy};
+use crate::cli::doctor::server::check;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
@@ -16,7 +17,7 @@ pub(in crate::cli) fn journal(
 ) -> Result<ExitStatus, Error> {
     match command {
         JournalCommand::Init(server) => init(&address(session, &server.address)?),
-        JournalCommand::Check(server) => check(&address(session, &server.address)?),
+        JournalCommand::Check(server) => check(session, &address(session, &server.address)?),
         JournalCommand::Copy(places) => copy(session, places),
     }
 }
@@ -53,10 +54,6 @@ fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-fn check(address: &ServerAddress) -> Result<ExitStatus, Error> {
-    Err(no_store(address))
-}
-
 fn copy(session: &Session, places: &JournalCopy) -> Result<ExitStatus, Error> {
     let from = session.location_of(&places.from)?;
     let to = session.location_of(&places.to)?;
@@ -69,7 +66,7 @@ fn copy(session: &Session, places: &JournalCopy) -> Result<ExitStatus, Error> {
     }
 }
 
-/// What all three need.
+/// What that needs.
 fn no_store(address: &ServerAddress) -> Error {
     let journal = address.to_string();
     journal::Error::NoServerStore { journal }.into()

@@ -123,7 +123,9 @@ mod tests {
         let guarded = tables::ALL.into_iter().filter(|table| is_guarded(table));
         let guarded: Vec<_> = guarded.map(|table| table.name).collect();
         let expected = [
+            "load",
             "instruction",
+            "identifier",
             "evidence",
             "phrase",
             "policy",

@@ -10,6 +10,7 @@ use super::columns::SCHEMA;
 use super::connect::{self, Access, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
+use super::origin;
 use super::store::{Postgres, random_name};
 use crate::store::Value;
 
@@ -34,10 +35,15 @@ impl Postgres {
             "begin; {SCHEMA}; insert into disburse.meta (key, value) values ('journal', '{name}'); commit"
         );
         let made = match store.link() {
-            Ok(link) => link.run(deadlines.statement, &text),
+            // Which copy it is was asked before there was one.
+            Ok(link) => link
+                .run(deadlines.statement, &text)
+                .and_then(|()| origin::of(&link, deadlines.statement)),
             Err(error) => return Err(store.unmade(&error.to_string())),
         };
-        made.map_err(|failure| store.not_made(&failure))?;
+        store
+            .origin
+            .set(made.map_err(|failure| store.not_made(&failure))?);
         Ok(store)
     }
 
