@@ -29,6 +29,7 @@ mod run;
 mod schema;
 pub mod server;
 mod session;
+pub mod survey;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -87,7 +87,7 @@ pub fn make(address: &ServerAddress) -> Result<Made, Error> {
 
 /// Returns which copy of the journal this host has seen last. What its mark cannot tell, whoever writes is told.
 #[cfg(feature = "postgres")]
-fn last_seen(address: &ServerAddress) -> Option<Origin> {
+pub(in crate::journal) fn last_seen(address: &ServerAddress) -> Option<Origin> {
     match Place::of(&address.mark()?).look().ok()?.mark {
         Mark::Read(marked) => Some(marked.server?.origin),
         Mark::Missing | Mark::Unreadable => None,
@@ -99,8 +99,9 @@ fn cannot(what: String) -> Error {
     Error::Server { what }
 }
 
+/// Reads an address for the store, with the password that goes with it.
 #[cfg(feature = "postgres")]
-fn address_of(address: &ServerAddress) -> Result<Address, Error> {
+pub(in crate::journal) fn address_of(address: &ServerAddress) -> Result<Address, Error> {
     let environment = Environment {
         user: std::env::var("USER").ok(),
         pgpassword: std::env::var("PGPASSWORD").ok().map(Into::into),

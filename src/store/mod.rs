@@ -21,6 +21,7 @@ pub mod postgres;
 mod row;
 mod scan;
 pub(crate) mod schema;
+pub mod server_facts;
 mod shape;
 pub(crate) mod sqlite;
 mod table;

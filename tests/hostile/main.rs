@@ -31,6 +31,7 @@ mod office;
 mod oracle;
 mod plain;
 mod pushes;
+mod roles;
 mod script;
 mod stops;
 mod tongue;

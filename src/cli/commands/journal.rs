@@ -2,15 +2,14 @@
 
 use std::ffi::OsStr;
 
-use serde_json::json;
-
 use super::journal_copy::copy;
 use crate::cli::Error;
 use crate::cli::arguments::JournalCommand;
+use crate::cli::doctor::server::check;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
-use crate::journal::{self, Location, Reader, ServerAddress};
+use crate::journal::{self, Location, ServerAddress};
 
 /// `disburse journal`.
 pub(in crate::cli) async fn journal(
@@ -19,7 +18,7 @@ pub(in crate::cli) async fn journal(
 ) -> Result<ExitStatus, Error> {
     match command {
         JournalCommand::Init(server) => init(&address(session, &server.address)?),
-        JournalCommand::Check(server) => check(session, address(session, &server.address)?),
+        JournalCommand::Check(server) => check(session, &address(session, &server.address)?),
         JournalCommand::Copy(places) => copy(session, places).await,
     }
 }
@@ -53,36 +52,5 @@ fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
     for line in RIGHTS.lines().chain(made.grants.lines()) {
         output::line(line);
     }
-    Ok(ExitStatus::Done)
-}
-
-/// Looks at a journal, and changes nothing.
-fn check(session: &Session, address: ServerAddress) -> Result<ExitStatus, Error> {
-    let shown = address.to_string();
-    let reader = Reader::open(&Location::Server(address))?;
-    let (found, batches) = (reader.misfits()?, reader.batches()?.len());
-    if session.common.json {
-        output::json(&json!({"journal": shown, "batches": batches, "findings": found}));
-    } else {
-        found.iter().for_each(|text| output::line(text));
-    }
-    if !found.is_empty() {
-        return Err(Error::unexpected(format!(
-            "journal {shown}: {} not as a release makes it",
-            match found.len() {
-                1 => "1 part is".to_owned(),
-                count => format!("{count} parts are"),
-            }
-        ))
-        .hint("send nothing from it before those who run the server have said how that came about; disburse verify says of each batch whether its evidence is whole"));
-    }
-    let count = output::grouped(&batches.to_string());
-    let batches = if batches == 1 { "batch" } else { "batches" };
-    output::line_unless(
-        session.common.json,
-        &format!(
-            "{shown}: {count} {batches}; tables, indexes and guards are as a release makes them"
-        ),
-    );
     Ok(ExitStatus::Done)
 }

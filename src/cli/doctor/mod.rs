@@ -7,6 +7,7 @@ mod finding;
 mod job;
 mod journal;
 mod machine;
+pub(in crate::cli) mod server;
 mod settings;
 
 use std::collections::BTreeMap;

@@ -30,10 +30,11 @@ use crate::journal::recovery::server_copy::of_this;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
 use crate::journal::run::sessions::runners;
+use crate::journal::session::keeper::Keeper;
 use crate::journal::session::members::{corrected, of_row, standing_for};
 use crate::journal::{
     BatchRecord, BillRecord, Error, HistoryEntry, Linked, LoadRecord, Location, PaymentRecord,
-    RunnerRecord, Standing, UnpricedRecord, WaitsFor,
+    RunnerRecord, ServerAddress, Standing, UnpricedRecord, WaitsFor,
 };
 use crate::ledger::evidence::WORDS;
 use crate::ledger::heads::BatchHead;
@@ -76,22 +77,30 @@ impl Reader {
     /// # Errors
     /// As [`crate::journal::Journal::open_existing`].
     pub fn open(at: &Location) -> Result<Self, Error> {
-        // Before the journal: what is written meanwhile can only bring the journal further.
-        let beside = match at {
-            Location::File(path) => Some(traces_of(path)?),
-            Location::Server(address) => Some(traces_of_server(address)),
-        };
-        let keeper = opening::for_reading(at)?;
+        match at {
+            Location::File(path) => {
+                // Before the journal: what is written meanwhile can only bring the journal further.
+                let beside = traces_of(path)?;
+                Ok(Self::of(opening::for_reading(at)?, Some(beside)))
+            }
+            Location::Server(address) => Self::on_server(opening::for_reading(at)?, address),
+        }
+    }
+
+    /// Reads what is kept on a server. What this host has seen of it was never ahead of it, whenever it is read.
+    pub(in crate::journal) fn on_server(
+        keeper: Keeper,
+        address: &ServerAddress,
+    ) -> Result<Self, Error> {
         let store = keeper.store();
-        let beside = match (at, beside) {
-            (Location::Server(_), _) if store.server_position().is_none() => None,
-            (Location::Server(_), Some(Seen { traces, born })) => Some(Seen {
-                traces: of_this(store, traces, name(store)?)?,
-                born,
-            }),
-            (_, beside) => beside,
-        };
-        Ok(Self::of(keeper, beside))
+        if store.server_position().is_none() {
+            return Ok(Self::of(keeper, None));
+        }
+        let Seen { traces, born } = traces_of_server(address);
+        // Last, so that all that was seen before is there.
+        store.version()?;
+        let traces = of_this(store, traces, name(store)?)?;
+        Ok(Self::of(keeper, Some(Seen { traces, born })))
     }
 
     /// Returns every batch, oldest first.

@@ -25,6 +25,7 @@ mod pending;
 mod read;
 mod statement;
 mod store;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -38,4 +39,5 @@ pub use connect_error::ConnectError;
 pub use grants::{Role, grants};
 pub use password::{Environment, PasswordError};
 pub use store::Postgres;
+pub use survey::survey;
 pub use tls::TlsError;

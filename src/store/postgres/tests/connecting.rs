@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use super::super::fixture::{Kind, PASSWORD, Server, free_port, shared};
 use super::super::{Address, ConnectError, Deadlines, Environment, Postgres};
 use super::{address, fresh, made, short};
-use crate::store::{Error, Transact as _};
+use crate::store::{Error, Reads as _, Scan, Transact as _, tables};
 
 fn refusal(text: &str) -> ConnectError {
     Postgres::open(address(text), short()).unwrap_err()
@@ -92,6 +92,10 @@ fn a_user_may_read_and_write_all_of_it() {
         matches!(closed, ConnectError::NoPrivileges { .. }),
         "{closed}"
     );
+    let store = Postgres::open_to_read(address(&text), short()).unwrap();
+    store.begin_reading().unwrap();
+    assert!(!store.any(&Scan::of(&tables::batch::TABLE)).unwrap());
+    store.rollback().unwrap();
     server.psql(
         database,
         &format!("grant insert, update, delete on all tables in schema disburse to {user}"),
@@ -104,10 +108,10 @@ fn a_user_may_read_and_write_all_of_it() {
         .address(&other)
         .replace("disburse@", &format!("{user}@"));
     let unmade = Postgres::make(address(&text), short()).unwrap_err();
-    assert!(
-        matches!(unmade, ConnectError::MayNotCreate { .. }),
-        "{unmade}"
-    );
+    let said = format!("grant create on database \"{other}\" to \"{user}\"");
+    assert!(unmade.to_string().contains(&said), "{unmade}");
+    server.psql(&other, &said);
+    Postgres::make(address(&text), short()).unwrap();
 }
 
 #[test]

@@ -137,3 +137,49 @@ fn a_person_is_forgotten_of_evidence() {
     store.commit().unwrap();
     assert!(!store.any(&Scan::of(&phrase::TABLE)).unwrap());
 }
+
+#[test]
+fn a_load_that_has_ended_and_its_identifiers_stay() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let store = fresh(server);
+    let database = store.address().database();
+    server.psql(
+        database,
+        "insert into disburse.batch (batch_id, name, originator, created_at) values (1, 'b', 'o', 0);
+        insert into disburse.load (load_id, batch_id, source, digest, loaded_at, accepted, rejected) values (1, 1, 's', '', 0, 0, 0);
+        insert into disburse.instruction (seq, batch_id, load_id, line, identifier, generation, received_at, service_id, msisdn, currency,
+            country, as_due) select n, 1, 1, n, 'I' || n, 0, 0, 1, '254700000001', 'KES', 'KE', 1 from generate_series(1, 4) n;
+        insert into disburse.identifier (identifier, seq) select identifier, seq from disburse.instruction",
+    );
+    let tried = |statement: &str| server.try_psql(database, statement).is_ok();
+    // As it comes, rows are named otherwise and taken out again.
+    assert!(tried(
+        "update disburse.instruction set identifier = 'X' where seq = 4"
+    ));
+    assert!(tried("delete from disburse.identifier where seq = 4"));
+    assert!(tried("delete from disburse.instruction where seq = 4"));
+    assert!(tried("update disburse.load set digest = 'd'"));
+    for statement in [
+        "update disburse.load set digest = ''",
+        "update disburse.load set accepted = 9",
+        "delete from disburse.load",
+        "truncate disburse.load cascade",
+        "update disburse.identifier set seq = 9",
+        "delete from disburse.identifier where seq = 1",
+        "truncate disburse.identifier",
+        "update disburse.instruction set msisdn = '254700000002' where seq = 1",
+        "update disburse.instruction set identifier = 'Y', amount = 5 where seq = 1",
+        "delete from disburse.instruction where seq = 1",
+    ] {
+        assert!(!tried(statement), "{statement}");
+    }
+    // Its bill says what a row comes to, once.
+    assert!(tried(
+        "update disburse.instruction set amount = 5 where seq = 1"
+    ));
+    assert!(!tried(
+        "update disburse.instruction set amount = 6 where seq = 1"
+    ));
+}

@@ -4,6 +4,7 @@ mod connecting;
 mod figures;
 mod guards;
 mod losses;
+mod origin;
 mod paging;
 mod plans;
 mod proxy;

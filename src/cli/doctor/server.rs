@@ -1,0 +1,407 @@
+//! A journal on a server, and the server: what is not as it should be, and what to do.
+
+use std::time::Duration;
+
+use super::finding::Finding;
+use super::machine::bytes;
+use super::{Parts, show};
+use crate::cli::Error;
+use crate::cli::exit::ExitStatus;
+use crate::cli::session::Session;
+use crate::cli::terminal::output;
+use crate::domain::Timestamp;
+use crate::journal::ServerAddress;
+use crate::journal::survey::{JournalFacts, Rights, Surveyed, survey};
+use crate::store::server_facts::{ServerFacts, Slot, Standby};
+
+/// The oldest release that is taken, and the newest one that was tried.
+const RELEASES: (i64, i64) = (14, 18);
+/// With a longer way there and back, slots are granted too late for the rate to be used up.
+const ROUND_TRIP_MAX: Duration = Duration::from_millis(10);
+/// Round trips of a transaction that claims payments, or writes what became of them.
+const ROUND_TRIPS: u32 = 3;
+/// How far two clocks may be apart, in milliseconds, before what is due comes noticeably early or late.
+const APART_MAX: u64 = 500;
+/// And before dates on the wire are wrong.
+const APART_FAR: u64 = 60_000;
+/// A slot that nobody reads from, and that holds more of the log than this, fills the disk in the end.
+const HELD_MAX: i64 = 1 << 30;
+
+/// `disburse journal check`.
+pub(in crate::cli) fn check(
+    session: &Session,
+    address: &ServerAddress,
+) -> Result<ExitStatus, Error> {
+    let surveyed = survey(address, &Timestamp::now)?;
+    let mut parts = Parts::new();
+    parts.push(("server", judge_servers(&surveyed)));
+    let mut journal = judge_journal(&surveyed, address);
+    journal.push(judge_mark(address));
+    parts.push(("journal", journal));
+    show(session, &parts)
+}
+
+fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
+    let primaries = surveyed.servers.iter().filter(|(_, seen)| is_primary(seen));
+    let primaries = primaries.count();
+    let mut found = Vec::new();
+    for (host, seen) in &surveyed.servers {
+        match seen {
+            Ok(facts) => found.extend(judge(host, facts)),
+            Err(why) if primaries > 0 => {
+                found.push(Finding::warning(host, why).advised(
+                    "the journal is used on another server meanwhile; bring this one back",
+                ))
+            }
+            Err(why) => found.push(
+                Finding::problem(host, why)
+                    .advised("mend it there; nothing is sent while no server takes the journal"),
+            ),
+        }
+    }
+    match primaries {
+        0 if surveyed.servers.iter().any(|(_, seen)| seen.is_ok()) => found.push(
+            Finding::problem("primary", "no server of the address takes writes")
+                .advised("name the primary, or all servers of the cluster: postgres://USER@HOST1,HOST2/DATABASE"),
+        ),
+        0 | 1 => {}
+        _ => found.push(
+            Finding::problem("primary", "more than one server of the address takes writes: one of them is an old primary")
+                .advised("stop the one on the lower timeline, and make it a standby of the other one"),
+        ),
+    }
+    found
+}
+
+fn is_primary(seen: &Result<ServerFacts, String>) -> bool {
+    seen.as_ref().is_ok_and(|facts| !facts.is_standby)
+}
+
+/// Judges one server.
+fn judge(host: &str, facts: &ServerFacts) -> Vec<Finding> {
+    let mut found = vec![release(host, facts.release)];
+    let origin = &facts.origin;
+    let what = format!("timeline {} of cluster {}", origin.timeline, origin.system);
+    if facts.is_standby {
+        let standby = format!("it is a standby, and only reads; {what}");
+        found.push(Finding::ok(host, standby));
+        return found;
+    }
+    found.push(Finding::ok(host, format!("it is a primary; {what}")));
+    found.push(match facts.is_encrypted {
+        None => Finding::ok(host, "what is said to it does not leave this machine"),
+        Some(true) => Finding::ok(host, "what is said to it is encrypted"),
+        Some(false) => Finding::warning(
+            host,
+            "what is said to it, names and numbers, can be read on the way",
+        )
+        .advised(
+            "let the server have a certificate, and name it: sslmode=verify-full&sslrootcert=FILE",
+        ),
+    });
+    found.extend(durability(host, facts));
+    found.push(standbys(host, facts));
+    found.push(match facts.encoding.as_str() {
+        "UTF8" => Finding::ok(
+            host,
+            format!(
+                "the database is encoded in UTF8, its collation is {}; the journal orders its texts by their bytes",
+                facts.collation
+            ),
+        ),
+        other => Finding::problem(host, format!("the database is encoded in {other}"))
+            .advised("create one in UTF8: createdb --encoding=UTF8 --template=template0 DATABASE"),
+    });
+    found.extend(load(host, facts));
+    found.extend(way(host, facts));
+    found
+}
+
+fn release(host: &str, release: i64) -> Finding {
+    let (major, minor) = (release / 10_000, release % 10_000);
+    let name = format!("PostgreSQL {major}.{minor}");
+    match major {
+        _ if major < RELEASES.0 => Finding::problem(host, format!("{name} is too old"))
+            .advised(format!("release {} or a newer one is needed", RELEASES.0)),
+        _ if major > RELEASES.1 => Finding::note(
+            host,
+            format!("{name} is newer than any that was tried with this program"),
+        ),
+        _ => Finding::ok(host, name),
+    }
+}
+
+/// What a commit is worth.
+fn durability(host: &str, facts: &ServerFacts) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if facts.fsync == "on" {
+        found.push(Finding::ok(host, "fsync = on: a commit is on the disk"));
+    } else {
+        found.push(
+            Finding::problem(
+                host,
+                "fsync = off: a loss of power loses payments that have left",
+            )
+            .advised("set fsync = on, and load the server's configuration anew"),
+        );
+    }
+    if facts.full_page_writes != "on" {
+        found.push(
+            Finding::warning(
+                host,
+                "full_page_writes = off: pages that a loss of power tears are not mended",
+            )
+            .advised("set full_page_writes = on, unless the file system never tears a page"),
+        );
+    }
+    match facts.synchronous_commit.as_str() {
+        "on" | "remote_apply" => {}
+        other => found.push(Finding::note(
+            host,
+            format!("synchronous_commit = {other}, and on for the sessions of this program, which says so itself"),
+        )),
+    }
+    if facts.data_checksums != "on" {
+        found.push(
+            Finding::warning(
+                host,
+                "pages have no checksums: what a disk has changed is read as it is",
+            )
+            .advised("stop the server once, and give pg_checksums --enable"),
+        );
+    }
+    if facts.autovacuum != "on" {
+        found.push(
+            Finding::warning(host, "autovacuum = off: rows that are written over keep their place, and each claim gets slower")
+                .advised("set autovacuum = on"),
+        );
+    }
+    found
+}
+
+/// What a promotion would lose.
+fn standbys(host: &str, facts: &ServerFacts) -> Finding {
+    let names = &facts.synchronous_standby_names;
+    let is_sync = |standby: &Standby| matches!(standby.sync_state.as_str(), "sync" | "quorum");
+    let hidden = |standby: &Standby| standby.sync_state.is_empty();
+    let count = output::counted(facts.standbys.len() as u64, "standby");
+    match (names.as_str(), &facts.standbys[..]) {
+        ("", []) => Finding::warning(
+            host,
+            "no standby follows it: its disk is all that there is of the journal",
+        )
+        .advised("give it a standby that commits wait for (synchronous_standby_names), or an archive of its log"),
+        ("", _) => Finding::warning(
+            host,
+            format!("{count} follow it, and no commit waits for any: a promotion may lose payments that have left, so that each begins a recovery"),
+        )
+        .advised("synchronous_standby_names = 'ANY 1 (NAME, NAME)' lets commits wait"),
+        (_, []) => Finding::problem(
+            host,
+            format!("commits wait for a standby ({names}), and none is there: nothing can be written"),
+        )
+        .advised("bring a standby back; do not set the names to nothing while a run is under way"),
+        (_, all) if all.iter().any(is_sync) => Finding::ok(
+            host,
+            format!("commits wait for {names}: a standby has whatever was acknowledged, and its promotion loses nothing"),
+        ),
+        (_, all) if all.iter().any(hidden) => Finding::note(
+            host,
+            format!("commits wait for {names}; whether one of them is there this user may not see"),
+        )
+        .advised("grant pg_monitor to a user that checks"),
+        _ => Finding::problem(
+            host,
+            format!("commits wait for {names}, and none of the standbys that follow is one of these: nothing can be written"),
+        )
+        .advised("mend the names, or the application_name in primary_conninfo of a standby"),
+    }
+}
+
+/// What holds it up, or fills it.
+fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let (used, most) = (facts.connections, facts.connections_max);
+    let connections = format!("{used} of {most} connections are in use");
+    found.push(match used * 10 > most * 8 {
+        true => Finding::warning(host, connections)
+            .advised("raise max_connections, or end what holds them: a run needs several"),
+        false => Finding::ok(host, connections),
+    });
+    if let (count @ 1.., oldest) = facts.long_transactions {
+        let minutes = oldest.as_secs() / 60;
+        found.push(
+            Finding::warning(
+                host,
+                format!(
+                    "{} of others open for up to {minutes} min: rows that were written over are kept for them",
+                    output::counted(count.unsigned_abs(), "transaction")
+                ),
+            )
+            .advised("end them (pg_terminate_backend), and set idle_in_transaction_session_timeout for those users; sessions of this program end after 60 s by themselves"),
+        );
+    }
+    for Slot {
+        name,
+        is_active,
+        held,
+    } in &facts.slots
+    {
+        if !is_active && *held > HELD_MAX {
+            found.push(
+                Finding::warning(
+                    host,
+                    format!("the replication slot {} keeps {} of the log, and nobody reads from it: it fills the disk in the end", output::name(name), bytes(held.unsigned_abs())),
+                )
+                .advised("bring its standby back, or drop it (pg_drop_replication_slot); max_slot_wal_keep_size bounds what slots keep"),
+            );
+        }
+    }
+    found.push(Finding::note(
+        host,
+        format!(
+            "the database has {}; how much its disk has left a server does not tell",
+            bytes(facts.size.unsigned_abs())
+        ),
+    ));
+    found
+}
+
+/// The way there and back, and the clocks at its ends.
+fn way(host: &str, facts: &ServerFacts) -> [Finding; 2] {
+    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+    let least = facts.round_trip.max(Duration::from_micros(50));
+    let most = Duration::from_secs(1).as_micros() / (least * ROUND_TRIPS).as_micros().max(1);
+    let said = format!(
+        "{} there and back: about {} transactions that write in a second, over all hosts, and as many as a disk syncs",
+        millis(facts.round_trip),
+        output::grouped(&most.to_string())
+    );
+    let trip = match facts.round_trip > ROUND_TRIP_MAX {
+        true => Finding::warning(host, said)
+            .advised("run on a machine nearer to the server: slots of the rate come too late, and rates are not used up"),
+        false => Finding::ok(host, said),
+    };
+    let apart = facts.ahead.unsigned_abs();
+    let error = facts.ahead_error.unsigned_abs();
+    let whose = if facts.ahead < 0 {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let said = format!("its clock is {apart} ms {whose} the one here, give or take {error} ms");
+    let set = "set both by a server of time (chrony, systemd-timesyncd)";
+    let clock = match apart.saturating_sub(error) {
+        far if far > APART_FAR => Finding::problem(host, said).advised(set),
+        far if far > APART_MAX => Finding::warning(host, said).advised(set),
+        _ => Finding::ok(host, said),
+    };
+    [trip, clock]
+}
+
+/// Judges the journal.
+fn judge_journal(surveyed: &Surveyed, address: &ServerAddress) -> Vec<Finding> {
+    let name = address.to_string();
+    match &surveyed.journal {
+        None => Vec::new(),
+        Some(Err(why)) => vec![
+            Finding::problem(name, why).advised("nothing is sent while the journal cannot be used"),
+        ],
+        Some(Ok(facts)) => judge_facts(&name, facts),
+    }
+}
+
+fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for misfit in &facts.misfits {
+        found.push(
+            Finding::problem(name, misfit)
+                .advised("somebody changed the schema: put it back as a new journal has it (disburse journal init, in an empty database)"),
+        );
+    }
+    if facts.misfits.is_empty() {
+        found.push(Finding::ok(
+            name,
+            "its tables, indexes and guards are as they were made",
+        ));
+    }
+    for damage in &facts.damage {
+        found.push(Finding::problem(name, damage).advised(
+            "send nothing from it; promote a sound standby, or restore, and see docs/postgres.md",
+        ));
+    }
+    found.extend(rights(name, &facts.rights, facts.is_owner));
+    if let Some(missed) = &facts.missed {
+        found.push(
+            Finding::warning(
+                name,
+                format!("it may have missed something: {}", missed.cause.sentence()),
+            )
+            .advised("disburse recover says what is known and each next step; the gateway is asked before anything is posted"),
+        );
+    }
+    for (batch, record) in &facts.runners {
+        let who = match record.runner.name.as_str() {
+            "" => output::name(&record.runner.host),
+            runner => format!(
+                "{} on {}",
+                output::name(runner),
+                output::name(&record.runner.host)
+            ),
+        };
+        let said = format!(
+            "batch {batch} is run by {who}, release {}, since {}",
+            record.release, record.began_at
+        );
+        found.push(match record.is_expired {
+            false => Finding::note(name, said),
+            true => Finding::warning(
+                name,
+                format!("{said}, and that run is not heard of since {}", record.lease_until),
+            )
+            .advised("another run of the batch goes on by itself: what this one had under way is asked about first"),
+        });
+    }
+    found
+}
+
+fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for Rights { role, work, lacks } in rights {
+        match lacks.len() {
+            0 => found.push(Finding::ok(name, format!("this user may {work}"))),
+            _ => found.push(
+                Finding::note(name, format!("this user may not {work}"))
+                    .advised(format!("where it is to: grant {role} to it (disburse journal init prints what that may)")),
+            ),
+        }
+    }
+    if is_owner {
+        found.push(
+            Finding::warning(
+                name,
+                "this user may change the schema, and switch its guards off",
+            )
+            .advised("let runs have a user of their own, to which one of the roles is granted"),
+        );
+    }
+    found
+}
+
+/// What this host has seen of the journal.
+fn judge_mark(address: &ServerAddress) -> Finding {
+    match address.mark() {
+        Some(mark) => Finding::ok(
+            "mark",
+            format!("what this host sees of the journal is kept in {}.mark", output::name(&mark.display().to_string())),
+        ),
+        None => Finding::warning(
+            "mark",
+            "nothing says where this host is to keep what it sees of the journal: an older database would be noticed by others alone",
+        )
+        .advised("name a folder that stays: XDG_STATE_HOME, or StateDirectory= in a unit"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Servers that come back without what they had: what was written last may have left.
+
+use super::super::fixture::{Kind, Server, shared};
+use super::super::{Address, Deadlines, Postgres};
+use super::{address, fresh, short};
+use crate::ledger::recovery::Origin;
+use crate::store::{Error, Transact as _};
+
+/// Ends all connections to a database.
+fn cut(server: &Server, database: &str) {
+    let ended = format!(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{database}' and pid <> pg_backend_pid()"
+    );
+    server.psql("postgres", &ended);
+}
+
+fn replaced(told: Result<(), Error>) {
+    match told {
+        Err(Error::Fault { what }) => {
+            assert!(what.contains("promoted, restored or replaced"), "{what}")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_connection_made_anew_finds_what_was_written_or_says_so() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let store = fresh(server);
+    let database = store.address().database().to_owned();
+    let commit = || store.begin().and_then(|()| store.commit());
+    commit().unwrap();
+    cut(server, &database);
+    commit().unwrap();
+    // An older database has an older receipt, or none.
+    server.psql(&database, "update disburse.writer set turn = turn - 1");
+    cut(server, &database);
+    replaced(commit());
+    server.psql(&database, "update disburse.writer set turn = turn + 1");
+    commit().unwrap();
+    server.psql(&database, "delete from disburse.writer");
+    cut(server, &database);
+    replaced(commit());
+    // It is said as often as it is tried.
+    replaced(commit());
+    // Whoever only reads has nothing to lose.
+    let reader = Postgres::open_to_read(store.address().clone(), Deadlines::default()).unwrap();
+    reader.begin_reading().unwrap();
+}
+
+#[test]
+fn another_database_in_the_place_of_one_is_noticed_while_it_is_used() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let store = fresh(server);
+    let database = store.address().database().to_owned();
+    let commit = || store.begin().and_then(|()| store.commit());
+    commit().unwrap();
+    cut(server, &database);
+    server.psql(
+        "postgres",
+        &format!("create database {database}_copy template {database}"),
+    );
+    server.psql("postgres", &format!("drop database {database}"));
+    server.psql(
+        "postgres",
+        &format!("alter database {database}_copy rename to {database}"),
+    );
+    replaced(commit());
+}
+
+#[test]
+fn a_server_behind_the_timeline_that_was_seen_is_passed_over() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let store = fresh(server);
+    let position = store.server_position().unwrap();
+    let at = |seen: Origin| -> Address { store.address().clone().last_seen(Some(seen)) };
+    Postgres::open(at(position.origin), short()).unwrap();
+    let later = Origin {
+        timeline: position.origin.timeline + 1,
+        ..position.origin
+    };
+    let refused = Postgres::open(at(later), short()).unwrap_err();
+    assert!(
+        refused.to_string().contains("it is an old primary"),
+        "{refused}"
+    );
+    // Of another cluster nothing is said here.
+    let other = Origin { system: 1, ..later };
+    Postgres::open(at(other), short()).unwrap();
+    assert!(Postgres::open(address(&server.address("nowhere")), short()).is_err());
+}
