@@ -17,8 +17,8 @@ use crate::domain::{
     PayerTransactionId, Pulse, Reference, ResponseDetails, ServiceCode, Tally, Timestamp,
 };
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal};
-use crate::journal::remote::Path;
 use crate::journal::simulated::{Disk, Process};
+use crate::journal::weather::Path;
 use crate::journal::{Home, Journal, LoadPlan, LoadRow, RunTerms, RunToken, Runner};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::slots::{Paced, SlotWait};

@@ -58,6 +58,6 @@ pub use types::*;
 pub(crate) use writer::fuse::clock as own_clock;
 pub use writer::handle::Journal;
 #[cfg(test)]
-pub(crate) use writer::remote;
-#[cfg(test)]
 pub(crate) use writer::simulated;
+#[cfg(test)]
+pub(crate) use writer::weather;

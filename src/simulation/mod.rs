@@ -12,6 +12,7 @@ mod operator;
 mod outside;
 mod plays;
 mod scene;
+mod several;
 mod tests;
 mod together;
 

@@ -4,33 +4,23 @@
 //! connections and commits, stops, and comes back on another machine. Callbacks come to any of them, and operators sit elsewhere.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fastrand::Rng;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
-use super::scene::Scene;
-use crate::journal::remote::{Heard, Weather};
+use crate::journal::weather::{Heard, Weather};
 use crate::simulation::outside::packet::Ordeal;
-use crate::store::memory::shared::Server;
 
 /// One seed of so many plays it.
 const SHARE: u64 = 4;
 /// Runs at once.
 const RUNS_MAX: usize = 4;
-/// A life ends within this time: no run goes on for ever.
-const LIFE_MAX: Duration = Duration::from_secs(12 * 3_600);
-/// Who listens beside the runs.
-const LISTENER: usize = usize::MAX;
-/// By how much the clock of another server differs at most.
-const SHIFT_MS: i64 = 400;
 
 /// How runs play together, with a generator of their own.
 pub(super) struct Together {
     pub(super) is_on: bool,
-    rng: RefCell<Rng>,
+    pub(super) rng: RefCell<Rng>,
     chances: Chances,
 }
 
@@ -44,18 +34,18 @@ struct Chances {
     mishap: u32,
     /// Of a life that the server stops in it.
     outage: u32,
-    hasty: u32,
+    pub(super) hasty: u32,
 }
 
 /// What happens in a life.
-struct Life {
+pub(super) struct Life {
     /// When each run begins, and what happens to it.
-    runs: Vec<(Duration, Ordeal)>,
-    listens: bool,
-    is_ahead: bool,
-    hasty: bool,
+    pub(super) runs: Vec<(Duration, Ordeal)>,
+    pub(super) listens: bool,
+    pub(super) is_ahead: bool,
+    pub(super) hasty: bool,
     /// When the server stops, for how long, and whether another one takes its place.
-    outages: Vec<(Duration, Duration, bool)>,
+    pub(super) outages: Vec<(Duration, Duration, bool)>,
 }
 
 impl Together {
@@ -97,7 +87,7 @@ impl Together {
         })
     }
 
-    fn life(&self, healthy: bool) -> Life {
+    pub(super) fn life(&self, healthy: bool) -> Life {
         let (rng, of) = (&mut *self.rng.borrow_mut(), self.chances);
         let mut runs = Vec::new();
         for number in 0..rng.usize(1..=RUNS_MAX).max(usize::from(!healthy) + 1) {
@@ -165,71 +155,4 @@ fn weather(rng: &mut Rng, mishap: u32) -> Weather {
     }
     weather.failover = (rng.u32(0..3) > 0).then(|| up_to(rng, 6_000));
     weather
-}
-
-impl Scene {
-    /// Several runs, and what goes on beside them.
-    pub(super) fn live_together(&self, healthy: bool, user: &'static str) {
-        let life = self.together.life(healthy);
-        {
-            let mut shape = self.world.lock();
-            let ahead = if life.is_ahead { 3 * 365 * 86_400 } else { 0 };
-            shape.ahead = Duration::from_secs(ahead);
-        }
-        let hasty = life.hasty && !self.world.lock().deaf;
-        let server = self.disk.server().expect("they share one");
-        self.on_a_runtime(async {
-            if life.listens {
-                let journal = self.open(None, &CancellationToken::new());
-                let _ = self.listen(LISTENER, journal, None).await;
-            }
-            let run = async |number: usize| {
-                if let Some((begins, ordeal)) = life.runs.get(number) {
-                    sleep(*begins).await;
-                    self.process(healthy, user, false, *ordeal).await;
-                }
-            };
-            // Each is large: on the heap.
-            let [one, two, three, four] = [0, 1, 2, 3].map(|number| Box::pin(run(number)));
-            let runs = async { tokio::join!(biased; one, two, three, four) };
-            let desk = Box::pin(async {
-                if hasty {
-                    self.desk(true).await;
-                }
-                std::future::pending::<()>().await;
-            });
-            tokio::select! {
-                biased;
-                _ = runs => {}
-                () = desk => {}
-                () = self.outages(&server, &life.outages) => {}
-                () = sleep(LIFE_MAX) => {
-                    let text = "35: a run does not end".to_owned();
-                    self.world.lock().violation(text);
-                }
-            }
-            if life.listens {
-                // Callbacks find somebody also after the runs.
-                sleep(Duration::from_secs(5)).await;
-            }
-        });
-    }
-
-    /// Stops the server at its times, and lets it come back, or another one in its place.
-    async fn outages(&self, server: &Arc<Server>, outages: &[(Duration, Duration, bool)]) {
-        for (after, long, elsewhere) in outages {
-            sleep(*after).await;
-            server.stop();
-            self.world.lock().note(|| "the server stops".into());
-            sleep(*long).await;
-            server.start(*elsewhere);
-            let shift = self.together.rng.borrow_mut().i64(-SHIFT_MS..=SHIFT_MS);
-            let mut shape = self.world.lock();
-            if *elsewhere {
-                shape.shift = shift;
-            }
-            shape.note(|| format!("it comes back, elsewhere: {elsewhere}"));
-        }
-        std::future::pending().await
-    }
 }

@@ -161,5 +161,6 @@ fn assert_sound(c: &WriteSession) -> Result<(), Error> {
     }
 }
 
-#[cfg(all(test, feature = "postgres"))]
+#[cfg(feature = "postgres")]
+#[cfg(test)]
 mod tests;

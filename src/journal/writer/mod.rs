@@ -12,3 +12,5 @@ pub(super) mod queue;
 pub(crate) mod remote;
 #[cfg(test)]
 pub(crate) mod simulated;
+#[cfg(test)]
+pub(crate) mod weather;

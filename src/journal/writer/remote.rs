@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::commit::Work;
 use super::simulated::{Fuse, Inline, Seen};
+use super::weather::{Heard, Path, Weather};
 use crate::domain::{Epoch, Timestamp};
 use crate::journal::Error;
 use crate::seeded_bugs::SeededBug;
@@ -25,50 +26,6 @@ const WAITS_MAX: Duration = Duration::from_secs(10);
 const LEARNS_WITHIN: Duration = Duration::from_secs(10);
 /// The server takes the turn from whoever does nothing with it for so long.
 const IDLE_MAX: Duration = Duration::from_secs(5);
-
-/// Says for how long something is so from now on, if it is.
-pub(crate) type While = Box<dyn Fn() -> Option<Duration> + Send + Sync>;
-
-/// What lies between a process and the server.
-pub(crate) struct Path {
-    /// The process stands still.
-    pub stands: While,
-    /// Nothing of it comes to the server.
-    pub is_cut_off: While,
-    /// What its next transaction meets; `None`: this process has the patience, and the luck, to get everything done.
-    pub next: Option<Box<dyn Fn() -> Weather + Send + Sync>>,
-    /// Told what went wrong.
-    pub met: Box<dyn Fn(&'static str) + Send + Sync>,
-}
-
-/// What a transaction meets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weather {
-    /// So long it takes from its first statement to its last one.
-    pub within: Duration,
-    /// So long the word of its commit takes.
-    pub back: Duration,
-    pub heard: Heard,
-    /// The server is lost so long after a commit that no other machine has, and another one takes over.
-    pub failover: Option<Duration>,
-    /// So long the server takes to notice that the process is dead.
-    pub noticed: Duration,
-}
-
-/// What a process hears of its commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Heard {
-    #[default]
-    Done,
-    /// That it was done, and a warning: the server stopped waiting for another machine to have it.
-    Warning,
-    /// Nothing: the connection was lost before the server had it.
-    NothingSent,
-    /// Nothing, and it was committed.
-    NothingBack,
-    /// Nothing, and it was committed, but no other machine has it.
-    NothingKept,
-}
 
 /// One verb on its way.
 pub(super) struct Remote<'a> {
@@ -350,5 +307,58 @@ impl<'a> Remote<'a> {
     fn gone(&self, error: Error) -> Result<(), Error> {
         self.inline.with(|connection| connection.forget());
         Err(error)
+    }
+}
+
+impl Inline {
+    /// Carries a verb out, where it is its turn.
+    pub(in crate::journal) async fn perform(&self, work: Work) -> Result<(), Error> {
+        let mut seat = self.seat.lock().await;
+        tokio::time::sleep((seat.latency)()).await;
+        if self.crash.is_cancelled() {
+            // The process is dead.
+            drop(seat);
+            return std::future::pending().await;
+        }
+        if let Some(error) = &seat.latch {
+            return Err(Error::Poisoned {
+                cause: error.to_string(),
+            });
+        }
+        let burns = match &mut seat.fuse {
+            Some(fuse) if fuse.verbs == 0 => seat.fuse.take(),
+            Some(fuse) => {
+                fuse.verbs -= 1;
+                None
+            }
+            None => None,
+        };
+        let outcome = match &self.server {
+            Some((server, client)) => {
+                let remote = Remote::new(self, server, *client, &self.path);
+                tokio::select! {
+                    biased;
+                    () = self.crash.cancelled() => None,
+                    outcome = remote.perform(work, burns) => Some(outcome),
+                }
+            }
+            None => self.perform_here(work, burns),
+        };
+        match outcome {
+            Some(outcome) => {
+                if let Err(error) = &outcome
+                    && error.kind() == crate::journal::Kind::Fault
+                {
+                    seat.latch = Some(error.clone());
+                }
+                outcome
+            }
+            None => {
+                self.crash.cancel();
+                // Nobody ever hears of it.
+                drop(seat);
+                std::future::pending().await
+            }
+        }
     }
 }

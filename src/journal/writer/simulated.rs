@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::commit::Work;
 use super::commit::commit;
-use super::remote::{Path, Remote};
+use super::weather::Path;
 use crate::domain::{BatchName, Epoch, Timestamp, WireZone};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::facts;
@@ -130,17 +130,17 @@ pub(in crate::journal) struct Inline {
     pub(super) disk: Disk,
     pub(super) crash: CancellationToken,
     pub(super) watch: Watch,
-    path: Path,
+    pub(super) path: Path,
     /// The server that it shares with others, and which of its clients it is.
     pub(super) server: Option<(Arc<Server>, u64)>,
     // Fair: verbs are carried out in the order in which they were asked.
-    seat: Mutex<Seat>,
+    pub(super) seat: Mutex<Seat>,
 }
 
-struct Seat {
-    fuse: Option<Fuse>,
-    latency: Latency,
-    latch: Option<Error>,
+pub(super) struct Seat {
+    pub(super) fuse: Option<Fuse>,
+    pub(super) latency: Latency,
+    pub(super) latch: Option<Error>,
 }
 
 impl std::fmt::Debug for Inline {
@@ -324,58 +324,12 @@ impl Inline {
         chained.is_shared()
     }
 
-    pub(in crate::journal) async fn perform(&self, work: Work) -> Result<(), Error> {
-        let mut seat = self.seat.lock().await;
-        tokio::time::sleep((seat.latency)()).await;
-        if self.crash.is_cancelled() {
-            // The process is dead.
-            drop(seat);
-            return std::future::pending().await;
-        }
-        if let Some(error) = &seat.latch {
-            return Err(Error::Poisoned {
-                cause: error.to_string(),
-            });
-        }
-        let burns = match &mut seat.fuse {
-            Some(fuse) if fuse.verbs == 0 => seat.fuse.take(),
-            Some(fuse) => {
-                fuse.verbs -= 1;
-                None
-            }
-            None => None,
-        };
-        let outcome = match &self.server {
-            Some((server, client)) => {
-                let remote = Remote::new(self, server, *client, &self.path);
-                tokio::select! {
-                    biased;
-                    () = self.crash.cancelled() => None,
-                    outcome = remote.perform(work, burns) => Some(outcome),
-                }
-            }
-            None => self.perform_here(work, burns),
-        };
-        match outcome {
-            Some(outcome) => {
-                if let Err(error) = &outcome
-                    && error.kind() == crate::journal::Kind::Fault
-                {
-                    seat.latch = Some(error.clone());
-                }
-                outcome
-            }
-            None => {
-                self.crash.cancel();
-                // Nobody ever hears of it.
-                drop(seat);
-                std::future::pending().await
-            }
-        }
-    }
-
     /// Carries a verb out on a disk of the process's own; `None`: it dies meanwhile.
-    fn perform_here(&self, work: Work, burns: Option<Fuse>) -> Option<Result<(), Error>> {
+    pub(super) fn perform_here(
+        &self,
+        work: Work,
+        burns: Option<Fuse>,
+    ) -> Option<Result<(), Error>> {
         let crashes = burns.is_some_and(|fuse| fuse.crashes);
         if burns.is_some_and(|fuse| fuse.crashes && !fuse.commits) {
             return None;
