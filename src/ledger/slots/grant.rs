@@ -170,7 +170,7 @@ pub fn grant(
     spaced(row, runners, sample, request, Spread::get)
 }
 
-/// As [`grant`], with what is allowed for lateness given: tests leave it out.
+/// As [`grant()`], with what is allowed for lateness given: tests leave it out.
 pub(super) fn spaced(
     row: Option<SlotRow>,
     runners: Runners,
