@@ -38,7 +38,13 @@ pub(super) fn runtime() -> Result<&'static Runtime, Failure> {
         .build();
     let made =
         made.map_err(|error| Failure::lost(format!("no thread for connections: {error}")))?;
-    Ok(RUNTIME.get_or_init(|| made))
+    // Of two that are made at once one is too many. To drop it is to wait for its end, which a thread that drives other work must not.
+    if let Err(second) = RUNTIME.set(made) {
+        second.shutdown_background();
+    }
+    RUNTIME
+        .get()
+        .ok_or_else(|| Failure::lost("no thread for connections"))
 }
 
 /// What the server says of its own.
