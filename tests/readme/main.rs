@@ -179,7 +179,7 @@ fn every_command_and_flag_exists() {
     assert!(seen > 10, "only {seen} commands were found");
 }
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 32] = [
     "serve",
     "check",
     "load",
@@ -197,6 +197,7 @@ const COMMANDS: [&str; 31] = [
     "backup",
     "archive",
     "listen",
+    "journal",
     "notices",
     "token",
     "lookup",
