@@ -15,7 +15,7 @@ use crate::domain::{BatchName, Timestamp};
 #[cfg(feature = "postgres")]
 use crate::store::Transact;
 #[cfg(feature = "postgres")]
-use crate::store::postgres::{self, Deadlines, Postgres, Role};
+use crate::store::postgres::{self, Deadlines, Postgres, Role, SCHEMA_VERSION};
 use crate::store::server_facts::ServerFacts;
 
 /// What is seen of the servers that an address names, and of the journal there.
@@ -30,6 +30,8 @@ pub struct Surveyed {
 /// What is seen of a journal on a server.
 #[derive(Clone, Debug)]
 pub struct JournalFacts {
+    /// The version of its schema, which is that of this release.
+    pub schema: i64,
     /// What of its tables, indexes and guards is not as it was made.
     pub misfits: Vec<String>,
     /// What the server knows of damage.
@@ -110,6 +112,7 @@ fn journal_facts(store: Postgres, address: &ServerAddress) -> Result<JournalFact
         runners.extend(under_way.into_iter().map(|runner| (batch.clone(), runner)));
     }
     Ok(JournalFacts {
+        schema: SCHEMA_VERSION,
         misfits: c.misfits()?,
         damage: c.damage()?,
         rights,

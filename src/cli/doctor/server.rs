@@ -238,7 +238,7 @@ fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
                     output::counted(count.unsigned_abs(), "transaction")
                 ),
             )
-            .advised("end them (pg_terminate_backend), and set idle_in_transaction_session_timeout for those users; sessions of this program end after 60 s by themselves"),
+            .advised("end them (pg_terminate_backend), and set idle_in_transaction_session_timeout for those users; those of this program are ended after 5 s by themselves"),
         );
     }
     for Slot {
@@ -269,7 +269,7 @@ fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
 
 /// The way there and back, and the clocks at its ends.
 fn way(host: &str, facts: &ServerFacts) -> [Finding; 2] {
-    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+    let millis = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1000.0);
     let least = facts.round_trip.max(Duration::from_micros(50));
     let most = Duration::from_secs(1).as_micros() / (least * ROUND_TRIPS).as_micros().max(1);
     let said = format!(
@@ -322,7 +322,14 @@ fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
     if facts.misfits.is_empty() {
         found.push(Finding::ok(
             name,
-            "its tables, indexes and guards are as they were made",
+            format!(
+                "schema {}: its tables, indexes and guards are as they were made",
+                facts.schema
+            ),
+        ));
+        found.push(Finding::ok(
+            name,
+            "no pooler that gives each transaction another session stands before it",
         ));
     }
     for damage in &facts.damage {
@@ -369,10 +376,10 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for Rights { role, work, lacks } in rights {
         match lacks.len() {
-            0 => found.push(Finding::ok(name, format!("this user may {work}"))),
+            0 => found.push(Finding::ok(name, format!("this user has the rights of {role}: {work}"))),
             _ => found.push(
-                Finding::note(name, format!("this user may not {work}"))
-                    .advised(format!("where it is to: grant {role} to it (disburse journal init prints what that may)")),
+                Finding::note(name, format!("this user lacks rights of {role}: {work}"))
+                    .advised(format!("where it is to do that: grant {role} to it; disburse journal init prints the rights of each")),
             ),
         }
     }

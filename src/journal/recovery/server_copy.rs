@@ -7,7 +7,7 @@ use crate::ledger::recovery::{JournalId, OnServer, Origin, Traces};
 use crate::store::{Transact, Write};
 
 /// Under this name `meta` has the copy that was opened last to be written.
-const COPY: &str = "copy";
+pub(in crate::journal) const COPY: &str = "copy";
 
 /// Under this name it has the names that the journal had before: a host that saw it last under one of them has not seen another one.
 const NAMES: &str = "names";

@@ -8,11 +8,12 @@ use super::facts::{ARRIVING, MOVED, assert_arrived};
 use crate::journal::Error;
 use crate::journal::codec::facts::note;
 use crate::journal::forget::verbs::TO_REWRITE;
+use crate::journal::recovery::server_copy::COPY;
 use crate::store::tables::{self, meta};
 use crate::store::{Read, Reads, Row, Scan, Table, Transact, Value};
 
 /// Facts about the place that a journal is in: they do not go along.
-const OF_THE_PLACE: [&str; 5] = ["marked", "backup", TO_REWRITE, MOVED, ARRIVING];
+const OF_THE_PLACE: [&str; 6] = ["marked", "backup", COPY, TO_REWRITE, MOVED, ARRIVING];
 
 /// The rows of one table: how many there are, and a digest over all their values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

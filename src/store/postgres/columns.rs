@@ -10,7 +10,7 @@ use crate::store::{Column, Error, Index, Table};
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of the schema that this release reads and writes, as it says of itself.
-pub(super) const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 1;
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,6 +34,7 @@ mod wait;
 mod write;
 
 pub use address::{Address, AddressError, SslMode};
+pub use columns::SCHEMA_VERSION;
 pub use connect::Deadlines;
 pub use connect_error::ConnectError;
 pub use grants::{Role, grants};

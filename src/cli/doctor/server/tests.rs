@@ -101,7 +101,7 @@ fn a_server_is_judged_by_what_a_commit_on_it_is_worth_and_by_the_way_there() {
         (
             |f| f.round_trip = Duration::from_millis(25),
             Warning,
-            "25.0 ms",
+            "25.00 ms",
         ),
         (|f| f.ahead = 900, Warning, "900 ms ahead of the one here"),
         (
@@ -194,6 +194,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         lacks: lacks.iter().map(|text| (*text).to_owned()).collect(),
     };
     let facts = || JournalFacts {
+        schema: 1,
         misfits: Vec::new(),
         damage: Vec::new(),
         rights: vec![may("disburse_runner", &[])],
@@ -233,7 +234,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         (
             &|f| f.rights = vec![may("disburse_runner", &["insert on evidence"])],
             Note,
-            "may not load, run",
+            "lacks rights of disburse_runner",
         ),
         (&|f| f.is_owner = true, Warning, "guards off"),
         (
