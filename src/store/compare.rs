@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::tables::{inquiry, used};
+use super::tables::{inquiry, service, used};
 use super::{Clash, Column, Error, Read, Row, Scan, Table, Test, Transact, Value};
 
 /// Plays the same random reads and writes to two stores, which must say the same.
@@ -140,8 +140,11 @@ impl Chance {
             used::day,
             used::amount,
         ];
-        match self.below(2) {
+        // No two rows have the same code.
+        const SERVICE: &[Column] = &[service::service_id, service::code];
+        match self.below(3) {
             0 => (&inquiry::TABLE, INQUIRY),
+            1 => (&service::TABLE, SERVICE),
             _ => (&used::TABLE, USED),
         }
     }
@@ -169,7 +172,7 @@ impl Chance {
         let mut row = Vec::new();
         for column in columns {
             let number = self.below(5);
-            let is_text = matches!(table.columns[usize::from(column.at)], "name" | "currency");
+            let is_text = matches!(table.columns[usize::from(column.at)], "name" | "currency" | "code");
             row.push(match is_text {
                 true => Value::Text(number.to_string().into()),
                 false => Value::Integer(i64::try_from(number).unwrap()),
