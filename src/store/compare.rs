@@ -172,7 +172,10 @@ impl Chance {
         let mut row = Vec::new();
         for column in columns {
             let number = self.below(5);
-            let is_text = matches!(table.columns[usize::from(column.at)], "name" | "currency" | "code");
+            let is_text = matches!(
+                table.columns[usize::from(column.at)],
+                "name" | "currency" | "code"
+            );
             row.push(match is_text {
                 true => Value::Text(number.to_string().into()),
                 false => Value::Integer(i64::try_from(number).unwrap()),

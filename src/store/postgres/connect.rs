@@ -121,32 +121,38 @@ pub(super) fn check_pooler(
     let Ok(second) = open(address, deadlines, until, Some(&first.origin)) else {
         return Ok(());
     };
+    let hosts = hosts_of(address);
     let pooler = || ConnectError::Pooler {
-        host: address
-            .hosts
-            .iter()
-            .map(Host::to_string)
-            .collect::<Vec<_>>()
-            .join(", "),
+        host: hosts.clone(),
+    };
+    // A statement that is not known any more was prepared in another session.
+    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
+        true => pooler(),
+        false => ConnectError::met(&failure, &hosts),
     };
     if first.backend == second.backend {
         return Err(pooler());
     }
-    let within = deadlines.statement;
+    let within = deadlines.statement.min(deadlines.connect);
     let both = [(first, "first"), (&second, "second")];
     for (connected, name) in both {
         let set = format!("set disburse.link = '{name}'");
-        connected.link.run(within, &set).map_err(|_| pooler())?;
+        connected.link.run(within, &set).map_err(failed)?;
     }
     for _ in 0..ASKED {
         for (connected, name) in both {
-            // A statement that is not known any more was prepared in another session.
-            if !connected.is_itself(name, within).unwrap_or_default() {
+            if !connected.is_itself(name, within).map_err(failed)? {
                 return Err(pooler());
             }
         }
     }
     Ok(())
+}
+
+/// Names all servers of an address.
+fn hosts_of(address: &Address) -> String {
+    let hosts: Vec<_> = address.hosts.iter().map(Host::to_string).collect();
+    hosts.join(", ")
 }
 
 /// Connects to the server of an address that takes writes, whatever is in its database. One that lags behind the timeline that was
@@ -174,12 +180,7 @@ pub(super) fn open(
         }
     }
     Err(failure.unwrap_or_else(|| ConnectError::Away {
-        host: address
-            .hosts
-            .iter()
-            .map(Host::to_string)
-            .collect::<Vec<_>>()
-            .join(", "),
+        host: hosts_of(address),
         what: "nothing answered in time".to_owned(),
     }))
 }
@@ -192,12 +193,17 @@ fn open_host(
     before: Option<&Origin>,
 ) -> Result<Connected, ConnectError> {
     let link = reach(address, host, within)?;
+    // A server that lets in and then says nothing is left for the next one as well.
+    let deadlines = &Deadlines {
+        statement: deadlines.statement.min(within),
+        ..*deadlines
+    };
     let backend = check_server(&link, host, deadlines)?;
     if let Ok(runtime) = link::runtime() {
         link.keep_alive(runtime, deadlines.idle / 3);
     }
     let origin = origin::of(&link, deadlines.statement)
-        .map_err(|failure| ConnectError::unexpected(host, failure.what()))?;
+        .map_err(|failure| ConnectError::met(&failure, host))?;
     match before {
         Some(before) if origin.after(before) == Succession::Overtaken => {
             Err(ConnectError::OldPrimary {
@@ -290,7 +296,7 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
         true => ConnectError::Pooler {
             host: host.to_string(),
         },
-        false => ConnectError::unexpected(host, failure.what()),
+        false => ConnectError::met(&failure, host),
     };
     let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
     let row = rows
@@ -378,10 +384,7 @@ pub(super) fn check_schema(
             user: address.user.clone(),
             what: "usage on the schema disburse".to_owned(),
         },
-        false => ConnectError::Unexpected {
-            host: address.database.clone(),
-            what: failure.what().to_string(),
-        },
+        false => ConnectError::met(&failure, &hosts_of(address)),
     };
     if !has_schema(link, deadlines).map_err(failed)? {
         return Err(ConnectError::NoSchema {

@@ -272,6 +272,18 @@ impl ConnectError {
         }
     }
 
+    /// Says what became of a question to a server that had let in: its end may come between any two of them.
+    pub(super) fn met(failure: &Failure, place: &impl ToString) -> Self {
+        let (host, what) = (place.to_string(), failure.what().to_string());
+        match failure {
+            Failure::Lost { .. } => Self::Away { host, what },
+            Failure::Server {
+                is_plain: false, ..
+            } => Self::NotReady { host, what },
+            Failure::Server { .. } => Self::Unexpected { host, what },
+        }
+    }
+
     /// Says why a server did not let in.
     pub(super) fn of(
         failure: &Failure,

@@ -163,7 +163,12 @@ impl Postgres {
         self.drop_link();
         let before = self.origin.get();
         let connected = connect::open(&self.address, &self.deadlines, until, Some(&before))?;
-        connect::check_schema(&connected.link, &self.address, &self.deadlines, self.access)?;
+        let left = until.saturating_duration_since(Instant::now());
+        let deadlines = Deadlines {
+            statement: self.deadlines.statement.min(left),
+            ..self.deadlines
+        };
+        connect::check_schema(&connected.link, &self.address, &deadlines, self.access)?;
         if self.access == Access::Write {
             self.check_continued(&connected, &before)?;
         }
@@ -201,7 +206,7 @@ impl Postgres {
         }
         let receipt = Statement::plain(RECEIPT).bytes(&self.writer);
         let rows = now.link.query(self.deadlines.statement, &receipt);
-        let rows = rows.map_err(|failure| replaced(failure.what()))?;
+        let rows = rows.map_err(|failure| ConnectError::met(&failure, &self.address.database))?;
         let turn: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
         match turn {
             Some(turn) if turn >= self.committed.get() => Ok(()),

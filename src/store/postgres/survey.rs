@@ -54,7 +54,7 @@ pub fn survey(
     let look = |host: &Host| {
         let link = connect::reach(address, host, deadlines.connect)?;
         facts(&link, host, deadlines.statement, clock)
-            .map_err(|failure| ConnectError::unexpected(host, failure.what()))
+            .map_err(|failure| ConnectError::met(&failure, host))
     };
     let hosts = address.hosts.iter();
     hosts.map(|host| (host.to_string(), look(host))).collect()

@@ -31,7 +31,8 @@ fn seqs(store: &Postgres) -> Vec<i64> {
 
 /// Ends all connections to a database.
 fn cut(server: &Server, store: &Postgres) {
-    let ended = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    let ended = "select pg_terminate_backend(pid, 5000) from pg_stat_activity
+        where datname = current_database() and application_name = 'disburse'";
     server.psql(store.address().database(), ended);
 }
 
@@ -338,5 +339,72 @@ fn a_row_that_is_gone_all_the_same_ends_the_transaction() {
         assert!(matches!(told, Err(Error::DecideAgain { .. })), "{told:?}");
         assert!(!store.is_open());
         assert_eq!(seqs(&store), [2]);
+    }
+}
+
+/// Several writers lose their connections at every point, and one another's; each is told how every transaction of its own ended.
+#[test]
+fn every_transaction_ends_as_it_was_told() {
+    const WRITERS: i64 = 3;
+    const EACH: i64 = 14;
+    let kinds = [Kind::Installed, Kind::Eighteen];
+    for server in kinds.into_iter().filter_map(shared) {
+        let first = fresh(server);
+        let database = first.address().database().to_owned();
+        let writers = (0..WRITERS).map(|writer| {
+            let (proxy, database) = (Proxy::to(server.port()), database.clone());
+            std::thread::spawn(move || {
+                let text = format!("postgres://disburse@127.0.0.1:{}/{database}", proxy.port());
+                let deadlines = Deadlines {
+                    turn: std::time::Duration::from_secs(20),
+                    commit: std::time::Duration::from_millis(300),
+                    ..short()
+                };
+                let store = Postgres::open(address(&text), deadlines).unwrap();
+                let mut chance = fastrand::Rng::with_seed(writer.unsigned_abs());
+                let mut committed = Vec::new();
+                for at in 0..EACH {
+                    let seq = 1 + writer * EACH + at;
+                    if chance.u8(..) < 40 {
+                        cut(server, &store);
+                    }
+                    match store.begin() {
+                        Err(Error::ConnectionLost { .. }) => continue,
+                        begun => begun.unwrap(),
+                    }
+                    insert(&store, seq);
+                    proxy.set(
+                        [
+                            Fate::Passes,
+                            Fate::Passes,
+                            Fate::Lost,
+                            Fate::Unanswered,
+                            Fate::Late,
+                        ][chance.usize(..5)],
+                    );
+                    match store.commit() {
+                        Ok(()) => committed.push(seq),
+                        Err(Error::ConnectionLost { .. }) => {}
+                        Err(error) => panic!("{error:?}"),
+                    }
+                    proxy.let_go();
+                }
+                committed
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        let mut committed: Vec<i64> = Vec::new();
+        for writer in writers {
+            committed.extend(writer.join().unwrap());
+        }
+        committed.sort_unstable();
+        assert_eq!(seqs(&first), committed);
+        // Most of them, and not all.
+        let all = usize::try_from(WRITERS * EACH).unwrap();
+        assert!(
+            (all / 4..all).contains(&committed.len()),
+            "{}",
+            committed.len()
+        );
     }
 }
