@@ -509,7 +509,7 @@ const SEVERAL_SEAMS: [(&str, usize); 21] = [
     ("src/journal/repeats/on_record.rs", 2),
     ("src/journal/run/claim_started.rs", 3),
     ("src/journal/run/restart.rs", 2),
-    ("src/journal/run/sessions.rs", 3),
+    ("src/journal/run/sessions.rs", 2),
     ("src/journal/run/verbs.rs", 3),
     ("src/journal/session/fence.rs", 2),
     ("src/ledger/approval/judge.rs", 2),

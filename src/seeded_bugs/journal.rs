@@ -231,14 +231,6 @@ pub(crate) fn doubted_at(found: Timestamp, posted_at: Option<Timestamp>) -> Time
     }
 }
 
-/// The session whose claims are forgotten.
-pub(crate) fn session_forgotten(found: Epoch) -> Epoch {
-    match SeededBug::ClaimsOfClosedKept.is_active() {
-        true => Epoch::new(-1),
-        false => found,
-    }
-}
-
 /// The number of a session that begins: a mistake gives that of a closed one again.
 pub(crate) fn session_number(found: Epoch, c: &dyn Transact, batch_id: BatchId) -> Epoch {
     if !c.is_shared() || !SeededBug::SessionGivenAgain.is_active() {
@@ -246,7 +238,8 @@ pub(crate) fn session_number(found: Epoch, c: &dyn Transact, batch_id: BatchId) 
     }
     let closed = Scan::of(&session::TABLE)
         .only(session::batch_id, Test::is(&batch_id))
-        .only(session::closed_at, Test::Present);
+        .only(session::closed_at, Test::Present)
+        .descending();
     let Ok(Some(number)) = c.value::<Epoch>(&closed, session::session_id) else {
         return found;
     };

@@ -244,12 +244,12 @@ impl Scene {
                 }
             };
             let runs = async { tokio::join!(biased; first, second) };
-            let desk = async {
+            let desk = Box::pin(async {
                 if beside.hasty {
                     self.desk(beside.takeover.is_none()).await;
                 }
                 std::future::pending::<()>().await;
-            };
+            });
             tokio::select! {
                 biased;
                 _ = runs => {}
@@ -357,7 +357,8 @@ impl Scene {
         );
         let dead = CancellationToken::new();
         let journal = self.open_for(Some((run, healthy)), settings.fuse, &dead);
-        let life = self.run(journal, settings, listened, &dead);
+        // It is large: on the heap.
+        let life = Box::pin(self.run(journal, settings, listened, &dead));
         let life = suspended(life, ordeal.standstill.unwrap_or((NEVER_MS, 0)));
         let killed = tokio::time::sleep(Duration::from_millis(ordeal.killed.unwrap_or(NEVER_MS)));
         let end = tokio::select! {

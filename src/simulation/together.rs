@@ -30,8 +30,12 @@ struct Chances {
     killed: u32,
     standstill: u32,
     cut_off: u32,
-    /// Of a transaction that it meets something.
-    mishap: u32,
+    /// Of a transaction that its connection is lost.
+    lost: u32,
+    /// That the server is, soon after, and another one takes its place that does not have it, perhaps.
+    unkept: u32,
+    /// That it takes long.
+    slow: u32,
     /// Of a life that the server stops in it.
     outage: u32,
     pub(super) hasty: u32,
@@ -58,7 +62,7 @@ impl Together {
     pub(super) fn of(seed: u64, is_on: bool) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x706E_7ED5);
         let is_calm = rng.u32(0..5) == 0;
-        let mut chance = |most: u32| match is_calm || rng.u32(0..3) == 0 {
+        let mut chance = |most: u32| match is_calm || rng.bool() {
             true => 0,
             false => rng.u32(0..=most),
         };
@@ -66,7 +70,9 @@ impl Together {
             killed: chance(500),
             standstill: chance(500),
             cut_off: chance(400),
-            mishap: chance(25),
+            lost: chance(20),
+            unkept: chance(60),
+            slow: chance(60),
             outage: chance(500),
             hasty: chance(700),
         };
@@ -80,10 +86,13 @@ impl Together {
     /// Draws what the transactions of a process meet.
     pub(super) fn weather(&self, healthy: bool) -> Box<dyn Fn() -> Weather + Send + Sync> {
         let rng = Mutex::new(self.rng.borrow_mut().fork());
-        let mishap = if healthy { 0 } else { self.chances.mishap };
+        let chances = match healthy {
+            true => Chances::default(),
+            false => self.chances,
+        };
         Box::new(move || {
             let mut rng = rng.lock().unwrap_or_else(PoisonError::into_inner);
-            weather(&mut rng, mishap)
+            weather(&mut rng, chances)
         })
     }
 
@@ -132,7 +141,7 @@ fn up_to(rng: &mut Rng, most: u64) -> Duration {
     Duration::from_millis(rng.u64(0..=most))
 }
 
-fn weather(rng: &mut Rng, mishap: u32) -> Weather {
+fn weather(rng: &mut Rng, of: Chances) -> Weather {
     let mut weather = Weather {
         within: up_to(rng, 4),
         back: up_to(rng, 20),
@@ -142,17 +151,27 @@ fn weather(rng: &mut Rng, mishap: u32) -> Weather {
         },
         ..Weather::default()
     };
-    if rng.u32(0..1_000) >= mishap {
-        return weather;
+    let [is_lost, is_unkept, is_slow] =
+        [of.lost, of.unkept, of.slow].map(|chance| rng.u32(0..1_000) < chance);
+    if is_slow {
+        let (within, back) = (up_to(rng, 12_000), up_to(rng, 25_000));
+        match rng.u32(0..4) {
+            0 => weather.within = within,
+            _ => weather.back = back,
+        }
     }
-    match rng.u32(0..8) {
-        0 => weather.within = up_to(rng, 12_000),
-        1 => weather.back = up_to(rng, 20_000),
-        2 => weather.heard = Heard::NothingSent,
-        3 | 4 => weather.heard = Heard::NothingBack,
-        5 | 6 => weather.heard = Heard::NothingKept,
-        _ => weather.heard = Heard::Warning,
+    if is_lost {
+        weather.heard = match rng.bool() {
+            true => Heard::NothingSent,
+            false => Heard::NothingBack,
+        };
     }
-    weather.failover = (rng.u32(0..3) > 0).then(|| up_to(rng, 6_000));
+    if is_unkept {
+        weather.heard = match rng.bool() {
+            true => Heard::NothingKept,
+            false => Heard::Warning,
+        };
+        weather.failover = (rng.u32(0..3) == 0).then(|| up_to(rng, 3_000));
+    }
     weather
 }

@@ -172,7 +172,7 @@ fn doubt(
         c.moved(&subject, State::Posting)?;
         generations::settle(c, &mut subject, moment, Some(policy))?;
     }
-    forget_claims(c, planted!(journal::session_forgotten(session_id)))?;
+    forget_claims(c, session_id)?;
     Ok(seqs.len() as u64)
 }
 

@@ -130,6 +130,9 @@ impl<'a> Remote<'a> {
             return self.dies().await;
         }
         let (outcome, mine) = self.commit(work, burns, weather);
+        if matches!(weather.heard, Heard::Done | Heard::NothingBack) {
+            self.replicated(self.until(WAITS_MAX)).await;
+        }
         turn.end();
         if burns.is_some_and(|fuse| fuse.crashes) {
             return self.dies().await;
@@ -179,6 +182,7 @@ impl<'a> Remote<'a> {
         }
         if let Some(wait) = weather.failover.filter(|_| is_alone) {
             let server = Arc::clone(self.server);
+            server.sever();
             tokio::spawn(async move {
                 sleep(wait).await;
                 server.stop();
@@ -211,6 +215,24 @@ impl<'a> Remote<'a> {
             sleep_until(until.map_or(back, |until| back.min(until))).await;
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Err(self.fails("the server cannot be reached"));
+            }
+        }
+    }
+
+    /// Waits until another machine has what was committed, or nobody knows; returns whether it has.
+    async fn replicated(&self, until: Option<Instant>) -> bool {
+        loop {
+            let changed = self.server.changed.notified();
+            if !self.server.is_severed() {
+                return true;
+            }
+            match until {
+                None => changed.await,
+                Some(until) => tokio::select! {
+                    biased;
+                    () = changed => {}
+                    () = sleep_until(until) => return false,
+                },
             }
         }
     }
@@ -283,23 +305,31 @@ impl<'a> Remote<'a> {
     async fn learn(&self, mine: i64) -> Result<(), Error> {
         (self.path.met)("it is not known whether a transaction was committed");
         let until = self.until(LEARNS_WITHIN);
-        let outcome = match self.connect(until).await {
-            Err(_) => Err(unknown()),
-            Ok(()) if SeededBug::UnknownIsRead.is_active() => Ok(self.server.has(mine)),
-            Ok(()) => match self.take_turn(until, Duration::ZERO).await {
-                Err(_) => Err(unknown()),
-                Ok(turn) => {
-                    let is_there = self.server.has(mine);
-                    self.server.replicate();
-                    turn.end();
-                    Ok(is_there)
-                }
-            },
+        let outcome = loop {
+            if self.connect(until).await.is_err() {
+                break None;
+            }
+            if SeededBug::UnknownIsRead.is_active() {
+                break Some(self.server.has(mine));
+            }
+            let Ok(turn) = self.take_turn(until, Duration::ZERO).await else {
+                break None;
+            };
+            if !self.replicated(until).await {
+                break None;
+            }
+            // Another server may have taken over meanwhile.
+            if self.is_connected() {
+                let is_there = self.server.has(mine);
+                self.server.replicate();
+                turn.end();
+                break Some(is_there);
+            }
         };
         match outcome {
-            Ok(true) => Ok(()),
-            Ok(false) => self.gone(fault("the transaction was not committed")),
-            Err(error) => self.gone(error),
+            Some(true) => Ok(()),
+            Some(false) => self.gone(fault("the transaction was not committed")),
+            None => self.gone(unknown()),
         }
     }
 

@@ -54,6 +54,10 @@ impl std::fmt::Display for Edit {
 impl Scene {
     /// Edits an amount, a number or a state, now and then.
     pub(in crate::simulation) fn tamper(&self) -> Option<Edited> {
+        // What is counted towards ceilings while a state is edited stays counted so: the first of several runs counts it.
+        if self.together.is_on && self.limited.is_on() {
+            return None;
+        }
         let which = {
             let mut shape = self.world.lock();
             shape.chance(|f| f.tampered).then(|| shape.rng.u32(0..4))?

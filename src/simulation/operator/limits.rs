@@ -58,6 +58,11 @@ impl Played {
         row
     }
 
+    /// Whether anything limits runs.
+    pub(in crate::simulation) fn is_on(&self) -> bool {
+        self.limits.is_some()
+    }
+
     /// What limits a run.
     pub(in crate::simulation) fn of_run(&self, healthy: bool) -> Option<Arc<Limits>> {
         self.limits.clone().filter(|_| !healthy)

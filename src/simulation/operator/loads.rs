@@ -211,6 +211,9 @@ impl Scene {
         let all = self.generations();
         let batch = name(Some(number));
         let is_new = |generation: &&Generation| generation.batch == batch.as_str();
+        // By the clock that dates what is loaded.
+        let dated = all.iter().find(is_new).map(|new| new.received_at);
+        let now = dated.unwrap_or(now);
         let lines: BTreeSet<u64> = all.iter().filter(is_new).map(|g| g.line).collect();
         let mut shape = self.world.lock();
         for line in lines {

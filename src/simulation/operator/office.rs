@@ -9,6 +9,7 @@ use crate::journal::simulated::{Disk, Fuse, Shelf};
 use crate::journal::{Journal, LoadPlan, LoadRow, Loaded};
 use crate::lifecycle::StepContext;
 use crate::simulation::disk::rows::FAILED;
+use crate::simulation::operator::accounts::owner;
 use crate::simulation::scene::{Scene, plan};
 
 /// Rows of a batch at most, amendments included.
@@ -121,7 +122,8 @@ impl Scene {
             self.world.lock().set_the_clock();
         }
         let is_on_file = self.again.count() == 0 && self.mended.taken.get() == 0;
-        if loses && is_on_file && !self.rests_on_a_word() {
+        let may_be_lost = !self.together.is_on || !self.is_had_elsewhere();
+        if loses && is_on_file && may_be_lost && !self.rests_on_a_word() {
             self.lose_journal();
         }
         self.on_a_runtime(async {
@@ -260,6 +262,14 @@ impl Scene {
         let all = self.generations();
         all.iter()
             .any(|generation| generation.replaced && generation.is_decided())
+    }
+
+    /// Whether another account than that of the batch has refused some of it: the journal alone knows.
+    fn is_had_elsewhere(&self) -> bool {
+        let ours = owner(self.account_of(&self.batch()));
+        let shape = self.world.lock();
+        let mut owners = shape.ledger.values().filter_map(|account| account.owner);
+        owners.any(|owner| owner != ours)
     }
 
     /// The journal is lost, and the file loaded again.

@@ -39,6 +39,8 @@ struct State {
     /// Counts its starts: who was a client before the last one is none any more.
     start: u64,
     is_down: bool,
+    /// No other machine gets anything any more.
+    is_severed: bool,
 }
 
 /// What becomes of a commit.
@@ -77,6 +79,7 @@ impl Server {
                 dropped: BTreeSet::new(),
                 start: 0,
                 is_down: false,
+                is_severed: false,
             }),
             clock,
             changed: Notify::new(),
@@ -126,16 +129,26 @@ impl Server {
         }
         state.turn += 1;
         state.start += 1;
-        (state.is_down, state.holder) = (false, None);
+        (state.is_down, state.is_severed, state.holder) = (false, false, None);
         drop(state);
         self.changed.notify_waiters();
+    }
+
+    /// From now on no other machine gets what is committed, until the server comes back.
+    pub(crate) fn sever(&self) {
+        self.state().is_severed = true;
+    }
+
+    /// Returns whether that is so.
+    pub(crate) fn is_severed(&self) -> bool {
+        self.state().is_severed
     }
 
     /// Nobody is there any more, and nothing is under way.
     pub(crate) fn settle(&self) {
         let mut state = self.state();
         state.alone.clear();
-        (state.is_down, state.holder) = (false, None);
+        (state.is_down, state.is_severed, state.holder) = (false, false, None);
     }
 
     /// Notes that somebody has written past its clients.
@@ -330,8 +343,8 @@ impl Transact for Client {
         state.turn += 1;
         let turn = state.turn;
         match self.fate.take() {
-            Fate::Kept => state.alone.clear(),
-            Fate::Alone => state.alone.push((turn, changes)),
+            Fate::Kept if !state.is_severed => state.alone.clear(),
+            Fate::Kept | Fate::Alone => state.alone.push((turn, changes)),
         }
         drop(state);
         self.committed.set(turn);
@@ -467,5 +480,13 @@ mod tests {
         server.stop();
         server.start(false);
         assert_eq!(texts(&one), [1, 4, 5, 6], "the same machine has its disk");
+        one.reconnect();
+        write(&one, 7, Fate::Kept);
+        server.sever();
+        write(&one, 8, Fate::Kept);
+        server.stop();
+        server.start(true);
+        assert_eq!(texts(&one), [1, 4, 5, 6, 7]);
+        assert!(!server.is_severed());
     }
 }
