@@ -47,7 +47,8 @@ pub(super) async fn acquire<G>(plan: &Plan<G>) -> Result<(Acquired, u64, Timesta
             lease::begin(&plan.pulse, leased);
         }
         takes -= 1;
-        let stood_still = !is_fresh_word(plan.clock.now().since(now));
+        // A journal that others share takes it at its own time.
+        let stood_still = !plan.journal.is_shared() && !is_fresh_word(plan.clock.now().since(now));
         let was_there = |at: Timestamp| at.after(LEAVES_WITHIN) > now;
         if takes == 0 || !stood_still || !acquired.last_claim_at.is_some_and(was_there) {
             let acquired = Acquired {

@@ -80,6 +80,7 @@ pub(super) fn withheld(claims: &[Claim]) -> Exchange {
             cause: cause.into(),
             ..ResponseDetails::default()
         },
+        asked: None,
     });
     Exchange {
         findings: findings.collect(),
@@ -106,7 +107,11 @@ pub(super) async fn ask<G: Gateway>(gateway: Arc<G>, questions: Vec<Question>) -
     #[cfg(debug_assertions)]
     crate::failpoints::pass("after-ask");
     let seqs: Vec<PaymentId> = questions.iter().map(|question| question.seq).collect();
-    exchange(&seqs, reply, Vec::new(), Event::NoAnswer)
+    let mut exchange = exchange(&seqs, reply, Vec::new(), Event::NoAnswer);
+    for (finding, question) in exchange.findings.iter_mut().zip(&questions) {
+        finding.asked = Some(question.until);
+    }
+    exchange
 }
 
 impl Exchange {
@@ -168,6 +173,7 @@ fn exchange(seqs: &[PaymentId], reply: Reply, dry_lanes: Vec<LaneId>, absent: Ev
                 seq: *seq,
                 event,
                 said,
+                asked: None,
             }
         })
         .collect();

@@ -88,6 +88,7 @@ mod tests {
                 seq: PaymentId::new(1),
                 event: Event::Lost,
                 said: ResponseDetails::default(),
+                asked: None,
             },
             count,
         )

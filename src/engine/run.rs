@@ -339,6 +339,7 @@ impl<G: Gateway> Driver<G> {
                                 cause: "withheld before it was sent".into(),
                                 ..ResponseDetails::default()
                             },
+                            asked: None,
                         }));
                 }
                 Effect::Look => self.look(),

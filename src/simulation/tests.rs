@@ -25,6 +25,9 @@ const FAILURES_MAX: usize = 5;
 /// A seed takes some ten milliseconds; one that takes longer than this never ends.
 const SEED_MAX: Duration = Duration::from_secs(120);
 
+/// Four runs at once, each a future of many layers, take more of a debug build than a thread has.
+const STACK: usize = 16 * 1024 * 1024;
+
 /// The seed that each thread is at, and since when.
 static UNDER_WAY: LazyLock<Mutex<HashMap<ThreadId, (u64, Instant)>>> = LazyLock::new(|| {
     std::thread::spawn(end_what_hangs);
@@ -59,6 +62,16 @@ fn simulate(seed: u64, traced: bool) -> Outcome {
     outcome
 }
 
+/// Works on a thread whose stack is large enough for a seed.
+fn with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        let worked = builder.spawn_scoped(scope, work);
+        let worked = worked.expect("a thread starts").join();
+        worked.unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+    })
+}
+
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -75,7 +88,8 @@ fn search<T: Send>(
     let found = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| {
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            let worked = builder.spawn_scoped(scope, || {
                 while !enough.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= first + count {
@@ -88,6 +102,7 @@ fn search<T: Send>(
                     }
                 }
             });
+            worked.expect("a thread starts");
         }
     });
     let mut found = found.into_inner().expect("nobody panics with it");
@@ -101,7 +116,7 @@ fn told(seed: u64, violations: &[String]) -> String {
         "seed {seed}:\n  {}\n\nSIMULATION_SEED={seed} cargo test --lib simulation::tests::replay -- --exact --nocapture\n",
         violations.join("\n  ")
     );
-    for line in simulate(seed, true).trace {
+    for line in with_stack(|| simulate(seed, true)).trace {
         let _ = writeln!(text, "{line}");
     }
     text
@@ -145,7 +160,7 @@ const FAILED_ONCE: [u64; 11] = [
 #[test]
 fn no_seed_fails_that_failed_once() {
     for seed in FAILED_ONCE {
-        let violations = simulate(seed, false).violations;
+        let violations = with_stack(|| simulate(seed, false)).violations;
         assert!(violations.is_empty(), "{}", told(seed, &violations));
     }
 }
@@ -187,8 +202,10 @@ fn replay() {
     let canary = SeededBug::ALL
         .into_iter()
         .find(|known| canary.as_ref().is_some_and(|names| is_named(*known, names)));
-    let _awake = canary.map(SeededBug::wake);
-    let outcome = simulate(seed, true);
+    let outcome = with_stack(|| {
+        let _awake = canary.map(SeededBug::wake);
+        simulate(seed, true)
+    });
     for line in &outcome.trace {
         println!("{line}");
     }

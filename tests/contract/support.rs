@@ -236,6 +236,7 @@ pub fn finding(seq: PaymentId, event: Event) -> Finding {
         seq,
         event,
         said: ResponseDetails::default(),
+        asked: None,
     }
 }
 

@@ -375,6 +375,7 @@ impl Order<'_> {
             seq: self.looked.seq,
             event,
             said,
+            asked: None,
         };
         let Answered {
             moved,

@@ -83,11 +83,7 @@ impl Core {
             EngineInput::Questions(questions, due) => {
                 self.fetching = false;
                 self.due.ask = earliest(self.due.ask, due.ask);
-                // A lease that has run out meanwhile must not make two answers of one: "not found" counts twice.
-                let new = questions
-                    .into_iter()
-                    .filter(|question| self.asked.insert(question.seq));
-                self.questions.extend(new);
+                self.take_questions(questions);
             }
             EngineInput::PostEnded(health) => {
                 self.posts_under_way -= 1;
@@ -163,6 +159,20 @@ impl Core {
         self.release(dry);
         self.due.scheduled = due.scheduled;
         self.due.exposed = due.exposed;
+    }
+
+    fn take_questions(&mut self, questions: Vec<Question>) {
+        for question in questions {
+            // A lease that has run out meanwhile must not make two answers of one: "not found" counts twice.
+            if self.asked.insert(question.seq) {
+                self.questions.push_back(question);
+                continue;
+            }
+            let mut waiting = self.questions.iter_mut();
+            if let Some(known) = waiting.find(|known| known.seq == question.seq) {
+                *known = question;
+            }
+        }
     }
 
     fn note_health(&mut self, health: Health, now: Timestamp) {

@@ -100,6 +100,7 @@ fn questions(seqs: std::ops::RangeInclusive<i64>) -> Vec<Question> {
         id: id(seq),
         gateway_transaction_id: None,
         country: Country::from_code("KE").unwrap(),
+        until: at(0),
     })
     .collect()
 }

@@ -7,18 +7,10 @@ use std::borrow::Cow;
 
 use crate::domain::{PaymentId, ResponseDetails, Timestamp};
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::{Error, Finding, Question};
+use crate::journal::{Error, Finding};
 use crate::lifecycle::{Class, CodeMeaning, Event};
 use crate::store::tables::{inquiry, life};
 use crate::store::{Reads, Scan};
-
-/// Remembers until when questions are put off that a run is about to ask.
-pub(in crate::journal) fn put_off(c: &WriteSession, questions: &[Question], until: Timestamp) {
-    if c.is_shared() {
-        let asked = questions.iter().map(|question| (question.seq, until));
-        c.asked().borrow_mut().extend(asked);
-    }
-}
 
 /// Returns what was heard, as it counts.
 pub(in crate::journal) fn as_it_counts<'f>(
@@ -28,15 +20,10 @@ pub(in crate::journal) fn as_it_counts<'f>(
     if !c.is_shared() || !is_not_found(finding.event) {
         return Ok(Cow::Borrowed(finding));
     }
-    let own = c.asked().borrow_mut().remove(&finding.seq);
-    let stands = match own {
-        Some(until) => stands(c, finding.seq, until)?,
-        // Nobody who runs the batch has asked.
-        None => true,
-    };
-    Ok(match stands {
-        true => Cow::Borrowed(finding),
-        false => Cow::Owned(unanswered(finding)),
+    Ok(match finding.asked {
+        Some(until) if !stands(c, finding.seq, until)? => Cow::Owned(unanswered(finding)),
+        // What a person asked is looked at by whoever records it.
+        Some(_) | None => Cow::Borrowed(finding),
     })
 }
 

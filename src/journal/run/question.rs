@@ -1,6 +1,6 @@
 //! A question about a payment: what the gateway is asked by.
 
-use crate::domain::{Country, PayerTransactionId, PaymentId};
+use crate::domain::{Country, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::{Error, Question};
 use crate::store::tables::{instruction, life};
 use crate::store::{Read, Reads, Scan, shape};
@@ -10,7 +10,7 @@ shape! {
     struct AskedBy of instruction { identifier: PayerTransactionId, country: Country }
 }
 
-/// Returns the question about a payment whose life is read already; `None` where the payment is not there.
+/// Returns the question, which nobody puts off yet, about a payment whose life is read already; `None` where the payment is not there.
 pub(super) fn question(
     c: &dyn Read,
     seq: PaymentId,
@@ -22,6 +22,7 @@ pub(super) fn question(
         id: asked.identifier,
         gateway_transaction_id,
         country: asked.country,
+        until: Timestamp::from_millis(0),
     }))
 }
 

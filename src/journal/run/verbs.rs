@@ -16,7 +16,7 @@ use super::question::{question, question_about};
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
 use super::restart::{bring_back, doubt_anew, restart_waits};
-use super::{answers, session_claims, sessions};
+use super::{session_claims, sessions};
 use crate::domain::{
     BatchId, BatchName, Epoch, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
 };
@@ -418,7 +418,9 @@ pub(in crate::journal) fn questions(
             subject.moved.life.due_at = Some(lease);
         });
     }
-    answers::put_off(c, &questions, lease);
+    for question in &mut questions {
+        question.until = lease;
+    }
     Ok(questions)
 }
 

@@ -46,8 +46,6 @@ pub(in crate::journal) struct WriteSession {
     ordered: RefCell<Ordered>,
     /// By their batches.
     waits: RefCell<BTreeMap<BatchId, DeferredQueries>>,
-    /// Until when the questions are put off that a run of this process asks, where several runs do.
-    asked: RefCell<BTreeMap<PaymentId, Timestamp>>,
     intact: RefCell<BTreeMap<BatchId, Intact>>,
     allowances: RefCell<BTreeMap<BatchId, Allowance>>,
     /// As they were when the transaction began: what it took is not taken where it comes to nothing.
@@ -91,7 +89,6 @@ impl WriteSession {
             tallies: RefCell::default(),
             recent: RefCell::default(),
             waits: RefCell::default(),
-            asked: RefCell::default(),
             actor: RefCell::default(),
             ordered: RefCell::default(),
             intact: RefCell::default(),
@@ -445,11 +442,6 @@ impl WriteSession {
         work: impl FnOnce(&mut DeferredQueries) -> T,
     ) -> Option<T> {
         self.waits.borrow_mut().get_mut(&batch_id).map(work)
-    }
-
-    /// Returns until when the questions are put off that a run of this process asks, where several runs do.
-    pub(in crate::journal) fn asked(&self) -> &RefCell<BTreeMap<PaymentId, Timestamp>> {
-        &self.asked
     }
 
     /// Appends one row of evidence.

@@ -359,6 +359,8 @@ pub struct Question {
     pub gateway_transaction_id: Option<String>,
     /// The row's country: one request asks about payments of one country.
     pub country: Country,
+    /// Until when nobody else asks.
+    pub until: Timestamp,
 }
 
 /// Evidence about one payment, to be recorded.
@@ -370,6 +372,8 @@ pub struct Finding {
     pub event: Event,
     /// What was said with it.
     pub said: ResponseDetails,
+    /// Of what a run was answered: until when nobody else was to ask.
+    pub asked: Option<Timestamp>,
 }
 
 /// How a payment moved.

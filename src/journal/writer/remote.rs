@@ -116,20 +116,20 @@ impl<'a> Remote<'a> {
     pub(super) async fn perform(self, work: Work, burns: Option<Fuse>) -> Result<(), Error> {
         let weather = self.path.next.as_ref().map(|next| next());
         let weather = weather.unwrap_or_default();
-        let until = self.until(WAITS_MAX);
-        self.connect(until).await?;
-        let turn = self.take_turn(until, weather.noticed).await?;
-        sleep(weather.within).await;
-        self.reach(self.until(WAITS_MAX)).await?;
-        let is_there = self.server.has_turn(self.client) && self.is_connected();
-        if !is_there || weather.heard == Heard::NothingSent {
+        let turn = loop {
+            let (turn, is_there) = self.begin(weather).await?;
+            if is_there {
+                break turn;
+            }
             turn.end();
-            return Err(self.fails("the connection was lost, and the transaction with it"));
-        }
+            if self.path.next.is_some() {
+                return Err(self.fails("the connection was lost, and the transaction with it"));
+            }
+        };
         if burns.is_some_and(|fuse| fuse.crashes && !fuse.commits) {
             return self.dies().await;
         }
-        let (outcome, mine) = self.commit(work, burns, weather);
+        let (outcome, mine, opened) = self.commit(work, burns, weather);
         if matches!(weather.heard, Heard::Done | Heard::NothingBack) {
             self.replicated(self.until(WAITS_MAX)).await;
         }
@@ -144,10 +144,28 @@ impl<'a> Remote<'a> {
         };
         let hears = self.is_connected() && (self.path.is_cut_off)().is_none();
         match weather.heard {
-            Heard::Done if hears => Ok(()),
-            Heard::Warning if hears && SeededBug::WarningIsSuccess.is_active() => Ok(()),
-            _ => self.learn(mine).await,
+            Heard::Done if hears => {}
+            Heard::Warning if hears && SeededBug::WarningIsSuccess.is_active() => {}
+            _ => self.learn(mine).await?,
         }
+        for id in opened {
+            (self.inline.watch)(Seen::Opened(id));
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction; returns whether it is still there when it is to be committed.
+    async fn begin(&self, weather: Weather) -> Result<(Turn, bool), Error> {
+        let until = self.until(WAITS_MAX);
+        self.connect(until).await?;
+        let turn = self.take_turn(until, weather.noticed).await?;
+        sleep(weather.within).await;
+        self.reach(self.until(WAITS_MAX)).await?;
+        if self.path.next.is_none() {
+            self.replicated(None).await;
+        }
+        let is_there = self.server.has_turn(self.client) && self.is_connected();
+        Ok((turn, is_there && weather.heard != Heard::NothingSent))
     }
 
     async fn dies(&self) -> Result<(), Error> {
@@ -155,13 +173,13 @@ impl<'a> Remote<'a> {
         std::future::pending().await
     }
 
-    /// Commits at this moment; returns the number of the commit, where there was something to be committed.
+    /// Commits at this moment; returns the number of the commit, where there was something to be committed, and what sessions it opened.
     fn commit(
         &self,
         work: Work,
         burns: Option<Fuse>,
         weather: Weather,
-    ) -> (Result<(), Error>, Option<i64>) {
+    ) -> (Result<(), Error>, Option<i64>, Vec<Epoch>) {
         let is_alone = matches!(weather.heard, Heard::Warning | Heard::NothingKept);
         let (before, first) = self.inline.with(|c| {
             let client = c.client().expect("it is one");
@@ -174,9 +192,8 @@ impl<'a> Remote<'a> {
             let now = Transact::now(&**c).expect("it has a clock");
             (open_sessions(c), client.committed(), now)
         });
-        for id in after.keys().filter(|id| !before.contains_key(id)) {
-            (self.inline.watch)(Seen::Opened(*id));
-        }
+        let opened = after.keys().filter(|id| !before.contains_key(id));
+        let opened = opened.copied().collect();
         for (id, until) in before.iter().filter(|(id, _)| !after.contains_key(id)) {
             (self.inline.watch)(Seen::Closed(*id, *until < now));
         }
@@ -189,7 +206,7 @@ impl<'a> Remote<'a> {
                 server.start(true);
             });
         }
-        (outcome, (mine != first).then_some(mine))
+        (outcome, (mine != first).then_some(mine), opened)
     }
 
     fn is_connected(&self) -> bool {

@@ -12,6 +12,8 @@ pub(in crate::simulation) const FAILED: [i32; 6] = [141, 180, 106, 110, 120, 231
 /// Kinds of evidence: a reply, an answer, a callback.
 const REPLY: i64 = 5;
 const ANSWER: i64 = 6;
+/// The class of "not found".
+const NOT_FOUND: i64 = 7;
 const CALLBACK: i64 = 8;
 /// A person's words: paid, failed.
 const CALLED_PAID: i64 = 9;
@@ -65,6 +67,11 @@ impl Heard {
 
     pub(in crate::simulation) fn is_reply(&self) -> bool {
         self.event == REPLY
+    }
+
+    /// Whether the gateway, asked about it, did not have it.
+    pub(in crate::simulation) fn is_denial(&self) -> bool {
+        self.event == ANSWER && self.class == Some(NOT_FOUND)
     }
 
     /// Whether a person decided it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::{PayerTransactionId, Timestamp};
 use crate::lifecycle::{SettleOn, State};
 use crate::simulation::disk::rows::{self, FAILED, Heard, PAID, PRESUMED};
-use crate::simulation::outside::packet::Sent;
+use crate::simulation::outside::packet::{Sent, apart};
 use crate::simulation::scene::Scene;
 
 /// What ends a retry that the gateway does not have, once an earlier generation is paid; the second one by a dialect's words.
@@ -87,6 +87,7 @@ impl Scene {
     pub(in crate::simulation) fn judge(&self, violations: &mut Vec<String>) {
         let generations = self.generations();
         self.judge_words(violations);
+        self.judge_denials(violations);
         self.judge_proofs(&generations, violations);
         self.judge_payments(&generations, violations);
         let mut shouted = BTreeSet::new();
@@ -119,6 +120,28 @@ impl Scene {
                             row.identifier
                         ));
                     }
+                }
+            }
+        });
+    }
+
+    /// Of what was not found while several asked at once, one answer counts.
+    fn judge_denials(&self, violations: &mut Vec<String>) {
+        let shape = self.world.lock();
+        if !shape.is_shared {
+            return;
+        }
+        self.disk.look(|c| {
+            for row in rows::instructions(c) {
+                let heard = rows::heard(c, row.seq);
+                let counted = heard.iter().filter(|row| row.is_denial()).count();
+                let told = shape.ledger.get(&row.identifier);
+                let most = told.map_or(0, |account| apart(account.denied_all.iter()));
+                if counted > most {
+                    violations.push(format!(
+                        "9: {} is on record as not found {counted} times, and was asked about {most} times, one after the other",
+                        row.identifier
+                    ));
                 }
             }
         });

@@ -173,6 +173,7 @@ impl Scene {
                 seq: looked.seq,
                 event,
                 said: outcome.said,
+                asked: None,
             };
             let answered = journal
                 .hear(looked.seen, finding, self.moment(), policy.clone())

@@ -18,7 +18,7 @@ use crate::gateway::{
 };
 use crate::journal::simulated::Disk;
 use crate::ledger::standstill::may_depart;
-use crate::lifecycle::CodeTable;
+use crate::lifecycle::{Class, CodeTable, Event};
 
 pub(in crate::simulation) struct Line {
     pub world: Arc<World>,
@@ -189,10 +189,20 @@ impl Gateway for Line {
         let ids: Vec<_> = payments.iter().map(|inquiry| inquiry.id).collect();
         let asked = ids.clone();
         self.alive().await;
+        let since = self.world.lock().now();
         let reply = self.ask(Question::Status, &ids, |reply| {
             SimEvent::Query(self.user, asked, reply)
         });
         let reply = reply.await;
+        {
+            let mut shape = self.world.lock();
+            let now = shape.now();
+            for (id, outcome) in ids.iter().zip(&reply.outcomes) {
+                if is_not_found(outcome.event) {
+                    shape.account(*id).denied_all.push((since, now));
+                }
+            }
+        }
         self.alive().await;
         reply
     }
@@ -216,6 +226,10 @@ impl Gateway for Line {
             minor,
         }))
     }
+}
+
+fn is_not_found(event: Event) -> bool {
+    matches!(event, Event::Answer(meaning) if meaning.class == Class::NotFound)
 }
 
 fn digest(bytes: &[u8]) -> u64 {

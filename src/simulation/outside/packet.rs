@@ -104,6 +104,17 @@ pub(in crate::simulation) enum Proof {
     NotFound,
 }
 
+/// How many of these spans do not overlap, at most, in the order of their ends.
+pub(in crate::simulation) fn apart<'a>(spans: impl Iterator<Item = &'a (u64, u64)>) -> usize {
+    let (mut count, mut last) = (0, 0);
+    for (from, until) in spans {
+        if *from >= last {
+            (count, last) = (count + 1, *until);
+        }
+    }
+    count
+}
+
 /// The posts of one identifier.
 #[derive(Clone, Debug, Default)]
 pub(in crate::simulation) struct Departures {
@@ -123,13 +134,11 @@ pub(in crate::simulation) struct Departures {
 impl Departures {
     /// How often it was not found, as far as that was heard from then on; of questions that overlap, one counts.
     pub fn denials(&self, from: u64, may_overlap: bool) -> usize {
-        let (mut count, mut heard_last) = (0, 0);
-        for (asked, heard) in self.not_found.iter().filter(|(_, heard)| *heard >= from) {
-            if may_overlap || *asked >= heard_last {
-                (count, heard_last) = (count + 1, *heard);
-            }
+        let heard = self.not_found.iter().filter(|(_, heard)| *heard >= from);
+        match may_overlap {
+            true => heard.count(),
+            false => apart(heard),
         }
-        count
     }
 
     /// The journal that counted them is lost.

@@ -36,6 +36,12 @@ impl Shape {
             Seen::Acquired => self.acquire(run),
             Seen::Opened(id) => {
                 self.note(|| format!("run {run} has the session {}", id.get()));
+                let has_it = |other: &Hold| !other.ended && other.session == Some(id);
+                if let Some(other) = self.runs.iter().position(has_it).filter(|one| *one != run) {
+                    self.violation(format!(
+                        "4: run {run} has the session of run {other}, which goes on"
+                    ));
+                }
                 self.runs[run].session = Some(id);
                 self.runs[run].acquired = true;
             }

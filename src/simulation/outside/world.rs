@@ -89,6 +89,8 @@ pub(in crate::simulation) struct Account {
     pub names_itself: bool,
     /// No status reply shows it until it is posted a second time.
     pub hidden: bool,
+    /// When programs asked about it that heard that it was not found, and when they did.
+    pub denied_all: Vec<(u64, u64)>,
     /// What it told of it.
     pub told: BTreeSet<i32>,
     /// What left about it.

@@ -77,7 +77,12 @@ pub async fn end_at(world: &World, (class, code): (Class, i32), moment: i64) {
         };
         let event = reply(class, code);
         let seq = claim.seq;
-        let finding = Finding { seq, event, said };
+        let finding = Finding {
+            seq,
+            event,
+            said,
+            asked: None,
+        };
         world.record(vec![finding], moment + 2).await;
     }
 }

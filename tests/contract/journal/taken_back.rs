@@ -60,7 +60,15 @@ impl Row {
             Word::OtherAnswer => {
                 let (event, said) = (answer(Class::Paid, 140), another());
                 self.world
-                    .record(vec![Finding { seq, event, said }], secs)
+                    .record(
+                        vec![Finding {
+                            seq,
+                            event,
+                            said,
+                            asked: None,
+                        }],
+                        secs,
+                    )
                     .await;
             }
             Word::Unreadable => {

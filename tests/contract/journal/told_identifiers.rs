@@ -34,6 +34,7 @@ impl Told {
             seq: self.seq,
             event,
             said: saying(told),
+            asked: None,
         };
         self.world.record(vec![finding], secs).await;
     }

@@ -149,6 +149,7 @@ impl Desk {
                 seq,
                 event,
                 said: ResponseDetails::default(),
+                asked: None,
             };
             let moment = StepContext {
                 now: at(secs),
