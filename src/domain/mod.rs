@@ -46,7 +46,7 @@ pub use msisdn::{Country, Line, Msisdn, MsisdnError};
 pub use origin::Origin;
 pub use payment::{
     AmountField, BANK_MEMBERS, BankAccount, DATE_RECEIVED, DocumentPath, Instruction, NOT_BEFORE,
-    ORIGIN, Payment, PaymentKind, UnknownKind, Unpriced,
+    ORIGIN, Payment, PaymentKind, SUPPORT_DOCUMENT, UnknownKind, Unpriced, names_document,
 };
 pub use pulse::Pulse;
 pub use response_details::{Member, Named, ResponseDetails};

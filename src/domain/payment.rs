@@ -330,13 +330,35 @@ pub const NOT_BEFORE: &str = "\u{1f}notBefore";
 /// payment may come in a message of another name.
 pub const ORIGIN: &str = "\t\u{1f}origin";
 
+/// The member of `extraData` that names a document which the file service has.
+pub const SUPPORT_DOCUMENT: &str = "supportDocument";
+
 /// What in the name of a member of `extra` says that it is none of `extraData`.
 const INNER: char = '\u{1f}';
 
 /// Stands in front of the name of a member of `extra` that does not come from the row. No row can write it.
 const SUPPLIED: char = '\t';
 
+/// Returns the name that a member of `extra` is sent with; `None` for what is no part of `extraData`.
+#[must_use]
+pub fn sent_name(name: &str) -> Option<&str> {
+    (!name.contains(INNER)).then(|| name.trim_start_matches(SUPPLIED))
+}
+
+/// Returns whether one of these members of `extra` names a document that was uploaded before: then its file is not sent.
+pub fn names_document<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
+    names
+        .into_iter()
+        .any(|name| sent_name(name) == Some(SUPPORT_DOCUMENT))
+}
+
 impl<M> Instruction<M> {
+    /// Returns whether the row names a document that was uploaded before.
+    #[must_use]
+    pub fn names_document(&self) -> bool {
+        names_document(self.extra.iter().map(|(name, _)| name.as_str()))
+    }
+
     /// Returns the name, for `extra`, of a member that does not come from the row: it is sent, and is no part of the row's
     /// identity.
     #[must_use]
@@ -378,8 +400,7 @@ impl<M> Instruction<M> {
     pub fn extra_members(&self) -> impl Iterator<Item = (&str, &str)> {
         self.extra
             .iter()
-            .filter(|(name, _)| !name.contains(INNER))
-            .map(|(name, value)| (name.trim_start_matches(SUPPLIED), value.as_str()))
+            .filter_map(|(name, value)| Some((sent_name(name)?, value.as_str())))
     }
 
     /// Returns the row with something else in the place of what it says of the amount.

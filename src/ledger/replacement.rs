@@ -51,10 +51,6 @@ impl Changed {
         was: &Instruction<A>,
         is: &Instruction<B>,
     ) -> Self {
-        fn names<M>(row: &Instruction<M>) -> bool {
-            row.extra_members()
-                .any(|(name, _)| name == "supportDocument")
-        }
         fn reference<M>(row: &Instruction<M>) -> Option<&str> {
             row.reference.as_ref().map(Reference::as_str)
         }
@@ -63,7 +59,7 @@ impl Changed {
             reference: reference(was) != reference(is),
             service: was.service != is.service,
             currency: was.money.currency() != is.money.currency(),
-            names_a_document: names(was) || names(is),
+            names_a_document: was.names_document() || is.names_document(),
             lost: lost(&was.cells(), &is.cells()),
         }
     }

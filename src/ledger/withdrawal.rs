@@ -8,7 +8,13 @@ use crate::lifecycle::{PaymentState, State};
 /// Returns whether the order may be taken: this journal has not posted it, and the gateway has not shown to have it.
 #[must_use]
 pub fn may_be_ordered(life: &PaymentState) -> bool {
-    life.state == State::InDoubt && life.attempts == 0 && !life.known && !life.taken
+    may_be_withdrawn(life.state, life.attempts, life.known || life.taken)
+}
+
+/// Returns whether the order may be taken about a payment in this state, with so many posts, whether the gateway has shown to have it.
+#[must_use]
+pub fn may_be_withdrawn(state: State, attempts: u32, is_known: bool) -> bool {
+    state == State::InDoubt && attempts == 0 && !is_known
 }
 
 /// Returns whether a payment is withdrawn now, if that was ordered.

@@ -13,14 +13,6 @@ use crate::lifecycle::{PaymentState, State};
 use crate::store::tables::{life, session};
 use crate::store::{Reads, Scan, Test, Transact, Write, Writes, shape};
 
-/// The state by which a payment counts towards ceilings.
-pub(crate) fn counted_as(found: State) -> State {
-    match found {
-        State::InDoubt if SeededBug::DoubtGivenBack.is_active() => State::Ready,
-        found => found,
-    }
-}
-
 /// The generation that an identifier is derived for at a load.
 pub(crate) fn first_generation(found: u32, plan: &LoadPlan) -> u32 {
     match SeededBug::OtherIdentifierOnReload.is_active() {

@@ -10,14 +10,13 @@ use serde::Serialize;
 
 use super::amount::write_amount;
 use crate::dialect::{Dialect, EmptyExtra, ExtraType, Names, Operation};
-use crate::domain::{Country, Instruction, ServiceCode, WireZone};
+use crate::domain::{Country, Instruction, SUPPORT_DOCUMENT, ServiceCode, WireZone};
 use crate::gateway::operations::BillInquiry;
 use crate::gateway::port::{Inquiry, Outgoing};
 use crate::gateway::profile::{ExtraDataForm, Profile, SupportDocumentIn};
 
 /// Members of `extraData` that we write ourselves; a row cannot set them.
 const OWN_EXTRAS: [&str; 2] = ["pushToOriginator", "callbackUrl"];
-const SUPPORT_DOCUMENT: &str = "supportDocument";
 const TAIL: &[u8] = b"]}}";
 /// Nearly every packet finds room in this many bytes.
 const PACKET_ROOM: usize = 768;

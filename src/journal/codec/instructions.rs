@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::values::{StoredRow, corrupt, row_of};
-use crate::domain::{BatchId, LaneId, LoadId, Payment, PaymentId, ServiceCode};
+use crate::domain::{self, BatchId, LaneId, LoadId, Payment, PaymentId, ServiceCode};
 use crate::journal::Error;
 use crate::store::tables::{instruction, service};
 use crate::store::{Column, Read, Reads, Row, Scan};
@@ -41,6 +41,18 @@ pub(in crate::journal) const COLUMNS: [Column; 23] = [
 pub(in crate::journal) const SEQ: usize = 20;
 /// Where that of its batch stands.
 pub(in crate::journal) const BATCH: usize = 21;
+
+/// Returns whether the extra data of a row, as it is stored, names a document that was uploaded before.
+pub(in crate::journal) fn names_document(extra: Option<&str>) -> Result<bool, Error> {
+    let Some(extra) = extra else {
+        return Ok(false);
+    };
+    let members: Vec<(String, String)> =
+        serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?;
+    Ok(domain::names_document(
+        members.iter().map(|(name, _)| name.as_str()),
+    ))
+}
 
 /// An instruction, and where it belongs.
 pub(in crate::journal) struct FoundInstruction {

@@ -17,7 +17,7 @@ use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::corrupt;
 use crate::journal::payments::first_claims::ClaimRange;
 use crate::journal::session::transaction::WriteSession;
-use crate::ledger::limits::recipient_of;
+use crate::ledger::limits::{counts, recipient_of};
 use crate::lifecycle::{Event, State};
 use crate::store::tables::{batch, counted, evidence, life, used};
 use crate::store::{Read, Reads, Scan, Value, Write, Writes, shape};
@@ -31,29 +31,6 @@ const STEP: (usize, usize) = (12, 3);
 
 pub(in crate::journal) const UP_TO: &str = "counted_up_to";
 pub(in crate::journal) const ZONE: &str = "counted_zone";
-
-/// What a payment counts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::journal) enum Counts {
-    Nothing = 0,
-    Counted = 1,
-    Paid = 2,
-}
-
-/// Returns what a payment counts for where it stands: it is given back once it is proven that it was not executed.
-pub(in crate::journal) fn counts(state: State) -> Counts {
-    match planted!(journal::counted_as(state)) {
-        // What is ready is to be posted: it never left, or the gateway has said again and again that it does not know it. It counts when
-        // it leaves.
-        State::Ready | State::Failed | State::Cancelled => Counts::Nothing,
-        State::Paid => Counts::Paid,
-        State::Posting
-        | State::InDoubt
-        | State::Acknowledged
-        | State::Delivered
-        | State::Conflict => Counts::Counted,
-    }
-}
 
 /// The days that new evidence tells of a payment.
 #[derive(Clone, Copy)]
@@ -302,23 +279,6 @@ fn moved(was: i64, by: i128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_may_have_been_paid_counts_and_what_was_proven_not_to_be_is_given_back() {
-        for (state, expected) in [
-            (State::Ready, Counts::Nothing),
-            (State::Posting, Counts::Counted),
-            (State::InDoubt, Counts::Counted),
-            (State::Acknowledged, Counts::Counted),
-            (State::Delivered, Counts::Counted),
-            (State::Paid, Counts::Paid),
-            (State::Failed, Counts::Nothing),
-            (State::Cancelled, Counts::Nothing),
-            (State::Conflict, Counts::Counted),
-        ] {
-            assert_eq!(counts(state), expected, "{state:?}");
-        }
-    }
 
     #[test]
     fn sums_beyond_all_bounds_stay_there() {

@@ -4,6 +4,7 @@ use super::chosen::{chosen, failure};
 use crate::domain::{BatchName, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
+use crate::journal::codec::instructions::names_document;
 use crate::journal::codec::values::corrupt;
 use crate::journal::repeats::anew::Anew;
 use crate::journal::session::members::{of_row, states};
@@ -76,10 +77,7 @@ impl Personal {
     }
 
     fn names_a_document(&self) -> Result<bool, Error> {
-        let extra = self.extra.as_deref().unwrap_or("[]");
-        let extra: Vec<(String, String)> =
-            serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?;
-        Ok(extra.iter().any(|(name, _)| name == "supportDocument"))
+        names_document(self.extra.as_deref())
     }
 }
 

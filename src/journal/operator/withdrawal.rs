@@ -10,7 +10,7 @@ use crate::journal::payments::apply::apply;
 use crate::journal::session::payments::subject;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::ledger::withdrawal::{is_due, may_be_ordered};
+use crate::ledger::withdrawal::{is_due, may_be_ordered, may_be_withdrawn};
 use crate::lifecycle::{Event, Policy, State, StepContext};
 use crate::store::Read;
 
@@ -21,8 +21,9 @@ pub(in crate::journal) fn is_unsent(life: &Standing) -> bool {
 
 /// Returns whether [`may_be_ordered`] holds for a payment, and it was not ordered before.
 pub(in crate::journal) fn is_withdrawable(c: &dyn Read, life: &Standing) -> Result<bool, Error> {
-    let may_be_ordered = life.state == State::InDoubt && life.attempts == 0 && life.known == 0;
-    Ok(may_be_ordered && !on_record::has(c, life.seq, WITHDRAWAL_ORDERED)?)
+    let is_known = life.known != 0;
+    Ok(may_be_withdrawn(life.state, life.attempts, is_known)
+        && !on_record::has(c, life.seq, WITHDRAWAL_ORDERED)?)
 }
 
 fn is_ordered(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {

@@ -8,7 +8,7 @@ use crate::domain::{BatchName, DocumentPath, PayerTransactionId, PaymentId, Refe
 use crate::journal::Journal;
 use crate::journal::codec::catalog::batch_of;
 use crate::journal::codec::catalog::known_batch;
-use crate::journal::codec::values::corrupt;
+use crate::journal::codec::instructions::names_document;
 use crate::journal::evidence::digests;
 use crate::journal::load::checked::checked_digest;
 use crate::journal::session::transaction::WriteSession;
@@ -121,13 +121,7 @@ fn is_to_be_uploaded(c: &dyn Read, row: &Documented) -> Result<bool, Error> {
     {
         return Ok(false);
     }
-    let members: Vec<(String, String)> = match &row.extra {
-        None => Vec::new(),
-        Some(extra) => {
-            serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?
-        }
-    };
-    Ok(!members.iter().any(|(name, _)| name == "supportDocument"))
+    Ok(!names_document(row.extra.as_deref())?)
 }
 
 shape! {

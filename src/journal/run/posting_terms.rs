@@ -2,11 +2,11 @@
 
 use crate::domain::{BatchId, BillId, LaneId, PaymentId};
 use crate::journal::Error;
-use crate::journal::codec::values::{NEVER, corrupt};
+use crate::journal::codec::instructions::names_document;
+use crate::journal::codec::values::NEVER;
 use crate::ledger::confirmation::Bound;
 use crate::store::tables::{bill, instruction, life, upload};
 use crate::store::{Read, Reads, Scan, Test, shape};
-use serde_json::Value;
 use std::ops::ControlFlow;
 
 shape! {
@@ -39,16 +39,7 @@ impl PostingTerms {
     pub(super) fn document_is_there(&self, c: &dyn Read) -> Result<bool, Error> {
         Ok(self.document.is_none()
             || c.any(&Scan::of(&upload::TABLE).at(&self.seq))?
-            || self.names_reference()?)
-    }
-
-    fn names_reference(&self) -> Result<bool, Error> {
-        let Some(extra) = &self.extra else {
-            return Ok(false);
-        };
-        let pairs: Vec<Value> =
-            serde_json::from_str(extra).map_err(|_| corrupt("extra data that is not JSON"))?;
-        Ok(pairs.iter().any(|pair| pair[0] == "supportDocument"))
+            || names_document(self.extra.as_deref())?)
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod ahead;
 pub mod ceilings;
+pub mod counted;
 pub mod failures;
 pub mod judge;
 pub mod names;
@@ -15,6 +16,7 @@ mod tests;
 pub mod told;
 
 pub use ceilings::{Ceilings, Limits, OfService};
+pub use counted::{Counts, counts};
 pub use failures::{Outcomes, StopRule};
 pub use judge::{Row, Seen, Verdict, judge};
 pub use names::{Entries, NameList, recipient_of};

@@ -307,7 +307,8 @@ impl Shape {
         let is_closed = |closed: Closed| times.iter().all(|at| closed.at(*at));
         if is_of_service && self.closed.is_some_and(is_closed) {
             self.violation(format!(
-                "30: {id} leaves at {now}, while its service is closed"
+                "30: {id} leaves at {now}, while its service is closed: {:?}",
+                self.closed
             ));
         }
         let admits = |dates: &BatchDates| {

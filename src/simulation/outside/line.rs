@@ -17,7 +17,7 @@ use crate::gateway::{
     wire::in_our_words,
 };
 use crate::journal::simulated::Disk;
-use crate::ledger::standstill::may_depart;
+use crate::ledger::standstill::{is_fresh_word, may_depart};
 use crate::lifecycle::{Class, CodeTable, Event};
 
 pub(in crate::simulation) struct Line {
@@ -57,14 +57,15 @@ impl Line {
         }
     }
 
-    /// Opens a connection; returns whether it takes a request then, by the pulse of the program.
+    /// Opens a connection; returns whether it takes a request then, by the pulse of the program and by what it was looked at before.
     async fn connect(&self) -> bool {
         let takes = self.world.lock().connects_within();
+        let looked = tokio::time::Instant::now();
         if let Some(takes) = takes {
             tokio::time::sleep(takes).await;
         }
         self.alive().await;
-        may_depart(self.pulse.silence())
+        may_depart(self.pulse.silence()) && is_fresh_word(looked.elapsed())
     }
 
     async fn ask(
@@ -158,7 +159,7 @@ impl Gateway for Line {
             .lock()
             .let_go(self.run, ids.len(), self.rate, &self.disk);
         if !self.connect().await {
-            let why = Failure::Unsent("it stood still".into());
+            let why = Failure::Unsent("it stood still, or waited for its connection".into());
             return failed(Question::Post, &ids, why);
         }
         {

@@ -431,15 +431,9 @@ impl Verifier<'_> {
 
     fn has_its_document(&self, row: &StoredRow, seq: PaymentId) -> Result<bool, Error> {
         let instruction = &row.instruction;
-        let named = || {
-            instruction
-                .extra_members()
-                .any(|(name, _)| name == "supportDocument")
-        };
-        if instruction.document.is_none() || named() {
-            return Ok(true);
-        }
-        Ok(self.c.any(&Scan::of(&upload::TABLE).at(&seq))?)
+        Ok(instruction.document.is_none()
+            || instruction.names_document()
+            || self.c.any(&Scan::of(&upload::TABLE).at(&seq))?)
     }
 
     /// Compares the payment that replaces this one.
