@@ -125,11 +125,7 @@ pub(super) fn check_pooler(
     let pooler = || ConnectError::Pooler {
         host: hosts.clone(),
     };
-    // A statement that is not known any more was prepared in another session.
-    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
-        true => pooler(),
-        false => ConnectError::met(&failure, &hosts),
-    };
+    let failed = |failure: Failure| ConnectError::met(&failure, &hosts);
     if first.backend == second.backend {
         return Err(pooler());
     }
@@ -291,13 +287,7 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
             (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()),
             current_setting('server_encoding')",
     );
-    // A statement that is not known just after it was prepared was prepared in another session.
-    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
-        true => ConnectError::Pooler {
-            host: host.to_string(),
-        },
-        false => ConnectError::met(&failure, host),
-    };
+    let failed = |failure: Failure| ConnectError::met(&failure, host);
     let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
     let row = rows
         .first()

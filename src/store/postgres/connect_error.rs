@@ -286,6 +286,15 @@ impl ConnectError {
     /// Says what became of a question to a server that had let in: its end may come between any two of them.
     pub(super) fn met(failure: &Failure, place: &impl ToString) -> Self {
         let (host, what) = (place.to_string(), failure.what().to_string());
+        // A statement that is not known just after it was prepared was prepared in another session; one that is there before it was
+        // prepared is that of another client.
+        let of_others = [
+            SqlState::INVALID_SQL_STATEMENT_NAME,
+            SqlState::DUPLICATE_PSTATEMENT,
+        ];
+        if of_others.iter().any(|state| failure.is(state)) {
+            return Self::Pooler { host };
+        }
         match failure {
             Failure::Lost { .. } => Self::Away { host, what },
             Failure::Server {
