@@ -34,6 +34,7 @@ mod pushes;
 mod refusals;
 mod roles;
 mod script;
+mod sessions;
 mod stops;
 mod tongue;
 mod unknown;
