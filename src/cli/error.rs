@@ -262,6 +262,12 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
             "repeat the command that moves it: disburse journal copy FROM TO. If that is refused with these words, nothing has left FROM: \
              remove the file TO, or drop the schema disburse of that database and make it anew (journal init), and repeat it"
         }
+        E::Storage {
+            cause: store::Error::OutcomeUnknown { .. } | store::Error::ConnectionLost { .. },
+        } => {
+            "run the same command again: what was sent without an outcome is asked about, never posted blindly. If it says so again, disburse \
+             journal check tells what is wrong with the server, such as a standby that commits wait for and that is away"
+        }
         E::SessionClosed { .. } => {
             "start it again: nothing of it is lost. What it had under way is in doubt, and asked about before anything of it is posted again; \
              disburse status BATCH shows who runs the batch now"
