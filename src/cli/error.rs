@@ -147,6 +147,10 @@ impl From<journal::Error> for Error {
         let hint =
             crate::cli::words::hints::named(&error).or_else(|| hint_of(&error).map(str::to_owned));
         let base = match error.kind() {
+            // Nothing is wrong with it: the same command goes on.
+            journal::Kind::Fault if matches!(error, E::SessionClosed { .. }) => {
+                Self::unfinished(&error)
+            }
             journal::Kind::Fault => Self::unexpected(&error),
             journal::Kind::Refused => match &error {
                 E::Open { .. }
@@ -154,9 +158,10 @@ impl From<journal::Error> for Error {
                 | E::AlteredRow { .. }
                 | E::AlteredLoad { .. } => Self::unexpected(&error),
                 // Nothing is wrong with the command: a job that says it again later comes to its end.
-                E::Held { .. } | E::Busy { .. } | E::PaidElsewhere { .. } => {
-                    Self::unfinished(&error)
-                }
+                E::Held { .. }
+                | E::Busy { .. }
+                | E::PaidElsewhere { .. }
+                | E::ServerAway { .. } => Self::unfinished(&error),
                 _ => Self::refused(&error),
             },
         };
@@ -256,6 +261,19 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
         E::Arriving => {
             "repeat the command that moves it: disburse journal copy FROM TO. If that is refused with these words, nothing has left FROM: \
              remove the file TO, or drop the schema disburse of that database and make it anew (journal init), and repeat it"
+        }
+        E::Storage {
+            cause: store::Error::OutcomeUnknown { .. } | store::Error::ConnectionLost { .. },
+        } => {
+            "run the same command again: what was sent without an outcome is asked about, never posted blindly. If it says so again, disburse \
+             journal check tells what is wrong with the server, such as a standby that commits wait for and that is away"
+        }
+        E::SessionClosed { .. } => {
+            "start it again: nothing of it is lost. What it had under way is in doubt, and asked about before anything of it is posted again; \
+             disburse status BATCH shows who runs the batch now"
+        }
+        E::Outdated { .. } => {
+            "update this program, and give the same command again: what it had under way is asked about, never posted blindly"
         }
         E::NotEmpty => {
             "make a journal in another database (disburse journal init), and move it there"

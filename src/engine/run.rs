@@ -318,7 +318,9 @@ impl<G: Gateway> Driver<G> {
 
     // Dispatch ends with the first failure of the journal: what it holds is no longer known.
     fn fail(&mut self, error: Error, now: Timestamp) {
-        tracing::error!(%error, "the journal cannot be written; no further payment is posted, and the run ends");
+        if self.fault.is_none() {
+            tracing::error!(%error, "no further payment is posted, and the run ends");
+        }
         self.core.tell(EngineInput::Drain, now);
         self.core.forget_journal();
         self.findings.forget();

@@ -32,7 +32,7 @@ pub(in crate::journal) fn open_server(
         Access::Read => Postgres::open_to_read(at, Deadlines::default()),
         Access::Write => Postgres::open(at, Deadlines::default()),
     };
-    let store = store.map_err(|error| cannot(error.to_string()))?;
+    let store = store.map_err(|error| not_opened(&error))?;
     Ok(Keeper::from(Box::new(store) as Box<dyn Transact + Send>))
 }
 
@@ -70,7 +70,7 @@ pub fn make(address: &ServerAddress) -> Result<Made, Error> {
         }
         made => made.map(|_| false),
     };
-    let was_there = made.map_err(|error| cannot(error.to_string()))?;
+    let was_there = made.map_err(|error| not_opened(&error))?;
     Ok(Made { was_there, grants })
 }
 
@@ -97,6 +97,15 @@ pub(in crate::journal) fn last_seen(address: &ServerAddress) -> Option<Origin> {
 #[cfg(feature = "postgres")]
 fn cannot(what: String) -> Error {
     Error::Server { what }
+}
+
+#[cfg(feature = "postgres")]
+fn not_opened(error: &ConnectError) -> Error {
+    let what = error.to_string();
+    match error.may_pass() {
+        true => Error::ServerAway { what },
+        false => Error::Server { what },
+    }
 }
 
 /// Reads an address for the store, with the password that goes with it.

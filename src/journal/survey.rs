@@ -30,8 +30,8 @@ pub struct Surveyed {
 /// What is seen of a journal on a server.
 #[derive(Clone, Debug)]
 pub struct JournalFacts {
-    /// The version of its schema, which is that of this release.
-    pub schema: i64,
+    /// The version of its schema, and that which this release knows: a later one has only added to it.
+    pub schema: (i64, i64),
     /// What of its tables, indexes and guards is not as it was made.
     pub misfits: Vec<String>,
     /// What the server knows of damage.
@@ -92,7 +92,7 @@ pub fn survey(address: &ServerAddress, _clock: &dyn Fn() -> Timestamp) -> Result
 
 #[cfg(feature = "postgres")]
 fn journal_facts(store: Postgres, address: &ServerAddress) -> Result<JournalFacts, Error> {
-    let is_owner = store.is_owner()?;
+    let (is_owner, schema) = (store.is_owner()?, store.schema()?);
     let mut rights = Vec::new();
     for role in Role::ALL {
         rights.push(Rights {
@@ -112,7 +112,7 @@ fn journal_facts(store: Postgres, address: &ServerAddress) -> Result<JournalFact
         runners.extend(under_way.into_iter().map(|runner| (batch.clone(), runner)));
     }
     Ok(JournalFacts {
-        schema: SCHEMA_VERSION,
+        schema: (schema, SCHEMA_VERSION),
         misfits: c.misfits()?,
         damage: c.damage()?,
         rights,

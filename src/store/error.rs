@@ -46,6 +46,12 @@ pub enum Error {
         /// The value, and what was to stand there.
         what: Arc<str>,
     },
+    /// A later release has changed its form, so that this one cannot use it any more.
+    #[error("{what}")]
+    Outdated {
+        /// Which releases can.
+        what: Arc<str>,
+    },
     /// The connection to the store ended, or answers no more: nothing of the transaction that was under way is there.
     #[error("{what}")]
     ConnectionLost {

@@ -170,12 +170,18 @@ fn the_doctor_says_that_a_journal_is_on_a_server_and_looks_at_the_rest() {
 #[test]
 fn the_commands_about_a_journal_on_a_server_are_about_no_file() {
     let desk = Desk::new();
-    for command in ["init", "check"] {
+    // Without an address it is the journal of the other commands that is checked.
+    let cases = [
+        (&["init", "j.db"][..], "j.db"),
+        (&["check", "j.db"], "j.db"),
+        (&["check"], "disburse.db"),
+    ];
+    for (words, file) in cases {
         desk.refuses(
-            &["journal", command, "j.db"],
+            &[&["journal"], words].concat(),
             2,
             &[
-                "error: j.db: is a file, and this command is about a journal on a server",
+                &format!("error: {file}: is a file, and this command is about a journal on a server"),
                 "hint: the first load makes a journal in a file, and disburse doctor checks it; a server is named as postgres://USER@HOST/DATABASE",
             ],
         );

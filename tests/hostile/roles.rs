@@ -181,6 +181,7 @@ fn what_is_forbidden_is_refused_whoever_tries() {
         "delete from disburse.turn",
         "insert into disburse.turn (one, number) values (false, 1)",
         "update disburse.schema_version set version = 9",
+        "update disburse.turn set oldest = 9",
         "alter table disburse.evidence disable trigger all",
         "drop trigger evidence_is_never_removed on disburse.evidence",
         "create or replace function disburse.never_removed() returns trigger language plpgsql as 'begin return old; end'",

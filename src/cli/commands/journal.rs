@@ -18,14 +18,25 @@ pub(in crate::cli) async fn journal(
 ) -> Result<ExitStatus, Error> {
     match command {
         JournalCommand::Init(server) => init(&address(session, &server.address)?),
-        JournalCommand::Check(server) => check(session, &address(session, &server.address)?),
+        JournalCommand::Check(server) => {
+            let at = match &server.address {
+                Some(text) => address(session, text)?,
+                None => server_at(session.location()?.clone())?,
+            };
+            check(session, &at)
+        }
         JournalCommand::Copy(places) => copy(session, places).await,
     }
 }
 
 /// Reads the address of a server.
 fn address(session: &Session, text: &OsStr) -> Result<ServerAddress, Error> {
-    match session.location_of(text)? {
+    server_at(session.location_of(text)?)
+}
+
+/// Refuses a journal in a file.
+fn server_at(location: Location) -> Result<ServerAddress, Error> {
+    match location {
         Location::Server(address) => Ok(address),
         Location::File(path) => Err(Error::refused(format!(
             "{}: is a file, and this command is about a journal on a server",

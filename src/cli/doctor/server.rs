@@ -311,6 +311,20 @@ fn judge_journal(surveyed: &Surveyed, address: &ServerAddress) -> Vec<Finding> {
     }
 }
 
+fn judge_schema(name: &str, (schema, known): (i64, i64)) -> Finding {
+    match schema == known {
+        true => Finding::ok(
+            name,
+            format!("schema {schema}: its tables, indexes and guards are as they were made"),
+        ),
+        false => Finding::warning(
+            name,
+            format!("schema {schema}, of a later release, and this one knows {known}: what was added does not concern it, the rest is as it was made"),
+        )
+        .advised("update this program before the later release takes away what this one needs"),
+    }
+}
+
 fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
     let mut found = Vec::new();
     for misfit in &facts.misfits {
@@ -320,13 +334,7 @@ fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
         );
     }
     if facts.misfits.is_empty() {
-        found.push(Finding::ok(
-            name,
-            format!(
-                "schema {}: its tables, indexes and guards are as they were made",
-                facts.schema
-            ),
-        ));
+        found.push(judge_schema(name, facts.schema));
         found.push(Finding::ok(
             name,
             "no pooler that gives each transaction another session stands before it",
@@ -334,7 +342,7 @@ fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
     }
     for damage in &facts.damage {
         found.push(Finding::problem(name, damage).advised(
-            "send nothing from it; promote a sound standby, or restore, and see docs/postgres.md",
+            "send nothing from it; promote a sound standby, or restore a backup (docs/operations.md, \"Several machines, one journal\")",
         ));
     }
     found.extend(rights(name, &facts.rights, facts.is_owner));

@@ -240,7 +240,7 @@ mod tests {
         let c = store();
         let clock = || RunnerTime::since_start(Duration::from_secs(5));
         let refused = slots(&c, token(2), &request(Paced::Posts, 1), clock);
-        assert!(matches!(refused, Err(Error::Fenced)));
+        assert!(matches!(refused, Err(Error::SessionClosed { .. })));
         assert!(!c.any(&Scan::of(&slot::TABLE)).unwrap());
     }
 }

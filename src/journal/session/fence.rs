@@ -1,12 +1,12 @@
 //! Whether a run still has its batch.
 
-use crate::domain::Epoch;
+use crate::domain::{Epoch, Timestamp};
 use crate::journal::codec::facts::fact;
 use crate::journal::codec::values::corrupt;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, RunToken};
 use crate::store::tables::session;
-use crate::store::{Read, Reads, Scan, Test};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// Refuses a run that another one has taken over from.
 pub(in crate::journal) fn assert_current(c: &WriteSession, token: RunToken) -> Result<(), Error> {
@@ -17,8 +17,22 @@ pub(in crate::journal) fn assert_current(c: &WriteSession, token: RunToken) -> R
     if planted!(journal::is_current(is_current)) {
         Ok(())
     } else {
-        Err(Error::Fenced)
+        Err(fenced(c, token)?)
     }
+}
+
+shape! {
+    struct Closed of session { lease_until: Timestamp, closed_at: Option<Timestamp> }
+}
+
+/// Says why a run is no longer the one that has its batch.
+fn fenced(c: &WriteSession, token: RunToken) -> Result<Error, Error> {
+    if !c.is_shared() {
+        return Ok(Error::Fenced);
+    }
+    let own: Option<Closed> = c.first(&Scan::of(&session::TABLE).at(&token.epoch))?;
+    let lease_ran_out = own.is_some_and(|own| own.closed_at.is_some_and(|at| own.lease_until < at));
+    Ok(Error::SessionClosed { lease_ran_out })
 }
 
 /// Returns whether the session of a run is open, on a journal that several runs share.

@@ -93,6 +93,8 @@ pub enum Error {
     NotInAFile { journal: String, work: FileOnly },
     #[error("{what}")]
     Server { what: String },
+    #[error("{what}")]
+    ServerAway { what: String },
     #[error("journal {journal}: is on a server, and this disburse has no store for it")]
     NoServerStore { journal: String },
     #[error("this journal was moved to {to}; nothing is loaded, run or ordered here any more")]
@@ -230,6 +232,10 @@ pub enum Error {
     Kept { batch: BatchName, why: Kept },
     #[error("another run has taken over this journal")]
     Fenced,
+    #[error("{}", closed_text(*lease_ran_out))]
+    SessionClosed { lease_ran_out: bool },
+    #[error("{what}")]
+    Outdated { what: String },
     #[error("the journal holds what no release wrote: {what}")]
     Corrupt { what: String },
     #[error("journal {path}: is that of an archive, which is only read")]
@@ -288,6 +294,18 @@ pub enum Error {
     Poisoned { cause: String },
 }
 
+/// Says why a run may not go on that shares its journal with others.
+fn closed_text(lease_ran_out: bool) -> &'static str {
+    match lease_ran_out {
+        true => {
+            "another host has closed the session of this run, because its lease ran out: for longer than 10 s it had not reached the journal"
+        }
+        false => {
+            "the session of this run was closed: the server of the journal was promoted, restored or replaced meanwhile"
+        }
+    }
+}
+
 /// Says that orders of people are lost.
 fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
@@ -306,6 +324,8 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Fenced
+            | Self::SessionClosed { .. }
+            | Self::Outdated { .. }
             | Self::Displaced
             | Self::Mark { .. }
             | Self::Damaged { .. }
@@ -333,6 +353,9 @@ impl From<store::Error> for Error {
                 what: what.to_string(),
             },
             store::Error::Fenced => Self::Fenced,
+            store::Error::Outdated { what } => Self::Outdated {
+                what: what.to_string(),
+            },
             cause => Self::Storage { cause },
         }
     }

@@ -125,11 +125,7 @@ pub(super) fn check_pooler(
     let pooler = || ConnectError::Pooler {
         host: hosts.clone(),
     };
-    // A statement that is not known any more was prepared in another session.
-    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
-        true => pooler(),
-        false => ConnectError::met(&failure, &hosts),
-    };
+    let failed = |failure: Failure| ConnectError::met(&failure, &hosts);
     if first.backend == second.backend {
         return Err(pooler());
     }
@@ -291,13 +287,7 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
             (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()),
             current_setting('server_encoding')",
     );
-    // A statement that is not known just after it was prepared was prepared in another session.
-    let failed = |failure: Failure| match failure.is(&SqlState::INVALID_SQL_STATEMENT_NAME) {
-        true => ConnectError::Pooler {
-            host: host.to_string(),
-        },
-        false => ConnectError::met(&failure, host),
-    };
+    let failed = |failure: Failure| ConnectError::met(&failure, host);
     let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
     let row = rows
         .first()
@@ -371,6 +361,10 @@ pub(super) enum Access {
     Write,
 }
 
+/// The version of a schema, and the oldest one whose releases may use it.
+const VERSIONS: &str =
+    "select version, (select oldest from disburse.turn) from disburse.schema_version";
+
 /// Looks whether a database holds a journal that this release reads and writes, and that this user may.
 pub(super) fn check_schema(
     link: &Link,
@@ -391,25 +385,26 @@ pub(super) fn check_schema(
             database: database(),
         });
     }
-    let version = Statement::plain("select version from disburse.schema_version");
-    let rows = match link.query(deadlines.statement, &version) {
+    let rows = match link.query(deadlines.statement, &Statement::plain(VERSIONS)) {
         Err(failure) if failure.is(&SqlState::UNDEFINED_TABLE) => Vec::new(),
         rows => rows.map_err(failed)?,
     };
-    let found: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
+    let read = |row: &tokio_postgres::Row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?));
+    let found: Option<(i64, i64)> = rows.first().and_then(read);
     match found {
         None => {
             return Err(ConnectError::ForeignSchema {
                 database: database(),
             });
         }
-        Some(found) if found < SCHEMA_VERSION => {
+        Some((found, _)) if found < SCHEMA_VERSION => {
             return Err(ConnectError::OlderSchema {
                 database: database(),
                 found,
             });
         }
-        Some(found) if found > SCHEMA_VERSION => {
+        // What a later release has only added to is written as before.
+        Some((found, oldest)) if oldest > SCHEMA_VERSION => {
             return Err(ConnectError::NewerSchema {
                 database: database(),
                 found,

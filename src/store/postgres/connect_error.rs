@@ -105,6 +105,15 @@ pub enum ConnectError {
         /// What was met.
         what: String,
     },
+    /// Its certificate is of yesterday.
+    #[error(
+        "the certificate of the server of the journal at {host} has expired: renew it there and have the server read it (pg_ctl reload), or set \
+         the clock of this machine"
+    )]
+    Expired {
+        /// The server.
+        host: String,
+    },
     /// All servers only read.
     #[error(
         "the server of the journal at {host} is a standby, which only reads: name the primary, or all servers of the cluster (postgres://USER@HOST1,HOST2/DATABASE)"
@@ -191,7 +200,8 @@ pub enum ConnectError {
     },
     /// An earlier release made it.
     #[error(
-        "the journal in the database {database} has schema {found}, of an earlier release: this one needs {SCHEMA_VERSION}"
+        "the journal in the database {database} has schema {found}, of an earlier release, and this one needs {SCHEMA_VERSION}: go on with that \
+         release, or move the journal (disburse journal copy: with that release to a file, with this one from there to a database of its own)"
     )]
     OlderSchema {
         /// The database.
@@ -201,7 +211,8 @@ pub enum ConnectError {
     },
     /// A later release made it.
     #[error(
-        "the journal in the database {database} has schema {found}, of a later release than this one, which knows {SCHEMA_VERSION}: update this program"
+        "the journal in the database {database} has schema {found}, of a later release, and no program may use it any more that knows no \
+         more than {SCHEMA_VERSION}, as this one: update this program"
     )]
     NewerSchema {
         /// The database.
@@ -275,6 +286,15 @@ impl ConnectError {
     /// Says what became of a question to a server that had let in: its end may come between any two of them.
     pub(super) fn met(failure: &Failure, place: &impl ToString) -> Self {
         let (host, what) = (place.to_string(), failure.what().to_string());
+        // A statement that is not known just after it was prepared was prepared in another session; one that is there before it was
+        // prepared is that of another client.
+        let of_others = [
+            SqlState::INVALID_SQL_STATEMENT_NAME,
+            SqlState::DUPLICATE_PSTATEMENT,
+        ];
+        if of_others.iter().any(|state| failure.is(state)) {
+            return Self::Pooler { host };
+        }
         match failure {
             Failure::Lost { .. } => Self::Away { host, what },
             Failure::Server {
@@ -328,6 +348,9 @@ impl ConnectError {
         }
         match (code, what) {
             ("", what) if what.contains("password missing") => Self::NoPassword { host, user },
+            ("", what) if what.contains("TLS") && what.to_lowercase().contains("expired") => {
+                Self::Expired { host }
+            }
             ("", what) if what.contains("TLS") => Self::Tls {
                 host,
                 mode: address.sslmode,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::codec::Kind;
-use super::columns::{self, SCHEMA, order_of, type_of};
+use super::columns::{self, SCHEMA, SCHEMA_VERSION, order_of, type_of};
 use super::pending::Leaving;
 use super::statement::Statement;
 use super::store::Postgres;
@@ -224,6 +224,9 @@ const FOUND: &str = "
             || ' unique, ' || count(*) filter (where k.contype = 'f' and k.convalidated) || ' references'
         from ours o left join pg_constraint k on k.conrelid = o.oid group by o.relname";
 
+/// The version of the schema, which a later release may have expanded.
+const VERSION: &str = "select version from disburse.schema_version";
+
 /// Switches that keep guards from looking, for this session.
 const SWITCHED: &str = "select 1 where current_setting('session_replication_role') = 'replica'";
 
@@ -238,6 +241,9 @@ pub(super) fn misfits(store: &Postgres) -> Result<Vec<String>, Error> {
         };
         found.insert(read(0)?, read(1)?);
     }
+    let version = store.query(&Leaving::nothing(), &Statement::plain(VERSION))?;
+    let version = version.first().and_then(|row| row.try_get(0).ok());
+    let is_expanded = version.is_some_and(|version: i64| version > SCHEMA_VERSION);
     let mut misfits = Vec::new();
     for (name, like) in &expected {
         match found.get(name) {
@@ -252,8 +258,10 @@ pub(super) fn misfits(store: &Postgres) -> Result<Vec<String>, Error> {
             )),
         }
     }
-    let added = found.keys().filter(|name| !expected.contains_key(*name));
-    // What others add beside is theirs, but for what changes what is written.
+    // A later release adds to a schema, and changes nothing of it as long as this one may use it.
+    let added = found
+        .keys()
+        .filter(|name| !is_expanded && !expected.contains_key(*name));
     misfits.extend(added.map(|name| format!("schema: {name} was added")));
     if !store
         .query(&Leaving::nothing(), &Statement::plain(SWITCHED))?

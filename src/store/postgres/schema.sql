@@ -8,7 +8,8 @@
 
 create schema disburse;
 
--- The version of this schema.
+-- The version of this schema. A later release may expand it (more columns that may be left out, more tables and indexes); `oldest` in
+-- `turn` says which releases may go on meanwhile.
 create table disburse.schema_version (
     one boolean primary key default true check (one),
     version bigint not null
@@ -16,14 +17,16 @@ create table disburse.schema_version (
 insert into disburse.schema_version (version) values (1);
 
 -- Whose turn it is to write: transactions that write come one after the other, over all hosts, as each begins with an update of this
--- row. It has the number of the newest of them, who wrote it, and who wrote the one before.
+-- row. It has the number of the newest of them, who wrote it, and who wrote the one before; and the oldest version of the schema whose
+-- releases may still read and write, so that whoever takes its turn after that was raised learns of it.
 create table disburse.turn (
     one boolean primary key default true check (one),
     number bigint not null,
     writer bytea,
-    previous bytea
+    previous bytea,
+    oldest bigint not null
 ) with (fillfactor = 10);
-insert into disburse.turn (number) values (0);
+insert into disburse.turn (number, oldest) values (0, 1);
 
 -- The newest transaction of each writer: whether one was committed whose end was not heard is read here.
 create table disburse.writer (

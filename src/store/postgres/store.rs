@@ -314,8 +314,9 @@ pub(super) fn random_name(address: &Address) -> Result<[u8; 16], ConnectError> {
 /// Says in the words of a store why there is no connection.
 pub(super) fn refused(error: ConnectError) -> Error {
     let what = error.to_string().into();
-    match error.may_pass() {
-        true => Error::ConnectionLost { what },
-        false => Error::Fault { what },
+    match error {
+        ConnectError::NewerSchema { .. } => Error::Outdated { what },
+        error if error.may_pass() => Error::ConnectionLost { what },
+        _ => Error::Fault { what },
     }
 }

@@ -42,6 +42,8 @@ const LONG_TRANSACTIONS: &str =
 const OWNER: &str = "select (select rolsuper from pg_roles where rolname = current_user)
     or pg_has_role(nspowner, 'usage') from pg_namespace where nspname = 'disburse'";
 
+const VERSION: &str = "select version from disburse.schema_version";
+
 const CLOCK: &str = "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /// Looks at each server that an address names, by its name; `clock` tells the time of this machine.
@@ -173,6 +175,18 @@ impl Postgres {
             self.deadlines.statement,
             role,
         )?)
+    }
+
+    /// Returns the version of the schema of the journal.
+    ///
+    /// # Errors
+    /// Where the server cannot be asked.
+    pub fn schema(&self) -> Result<i64, Error> {
+        let rows = self
+            .link()?
+            .query(self.deadlines.statement, &Statement::plain(VERSION))?;
+        let version = rows.first().and_then(|row| row.try_get(0).ok());
+        version.ok_or_else(|| Error::corrupt("a schema without a version"))
     }
 
     /// Returns whether its user may change the schema of the journal, and switch its guards off.

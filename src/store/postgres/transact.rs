@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::columns::SCHEMA_VERSION;
 use super::connect::Connected;
 use super::failure::Failure;
 use super::link::{Answer, Request};
@@ -28,15 +29,15 @@ const BEGIN_READING: &str = "begin isolation level repeatable read read only";
 ///
 /// Until it has ended, whoever else begins waits for the first row, and whoever asks how it ended waits for the second.
 const TAKE_TURN: &str = "with taken as (
-        update disburse.turn set number = number + 1, previous = writer, writer = $1 where one returning number, previous
+        update disburse.turn set number = number + 1, previous = writer, writer = $1 where one returning number, previous, oldest
     ), receipt as (
         insert into disburse.writer as w (id, turn, begun_at) select $1, number, clock_timestamp() from taken
         on conflict (id) do update set turn = excluded.turn, begun_at = excluded.begun_at
     )
-    select number - 1, previous, (select turn from disburse.writer where id = $1) from taken";
+    select number - 1, previous, (select turn from disburse.writer where id = $1), oldest from taken";
 
-/// The newest transaction that was committed, who made it, and the newest one of a writer.
-const NEWEST: &str = "select number, writer, (select turn from disburse.writer where id = $1) from disburse.turn where one";
+/// The newest transaction that was committed, who made it, and the newest one of a writer; and who may still read and write.
+const NEWEST: &str = "select number, writer, (select turn from disburse.writer where id = $1), oldest from disburse.turn where one";
 
 const CLOCK: &str = "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
@@ -94,7 +95,16 @@ impl Postgres {
     /// A server that has none of those any more that it had acknowledged is no journal to go on with: what it says was never posted may
     /// have been.
     fn note(&self, rows: &[tokio_postgres::Row]) -> Result<i64, Error> {
-        let Newest { seen, mine } = newest_of(rows)?;
+        let Newest { seen, mine, oldest } = newest_of(rows)?;
+        if oldest > SCHEMA_VERSION {
+            return Err(Error::Outdated {
+                what: format!(
+                    "a later release has changed the schema of the journal for programs that know schema {oldest} or later, and this one \
+                     knows {SCHEMA_VERSION}"
+                )
+                .into(),
+            });
+        }
         let number = seen.0;
         let is_behind = match &*self.seen.borrow() {
             Some((known, _)) => number < *known,
@@ -186,13 +196,15 @@ impl Postgres {
 struct Newest {
     seen: Seen,
     mine: Option<i64>,
+    /// The oldest version of the schema whose releases may still read and write.
+    oldest: i64,
 }
 
 fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
     let read = |row: &tokio_postgres::Row| {
         let seen = (row.try_get(0).ok()?, row.try_get(1).ok()?);
-        let mine = row.try_get(2).ok()?;
-        Some(Newest { seen, mine })
+        let (mine, oldest) = (row.try_get(2).ok()?, row.try_get(3).ok()?);
+        Some(Newest { seen, mine, oldest })
     };
     let newest = rows.first().and_then(read);
     newest.ok_or_else(|| Error::corrupt("no number in disburse.turn"))

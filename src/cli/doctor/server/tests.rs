@@ -194,7 +194,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         lacks: lacks.iter().map(|text| (*text).to_owned()).collect(),
     };
     let facts = || JournalFacts {
-        schema: 1,
+        schema: (1, 1),
         misfits: Vec::new(),
         damage: Vec::new(),
         rights: vec![may("disburse_runner", &[])],
@@ -220,7 +220,8 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
     };
     type Change<'a> = &'a dyn Fn(&mut JournalFacts);
     assert_eq!(odd(&judge_facts("j", &facts())), []);
-    let cases: [(Change<'_>, Level, &str); 7] = [
+    let cases: [(Change<'_>, Level, &str); 8] = [
+        (&|f| f.schema = (2, 1), Warning, "this one knows 1"),
         (
             &|f| f.misfits.push("schema: index x is missing".into()),
             Problem,

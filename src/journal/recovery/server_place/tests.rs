@@ -254,7 +254,15 @@ async fn a_run_that_is_under_way_when_it_is_noticed_posts_nothing_more() {
     assert_eq!(claim(50).await.unwrap().0.len(), 1);
     assert_eq!(host.cause().await, Some(Cause::MissingEvidence));
     let told = claim(51).await;
-    assert!(matches!(told, Err(Error::Fenced)), "{told:?}");
+    assert!(
+        matches!(
+            told,
+            Err(Error::SessionClosed {
+                lease_ran_out: false
+            })
+        ),
+        "{told:?}"
+    );
 }
 
 /// Puts a folder of data in the place of that of a server which is stopped.

@@ -223,7 +223,12 @@ fn a_run_that_is_not_heard_of_leaves_its_own_in_doubt_and_nothing_else() {
         desk.try_claim(12, dead, 1).map(|_| ()),
         desk.tell(12, dead, lost[1], accepted()),
     ] {
-        assert!(matches!(refused, Err(Error::Fenced)), "{refused:?}");
+        let closed = Error::SessionClosed {
+            lease_ran_out: true,
+        };
+        let said = refused.unwrap_err().to_string();
+        assert_eq!(said, closed.to_string());
+        assert!(said.contains("its lease ran out"), "{said}");
     }
     assert_eq!(desk.claim(12, alive, 1).len(), 1);
 }
@@ -263,7 +268,13 @@ fn a_run_that_ends_leaves_no_session_and_no_claims() {
     assert!(!desk.c.any(&Scan::of(&claims_of::TABLE)).unwrap());
     assert!(!desk.c.any(&Scan::of(&claimed::TABLE)).unwrap());
     assert!(runners(&*desk.c, token.batch_id).unwrap().is_empty());
-    assert!(matches!(desk.try_claim(4, token, 1), Err(Error::Fenced)));
+    let refused = desk.try_claim(4, token, 1);
+    assert!(matches!(
+        refused,
+        Err(Error::SessionClosed {
+            lease_ran_out: false
+        })
+    ));
     // The number of a session is never given again.
     assert_ne!(desk.acquire(5, "two").epoch, token.epoch);
 }

@@ -48,22 +48,35 @@ fn the_schema_is_of_this_release() {
     };
     let store = fresh(server);
     let text = server.address(store.address().database());
-    let set = |version: i64| {
-        let set = format!("update disburse.schema_version set version = {version}");
+    let set = |version: i64, oldest: i64| {
+        let set = format!(
+            "update disburse.schema_version set version = {version}; update disburse.turn set oldest = {oldest}"
+        );
         server.psql(store.address().database(), &set);
         Postgres::open(address(&text), short())
     };
-    let older = set(0).unwrap_err();
+    let older = set(0, 0).unwrap_err();
     assert!(
         matches!(older, ConnectError::OlderSchema { found: 0, .. }),
         "{older}"
     );
-    let newer = set(2).unwrap_err();
+    let newer = set(2, 2).unwrap_err();
     assert!(
         matches!(newer, ConnectError::NewerSchema { found: 2, .. }),
         "{newer}"
     );
-    set(1).unwrap();
+    // One that was open before learns of it with the next transaction, whether that writes or reads.
+    for told in [store.begin(), store.begin_reading()] {
+        assert!(matches!(told, Err(Error::Outdated { .. })), "{told:?}");
+    }
+    // A later one that was only added to is one for this release, too.
+    for versions in [(2, 1), (1, 1)] {
+        let opened = set(versions.0, versions.1).unwrap();
+        for store in [&opened, &store] {
+            store.begin().unwrap();
+            store.commit().unwrap();
+        }
+    }
 }
 
 #[test]
