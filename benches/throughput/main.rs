@@ -22,6 +22,10 @@ mod rows;
 mod stock;
 mod table;
 mod tools;
+#[cfg_attr(
+    not(feature = "postgres"),
+    allow(dead_code, reason = "journals on a server ask for more of it")
+)]
 mod watch;
 mod works;
 
