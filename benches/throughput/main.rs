@@ -15,11 +15,17 @@
 
 mod gateway;
 mod instructions;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod process;
 mod rows;
 mod stock;
 mod table;
 mod tools;
+#[cfg_attr(
+    not(feature = "postgres"),
+    allow(dead_code, reason = "journals on a server ask for more of it")
+)]
 mod watch;
 mod works;
 
@@ -36,11 +42,20 @@ const RUNS: usize = 5;
 const ROWS_DEFAULT: usize = 1_000_000;
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::read(std::env::args().skip(1)) {
+    #[cfg(feature = "postgres")]
+    if let Some((flag, arguments)) = std::env::args().skip(1).collect::<Vec<_>>().split_first()
+        && flag == postgres::alone::FLAG
+    {
+        return ended(postgres::alone::main(arguments).map(|()| true));
+    }
+    ended(match Arguments::read(std::env::args().skip(1)) {
         Ok(arguments) if arguments.bench => measure(&arguments),
         Ok(arguments) => try_out(&arguments),
         Err(error) => Err(error),
-    };
+    })
+}
+
+fn ended(outcome: Outcome<bool>) -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -54,7 +69,8 @@ fn main() -> ExitCode {
 struct Arguments {
     /// The flag that `cargo bench` gives.
     bench: bool,
-    rows: usize,
+    /// As somebody asked for.
+    rows: Option<usize>,
     names: Vec<String>,
     list: bool,
 }
@@ -63,7 +79,7 @@ impl Arguments {
     fn read(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
         let mut read = Self {
             bench: false,
-            rows: ROWS_DEFAULT,
+            rows: None,
             names: Vec::new(),
             list: false,
         };
@@ -72,26 +88,31 @@ impl Arguments {
             match argument.as_str() {
                 "--bench" => read.bench = true,
                 "--list" => read.list = true,
-                "--rows" => read.rows = arguments.next().ok_or("--rows wants a number")?.parse()?,
+                "--rows" => {
+                    let rows = arguments.next().ok_or("--rows wants a number")?;
+                    read.rows = Some(rows.parse()?);
+                }
                 // What `cargo test` passes on to every test.
                 flag if flag.starts_with('-') => {}
                 name => read.names.push(name.to_owned()),
             }
         }
-        if read.rows < 2 {
+        if read.rows.is_some_and(|rows| rows < 2) {
             return Err("--rows wants two or more".into());
         }
         let known = |name: &String| {
             [MEMORY, instructions::NAME].contains(&name.as_str())
                 || ROWS.iter().any(|row| row.name == name)
+                || is_of_postgres(name)
         };
         if let Some(unknown) = read.names.iter().find(|name| read.bench && !known(name)) {
             let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
             let names = names.join(", ");
             let counts = instructions::NAME;
-            return Err(
-                format!("no row {unknown}; there are {names}, {MEMORY} and {counts}").into(),
-            );
+            return Err(format!(
+                "no row {unknown}; there are {names}, {MEMORY}, {counts} and postgres"
+            )
+            .into());
         }
         Ok(read)
     }
@@ -101,14 +122,25 @@ impl Arguments {
     }
 
     fn sizes(&self) -> Sizes {
+        let rows = self.rows.unwrap_or(ROWS_DEFAULT);
         Sizes {
-            rows: self.rows,
-            payments: self.rows.min(100_000),
-            small: self.rows.min(1_000),
+            rows,
+            payments: rows.min(100_000),
+            small: rows.min(1_000),
             // Twenty seconds.
-            limited: self.rows.min(20 * RATE),
+            limited: rows.min(20 * RATE),
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+fn is_of_postgres(name: &str) -> bool {
+    postgres::is_known(name)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn is_of_postgres(_name: &str) -> bool {
+    false
 }
 
 /// Prints the table; `false` when a row could not be measured.
@@ -146,6 +178,11 @@ fn measure(arguments: &Arguments) -> Outcome<bool> {
     println!();
     for (name, note) in notes {
         println!("{name}: {note}.");
+    }
+    #[cfg(feature = "postgres")]
+    {
+        let (names, rows) = (&*arguments.names, arguments.rows);
+        complete &= postgres::measure(&bench, &postgres::Wanted { names, rows })?;
     }
     for version in bench.tools.versions() {
         println!("{version}");
@@ -317,6 +354,8 @@ fn try_out(arguments: &Arguments) -> Outcome<bool> {
     if bench.tools.find(Tool::Valgrind).is_ok() {
         instructions::try_out(&bench)?;
     }
+    #[cfg(feature = "postgres")]
+    postgres::try_out(&bench)?;
     println!("{NAME}: ok");
     Ok(true)
 }

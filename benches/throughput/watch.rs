@@ -13,11 +13,13 @@ use nix::sys::time::TimeVal;
 
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 const POST: &[u8] = b"GATEWAY.postPayment";
+const QUESTION: &[u8] = b"GATEWAY.queryPaymentStatus";
 
 /// What has passed.
 #[derive(Default)]
 struct Seen {
     arrivals: Vec<Instant>,
+    first_question: Option<Instant>,
     first_body: Vec<u8>,
 }
 
@@ -31,6 +33,15 @@ pub struct Watch {
 impl Watch {
     /// Listens at an address in place of a gateway that is elsewhere.
     pub fn start(listen: SocketAddr, gateway: SocketAddr) -> io::Result<Self> {
+        Self::start_as(listen, gateway, false)
+    }
+
+    /// The same, and no post is passed on, or answered.
+    pub fn start_without_answers(listen: SocketAddr, gateway: SocketAddr) -> io::Result<Self> {
+        Self::start_as(listen, gateway, true)
+    }
+
+    fn start_as(listen: SocketAddr, gateway: SocketAddr, keeps_posts: bool) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
         let watch = Self {
             address: listener.local_addr()?,
@@ -45,7 +56,7 @@ impl Watch {
                 }
                 let seen = Arc::clone(&seen);
                 // How a connection ends is the two sides' affair.
-                std::thread::spawn(move || drop(pass_on(client, gateway, &seen)));
+                std::thread::spawn(move || drop(pass_on(client, gateway, keeps_posts, &seen)));
             }
         });
         Ok(watch)
@@ -63,6 +74,12 @@ impl Watch {
         arrivals
     }
 
+    /// Returns when the first question had arrived.
+    pub fn first_question(&self) -> Option<Instant> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.first_question
+    }
+
     /// Returns the body of the first post.
     pub fn first_body(&self) -> Vec<u8> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +95,12 @@ impl Drop for Watch {
     }
 }
 
-fn pass_on(mut client: TcpStream, gateway: SocketAddr, seen: &Mutex<Seen>) -> io::Result<()> {
+fn pass_on(
+    mut client: TcpStream,
+    gateway: SocketAddr,
+    keeps_posts: bool,
+    seen: &Mutex<Seen>,
+) -> io::Result<()> {
     let mut gateway = TcpStream::connect_timeout(&gateway, Duration::from_secs(5))?;
     setsockopt(&client, ReceiveTimestamp, &true)?;
     for stream in [&client, &gateway] {
@@ -90,12 +112,19 @@ fn pass_on(mut client: TcpStream, gateway: SocketAddr, seen: &Mutex<Seen>) -> io
     loop {
         let (body, at) = read_message(&client, &mut message)?;
         let body = &message[body..];
-        if body.windows(POST.len()).any(|window| window == POST) {
+        let holds = |words: &[u8]| body.windows(words.len()).any(|window| window == words);
+        if holds(POST) {
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             if seen.first_body.is_empty() {
                 seen.first_body = body.to_vec();
             }
             seen.arrivals.push(at);
+            if keeps_posts {
+                continue;
+            }
+        } else if holds(QUESTION) {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.first_question.get_or_insert(at);
         }
         gateway.write_all(&message)?;
         read_message(&gateway, &mut message)?;

@@ -386,7 +386,7 @@ impl Bench {
     }
 
     /// Runs our program to its end.
-    fn ours(&self, command: &mut Command, count: usize, codes: &[i32]) -> Outcome<Sample> {
+    pub fn ours(&self, command: &mut Command, count: usize, codes: &[i32]) -> Outcome<Sample> {
         let mut hosted = self.host.borrow().as_ref().map(|host| host(command));
         let command = hosted.as_mut().unwrap_or(command);
         let ended = Process::start(command, limit(count))?.wait_for(codes)?;
@@ -400,7 +400,7 @@ impl Bench {
     }
 
     /// Does something in a folder that is there for as long.
-    fn in_folder(&self, work: impl FnOnce(&Path) -> Outcome<Sample>) -> Outcome<Sample> {
+    pub fn in_folder<T>(&self, work: impl FnOnce(&Path) -> Outcome<T>) -> Outcome<T> {
         let folder = self.stock.borrow_mut().folder()?;
         let outcome = work(&folder);
         fs::remove_dir_all(&folder)?;
@@ -490,7 +490,7 @@ fn look(host: &str, path: &str) -> std::io::Result<usize> {
 }
 
 /// Returns the greatest number of instants in any window of one second.
-fn busiest(arrivals: &[Instant]) -> usize {
+pub fn busiest(arrivals: &[Instant]) -> usize {
     let mut begins = 0;
     let mut most = 0;
     for (index, at) in arrivals.iter().enumerate() {

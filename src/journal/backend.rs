@@ -367,7 +367,7 @@ impl Journal {
         policy: Arc<Policy>,
         by: Option<Arc<ReadBy>>,
     ) -> Result<Received, Error> {
-        self.ask_again(CommitMode::Patient, move |c| {
+        self.ask_about(CommitMode::Patient, Some(note.id), move |c| {
             let moment = c.moment(moment)?;
             callbacks::callback(c, &note, moment, &policy, by.as_deref())
         })

@@ -22,8 +22,7 @@ pub trait Read {
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
-    /// Says which rows are about to be asked for by their whole keys, so that a store that is far away reads them at once. Other scans
-    /// mean nothing here.
+    /// Says which rows are about to be asked for, by these very scans, so that a store that is far away reads them at once.
     ///
     /// # Errors
     /// Where the store cannot read.

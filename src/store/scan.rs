@@ -198,4 +198,48 @@ impl<'a> Scan<'a> {
         self.limit = Some(rows);
         self
     }
+
+    /// Returns what tells it from any other scan.
+    #[cfg(feature = "postgres")]
+    pub(super) fn name(&self) -> String {
+        let index = self.index.map(|index| index.name);
+        let Self {
+            at, from, to, only, ..
+        } = self;
+        let order = (self.is_descending, self.limit);
+        format!(
+            "{} {index:?} {at:?} {from:?} {to:?} {only:?} {order:?}",
+            self.table.name
+        )
+    }
+
+    /// Returns it with values of its own.
+    #[cfg(feature = "postgres")]
+    pub(super) fn into_owned(self) -> Scan<'static> {
+        let own = |values: Vec<Value<'a>>| values.into_iter().map(Value::into_owned).collect();
+        let end = |bound: Bound<'a>| Bound {
+            values: own(bound.values),
+            is_included: bound.is_included,
+        };
+        let test = |test: Test<'a>| match test {
+            Test::Is(value) => Test::Is(value.into_owned()),
+            Test::IsNot(value) => Test::IsNot(value.into_owned()),
+            Test::Among(values) => Test::Among(own(values)),
+            Test::AtLeast(value) => Test::AtLeast(value.into_owned()),
+            Test::AtMost(value) => Test::AtMost(value.into_owned()),
+            Test::Absent => Test::Absent,
+            Test::Present => Test::Present,
+        };
+        let only = self.only.into_iter();
+        Scan {
+            table: self.table,
+            index: self.index,
+            at: own(self.at),
+            from: self.from.map(end),
+            to: self.to.map(end),
+            only: only.map(|(column, of)| (column, test(of))).collect(),
+            is_descending: self.is_descending,
+            limit: self.limit,
+        }
+    }
 }

@@ -326,9 +326,13 @@ impl Chain {
     pub(in crate::journal) fn start(&mut self) {
         self.heads.clear();
         self.newest = None;
-        self.policies.clear();
         self.waiting.clear();
         self.marking.clear();
+    }
+
+    /// Forgets the numbers of policies: another process has written.
+    pub(in crate::journal) fn forget_policies(&mut self) {
+        self.policies.clear();
     }
 
     /// Writes what waits, and the heads that moved. Without it nothing that was appended may be committed.

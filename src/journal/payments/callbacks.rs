@@ -11,6 +11,7 @@ use crate::journal::codec::detail::detail_of;
 use crate::journal::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
+use crate::journal::session::expected::stored_callbacks;
 use crate::journal::session::members::Member;
 use crate::journal::session::payments::payment;
 use crate::journal::session::subject::Subject;
@@ -22,8 +23,8 @@ use crate::ledger::callbacks::{
 use crate::ledger::evidence::{NewEvidence, Words, apply};
 use crate::ledger::failure::has_ended_unpaid;
 use crate::lifecycle::{Policy, State, StepContext};
-use crate::store::tables::{batch, evidence, life};
-use crate::store::{Reads, Scan, Test, shape};
+use crate::store::tables::{batch, life};
+use crate::store::{Reads, Scan, shape};
 
 /// The number of what a callback said.
 const CALLBACK: i64 = 8;
@@ -49,10 +50,7 @@ fn heard(c: &WriteSession, seq: PaymentId, note: &IncomingCallback) -> Result<He
         })
     };
     let mut heard = Heard::default();
-    let stored = Scan::by(&evidence::evidence_by_payment)
-        .at(&seq)
-        .only(evidence::digest, Test::Present);
-    c.each(&stored, |row: Kind| {
+    c.each(&stored_callbacks(&seq), |row: Kind| {
         let kind = (row.event, row.class, row.code);
         earlier(kind, row.digest)
             .into_iter()
@@ -153,7 +151,10 @@ shape! {
 
 /// Returns why a listener does not know what a callback about this payment says.
 fn misread(c: &WriteSession, seq: PaymentId, by: &ReadBy) -> Result<Option<&'static str>, Error> {
-    let one = batch_of(c, seq)?;
+    let one = match c.recent(seq) {
+        Some(known) => known.batch_id,
+        None => batch_of(c, seq)?,
+    };
     let of_batch: ReadAs = c
         .first(&Scan::of(&batch::TABLE).at(&one))?
         .ok_or_else(|| corrupt(format!("batch {one} is missing")))?;

@@ -4,6 +4,7 @@ use super::apply::apply;
 use super::generations;
 use super::inquiries;
 use crate::journal::run::answers::as_it_counts;
+use crate::journal::session::expected::expect;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Finding, Transition};
@@ -17,6 +18,7 @@ pub(in crate::journal) fn record(
     moment: StepContext,
     policy: &Policy,
 ) -> Result<Vec<Transition>, Error> {
+    expect(c, findings.iter().map(|finding| finding.seq))?;
     let mut moves = Vec::with_capacity(findings.len());
     for (index, finding) in findings.iter().enumerate() {
         // Spread over the group: payments that were lost together are not asked about together.

@@ -1,6 +1,7 @@
 //! One transaction that writes: what it has read, remembered and summed up while it lasts.
 
 pub(super) mod deferred_queries;
+pub(super) mod expected;
 pub(super) mod fence;
 pub(super) mod keeper;
 pub(super) mod limiter;

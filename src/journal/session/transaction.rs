@@ -56,6 +56,8 @@ pub(in crate::journal) struct WriteSession {
     mark: Option<Beside>,
     /// How long the transaction waited for those before it.
     waited: Cell<Duration>,
+    /// When the transaction asked the store for the time.
+    asked_at: Cell<Option<Timestamp>>,
     /// Since when, by its own clock, the store was there whenever it was asked.
     reached_since: Cell<Option<Timestamp>>,
     /// A run began in this transaction.
@@ -98,6 +100,7 @@ impl WriteSession {
             limiters: RefCell::default(),
             mark: None,
             waited: Cell::default(),
+            asked_at: Cell::default(),
             reached_since: Cell::default(),
             new_epoch: Cell::default(),
             new_orders: Cell::default(),
@@ -190,12 +193,18 @@ impl WriteSession {
     }
 
     /// Returns the time of what somebody tells: that of the store, where processes of several machines share it.
-    // Each of them has a clock of its own, and waits begin and end by whichever told it last.
+    // Each of them has a clock of its own, and waits begin and end by whichever told it last. All verbs of a transaction have one time:
+    // it is asked for when nobody else can write any more, and each question costs a round trip.
     pub(in crate::journal) fn time(&self, told: Timestamp) -> Result<Timestamp, Error> {
-        match self.is_shared() {
-            true => Ok(Transact::now(&**self)?),
-            false => Ok(told),
+        if !self.is_shared() {
+            return Ok(told);
         }
+        let asked = match self.asked_at.get() {
+            Some(asked) => asked,
+            None => Transact::now(&**self)?,
+        };
+        self.asked_at.set(Some(asked));
+        Ok(asked)
     }
 
     /// The same of a moment.
@@ -237,6 +246,7 @@ impl WriteSession {
     ///
     /// Called inside the transaction that begins.
     pub(in crate::journal) fn begin(&self) -> Result<(), Error> {
+        self.asked_at.take();
         self.new_epoch.take();
         self.new_orders.take();
         self.new_given.take();
@@ -251,6 +261,7 @@ impl WriteSession {
                 assert_not_moved(self.keeper.store())?;
             }
             self.knows_recoveries.take();
+            self.chain.borrow_mut().forget_policies();
             self.intact
                 .borrow_mut()
                 .values_mut()

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::domain::PayerTransactionId;
 use crate::journal::Error;
+use crate::journal::session::expected::expect_called;
 use crate::journal::session::transaction::WriteSession;
 use crate::store::{self, Transact};
 
@@ -15,7 +17,11 @@ pub(in crate::journal) enum Work {
     /// It takes what it needs with it.
     Once(Option<Once>),
     /// It may be carried out anew, where the transaction came to nothing.
-    Again(Again),
+    Again {
+        again: Again,
+        /// The payment that it is about, where it will be looked for by its identifier.
+        about: Option<PayerTransactionId>,
+    },
 }
 
 impl Work {
@@ -27,7 +33,14 @@ impl Work {
                     cause: "a verb that cannot be carried out a second time".into(),
                 }),
             },
-            Self::Again(work) => work(connection),
+            Self::Again { again, .. } => again(connection),
+        }
+    }
+
+    fn about(&self) -> Option<PayerTransactionId> {
+        match self {
+            Self::Once(_) => None,
+            Self::Again { about, .. } => *about,
         }
     }
 }
@@ -46,7 +59,7 @@ pub(in crate::journal) fn commit(
     connection: &mut WriteSession,
     mut works: Vec<Work>,
 ) -> Result<(), Error> {
-    let may_repeat = works.iter().all(|work| matches!(work, Work::Again(_)));
+    let may_repeat = works.iter().all(|work| matches!(work, Work::Again { .. }));
     let began = Instant::now();
     let mut pause = PAUSE;
     loop {
@@ -80,6 +93,7 @@ fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), 
     connection.note_wait(waits.elapsed());
     let done = connection
         .begin()
+        .and_then(|()| expect_called(connection, works.iter().filter_map(Work::about)))
         .and_then(|()| {
             works
                 .iter_mut()

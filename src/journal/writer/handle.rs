@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::commit::Work;
 use super::file_id::FileId;
 use super::queue::{Asker, CommitMode, Job, serve};
-use crate::domain::{Actor, WorkMeter};
+use crate::domain::{Actor, PayerTransactionId, WorkMeter};
 use crate::journal::approval::orders::assert_signed;
 use crate::journal::schema::open::Missing;
 use crate::journal::session::ordered::Ordered;
@@ -158,15 +158,26 @@ impl Journal {
     pub(in crate::journal) async fn ask_again<T: Send + 'static>(
         &self,
         manner: CommitMode,
+        work: impl FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.ask_about(manner, None, work).await
+    }
+
+    /// The same of a verb that looks for a payment by its identifier: a store that is far away reads those of a whole group at once.
+    pub(in crate::journal) async fn ask_about<T: Send + 'static>(
+        &self,
+        manner: CommitMode,
+        about: Option<PayerTransactionId>,
         mut work: impl FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let value = Arc::new(Mutex::new(None));
         let (slot, hand) = (Arc::clone(&value), self.hand());
-        let work = Work::Again(Box::new(move |connection| {
+        let again = Box::new(move |connection: &mut WriteSession| {
             let found = hand.carry_out(connection, &mut work)?;
             put(&slot, found);
             Ok(())
-        }));
+        });
+        let work = Work::Again { again, about };
         Box::pin(self.perform(manner, work)).await?;
         take(&value).ok_or_else(stopped)
     }

@@ -6,6 +6,7 @@ use futures_util::SinkExt as _;
 use super::codec::{self, Kind};
 use super::columns::kinds_of;
 use super::failure::Failure;
+use super::link::Working;
 use super::statement::{self, Statement};
 use super::store::Postgres;
 use crate::store::{Append, Column, Error, Table, Value, Write as _};
@@ -27,6 +28,8 @@ pub(super) struct Appender<'s> {
     /// Values of the row that is being written.
     written: usize,
     rows: Vec<u8>,
+    /// The rows that the server takes in, while those behind them are written here.
+    sending: Option<Working>,
     /// Rows have the next numbers; the next one, once it is known.
     number: Option<Option<i64>>,
 }
@@ -52,6 +55,7 @@ impl<'s> Appender<'s> {
             width,
             written: 0,
             rows: Vec::with_capacity(CHUNK + CHUNK / 4),
+            sending: None,
             number: is_numbered.then_some(None),
         })
     }
@@ -73,7 +77,19 @@ impl<'s> Appender<'s> {
         Ok(())
     }
 
+    /// Waits for the rows that were sent last.
+    fn finish(&mut self) -> Result<(), Error> {
+        match self.sending.take() {
+            Some(sending) => {
+                let taken = self.store.ask(|link, within| link.finish(within, sending));
+                taken.map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+
     fn send(&mut self) -> Result<(), Error> {
+        self.finish()?;
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -83,19 +99,25 @@ impl<'s> Appender<'s> {
         let text = Statement::plain(self.text.as_str());
         self.store.send(&self.store.waiting(self.table), None)?;
         self.store.known.borrow_mut().forget_table(self.table);
-        self.store.ask(|link, within| {
-            let prepared = link.prepare(within, &[&text])?;
-            let prepared = prepared
-                .first()
-                .ok_or_else(|| Failure::lost("nothing prepared"))?;
-            link.wait(within, async {
-                let sink = link.client().copy_in(prepared).await?;
+        let sending = self.store.ask(|link, within| {
+            let prepared = link.prepare(within, &[&text])?.pop();
+            let prepared = prepared.ok_or_else(|| Failure::lost("nothing prepared"))?;
+            link.start(|client| async move {
+                let sink = client.copy_in(&prepared).await?;
                 let mut sink = std::pin::pin!(sink);
                 sink.send(rows).await?;
                 sink.finish().await
             })
         })?;
+        self.sending = Some(sending);
         Ok(())
+    }
+}
+
+impl Drop for Appender<'_> {
+    fn drop(&mut self) {
+        // What failed keeps the transaction from being committed.
+        let _ = self.finish();
     }
 }
 
@@ -120,6 +142,7 @@ impl Append for Appender<'_> {
 
     fn flush(&mut self) -> Result<(), Error> {
         self.send()?;
+        self.finish()?;
         // Others may have inserted rows before the next one.
         if let Some(next) = &mut self.number {
             *next = None;

@@ -154,13 +154,18 @@ fn done(command: &mut Command) -> String {
 impl Server {
     /// Starts a server of a kind; `None` where there is no such PostgreSQL here.
     pub fn start(kind: Kind, settings: &[&str]) -> Option<Self> {
+        Self::start_in(&room(), kind, settings)
+    }
+
+    /// The same with its data below a folder, which whoever runs it may enter.
+    pub fn start_in(room: &Path, kind: Kind, settings: &[&str]) -> Option<Self> {
         let Some(programs) = kind.programs() else {
             not_checked(&format!(
                 "PostgreSQL ({kind:?}) is not installed (apt-get install postgresql; .ci/run fetches 18)"
             ));
             return None;
         };
-        let folder = room().join(format!(
+        let folder = room.join(format!(
             "disburse-postgres-{}-{}",
             std::process::id(),
             next()
@@ -232,6 +237,11 @@ impl Server {
     /// The folder of its socket.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns where one of its programs is.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
     }
 
     /// The folder of its data.

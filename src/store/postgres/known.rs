@@ -11,6 +11,9 @@ use crate::store::{Column, Error, Row, Scan, Table, Value};
 /// Rows that are known at most, of all tables together: twice as many until the older half is forgotten.
 const ROWS_MAX: usize = 10_000;
 
+/// Scans that are known at most, of one table.
+const ANSWERS_MAX: usize = 2_048;
+
 /// A row of more bytes is not kept.
 const BYTES_MAX: usize = 4_096;
 
@@ -74,6 +77,8 @@ pub(super) struct Known {
     young: HashMap<&'static str, Rows>,
     old: HashMap<&'static str, Rows>,
     young_rows: usize,
+    /// The rows of scans that were expected, by their tables.
+    answers: HashMap<&'static str, HashMap<String, Vec<Columns>>>,
     /// The numbers that rows get next, by their tables.
     next: HashMap<&'static str, i64>,
 }
@@ -120,11 +125,32 @@ impl Known {
 
     /// Knows nothing of a table any more.
     pub(super) fn forget_table(&mut self, table: &Table) {
+        self.forget_answers(table);
         self.old.remove(table.name);
         self.next.remove(table.name);
         if let Some(rows) = self.young.remove(table.name) {
             self.young_rows -= rows.len();
         }
+    }
+
+    /// Returns the rows of a scan, where they are known.
+    pub(super) fn answer(&self, scan: &Scan<'_>) -> Option<&[Columns]> {
+        let answers = self.answers.get(scan.table.name)?;
+        answers.get(&scan.name()).map(Vec::as_slice)
+    }
+
+    /// Notes the rows of a scan: for as long as nothing is written to its table.
+    pub(super) fn put_answer(&mut self, scan: &Scan<'_>, rows: Vec<Columns>) {
+        let answers = self.answers.entry(scan.table.name).or_default();
+        if answers.len() >= ANSWERS_MAX {
+            answers.clear();
+        }
+        answers.insert(scan.name(), rows);
+    }
+
+    /// Knows no scan of a table any more: something is written to it.
+    pub(super) fn forget_answers(&mut self, table: &Table) {
+        self.answers.remove(table.name);
     }
 
     pub(super) fn clear(&mut self) {

@@ -25,6 +25,9 @@ const KEPT_ALIVE_MAX: u32 = 600;
 
 type Prepared = tokio_postgres::Statement;
 
+/// What the server does while its client does other work.
+pub(super) type Working = JoinHandle<Result<u64, tokio_postgres::Error>>;
+
 /// Returns the runtime that drives all connections.
 pub(super) fn runtime() -> Result<&'static Runtime, Failure> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -202,8 +205,20 @@ impl Link {
         self.under_way.store(now, Ordering::Relaxed);
     }
 
-    pub(super) fn client(&self) -> &Client {
-        &self.client
+    /// Has the server do something while this thread does other work; [`Self::finish`] tells how it ended.
+    pub(super) fn start<F>(&self, work: impl FnOnce(Arc<Client>) -> F) -> Result<Working, Failure>
+    where
+        F: Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'static,
+    {
+        Ok(runtime()?.spawn(work(Arc::clone(&self.client))))
+    }
+
+    /// Waits for what was started over this connection.
+    pub(super) fn finish(&self, within: Duration, working: Working) -> Result<u64, Failure> {
+        match self.wait(within, async { Ok(working.await) })? {
+            Ok(answer) => answer.map_err(|error| self.failure(&error)),
+            Err(_) => Err(Failure::lost("the connection to PostgreSQL is gone")),
+        }
     }
 
     /// Returns whether the connection has ended.

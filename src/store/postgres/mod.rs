@@ -13,8 +13,10 @@ mod connect_error;
 mod expected;
 mod failure;
 #[cfg(test)]
+#[allow(dead_code, reason = "the bench, which includes it, needs more of it")]
 pub(crate) mod fixture;
 mod grants;
+mod habits;
 mod host;
 mod known;
 mod link;

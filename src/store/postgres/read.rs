@@ -124,6 +124,44 @@ impl Postgres {
         Ok(())
     }
 
+    /// Returns the rows of a scan that was expected.
+    fn answer(&self, scan: &Scan<'_>) -> Option<Vec<Columns>> {
+        self.known.borrow().answer(scan).map(<[_]>::to_vec)
+    }
+
+    /// Reads the rows of scans, all at once; those that have many are read when they are asked for.
+    fn read_scans(&self, scans: &[&Scan<'_>]) -> Result<(), Error> {
+        for scans in scans.chunks(EXPECTED_MAX) {
+            let columns = |scan: &Scan<'_>| scan.table.every_column();
+            let statements = scans.iter().map(|scan| {
+                let rows = scan.limit.unwrap_or(PAGE.0).min(PAGE.0);
+                Ok((*scan, statement::page(scan, &columns(scan), None, rows)?))
+            });
+            let statements: Vec<_> = statements.collect::<Result<_, Error>>()?;
+            for table in statements.iter().map(|(scan, _)| scan.table) {
+                self.send(&self.waiting(table), None)?;
+            }
+            let requests: Vec<_> = statements.iter().map(|(_, it)| Request::Rows(it)).collect();
+            let answers = match requests.is_empty() {
+                true => Vec::new(),
+                false => self.ask(|link, within| link.all(within, &requests))?,
+            };
+            for ((scan, _), answer) in statements.iter().zip(answers) {
+                let kinds = kinds_of(scan.table, &columns(scan))?;
+                let rows = answer.rows();
+                if rows.len() >= PAGE.0 {
+                    continue;
+                }
+                let rows: Vec<Columns> = rows
+                    .iter()
+                    .map(|row| columns_of(row, &kinds))
+                    .collect::<Result<_, _>>()?;
+                self.known.borrow_mut().put_answer(scan, rows);
+            }
+        }
+        Ok(())
+    }
+
     /// Shows all rows of a scan, a page after the other.
     fn pass(
         &self,
@@ -165,6 +203,9 @@ impl Read for Postgres {
         columns: &[Column],
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        if let Phase::Writing(_) = self.phase.get() {
+            self.habits.borrow_mut().note(scan);
+        }
         if let Phase::Writing(_) = self.phase.get()
             && let Some(key) = Key::of_scan(scan)
         {
@@ -174,6 +215,13 @@ impl Read for Postgres {
             {
                 let _ = visit(&Shown { row: &row, columns });
             }
+            return Ok(());
+        }
+        if let Phase::Writing(_) = self.phase.get()
+            && let Some(rows) = self.answer(scan)
+        {
+            let mut rows = rows.iter();
+            let _ = rows.try_for_each(|row| visit(&Shown { row, columns }));
             return Ok(());
         }
         let order = order_of(scan.table, scan.index);
@@ -204,9 +252,13 @@ impl Read for Postgres {
             return Ok(());
         };
         let mut unknown: Vec<(&'static Table, HashSet<Key>)> = Vec::new();
+        let mut scans = Vec::new();
         for scan in wanted {
             let table = scan.table;
             let Some(key) = Key::of_scan(scan) else {
+                if self.known.borrow().answer(scan).is_none() {
+                    scans.push(scan);
+                }
                 continue;
             };
             let is_known = self.known.borrow().get(table, &key).is_some();
@@ -229,7 +281,8 @@ impl Read for Postgres {
                     .map(|keys| (*table, keys.to_vec())),
             );
         }
-        self.read_by_keys(&parts)
+        self.read_by_keys(&parts)?;
+        self.read_scans(&scans)
     }
 
     fn misfits(&self) -> Result<Vec<String>, Error> {

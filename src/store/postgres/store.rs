@@ -9,6 +9,7 @@ use super::address::Address;
 use super::connect::{self, Access, Backend, Connected, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
+use super::habits::Habits;
 use super::known::Known;
 use super::link::{Answer, Link, Request};
 use super::pending::{Leaving, Pending};
@@ -37,6 +38,8 @@ pub struct Postgres {
     pub(super) known: RefCell<Known>,
     /// Writes of the transaction that were not sent yet.
     pub(super) pending: RefCell<Pending>,
+    /// What transactions that write ask for again and again.
+    pub(super) habits: RefCell<Habits>,
     /// A process of the server to which the connection was lost.
     left_behind: RefCell<Option<Backend>>,
     /// Another one whenever somebody else has written.
@@ -127,6 +130,7 @@ impl Postgres {
             seen: RefCell::default(),
             known: RefCell::default(),
             pending: RefCell::default(),
+            habits: RefCell::default(),
             left_behind: RefCell::default(),
             version: Cell::new(0),
         })

@@ -11,7 +11,7 @@ use super::statement::Statement;
 use super::store::{Phase, Postgres, Seen, refused};
 use crate::domain::Timestamp;
 use crate::ledger::recovery::ServerPosition;
-use crate::store::{Error, Transact};
+use crate::store::{Error, Read as _, Transact};
 
 /// How long nothing is asked while a server does not come back.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -240,6 +240,11 @@ impl Transact for Postgres {
         let within = self.deadlines.turn + MARGIN;
         let number = self.start(BEGIN, &take, within)? + 1;
         self.enter(Phase::Writing(number));
+        let wanted = self.habits.borrow_mut().begin();
+        if let Err(error) = self.expect(&wanted) {
+            self.rollback()?;
+            return Err(error);
+        }
         Ok(())
     }
 

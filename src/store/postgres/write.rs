@@ -121,6 +121,7 @@ impl Write for Postgres {
         clash: Clash,
     ) -> Result<u64, Error> {
         self.expect_writing()?;
+        self.known.borrow_mut().forget_answers(table);
         if clash == Clash::Keep {
             let parts = rows.chunks(TOGETHER);
             return parts
@@ -141,6 +142,7 @@ impl Write for Postgres {
         columns: &[Column],
     ) -> Result<Box<dyn Append + 's>, Error> {
         self.expect_writing()?;
+        self.known.borrow_mut().forget_answers(table);
         Ok(Box::new(Appender::new(self, table, columns)?))
     }
 
@@ -152,6 +154,7 @@ impl Write for Postgres {
     ) -> Result<u64, Error> {
         self.expect_writing()?;
         let table = scan.table;
+        self.known.borrow_mut().forget_answers(table);
         if let Some(key) = later(scan, columns) {
             let mut known = self.known.borrow_mut();
             let changed = match known.get(table, &key) {
@@ -184,6 +187,7 @@ impl Write for Postgres {
     fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         self.expect_writing()?;
         let table = scan.table;
+        self.known.borrow_mut().forget_answers(table);
         if let Some(key) = later(scan, &[]) {
             let mut known = self.known.borrow_mut();
             let removed = match known.get(table, &key) {

@@ -255,6 +255,91 @@ fn rows_that_are_expected_are_read_at_once() {
 }
 
 #[test]
+fn scans_that_are_expected_hold_until_their_table_is_written() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let batch = Scan::by(&inquiry::inquiry_queue).at(&1_i64);
+    let seqs = |store: &Postgres| -> Vec<PaymentId> { store.values(&batch, inquiry::seq).unwrap() };
+    one.begin().unwrap();
+    one.expect(std::slice::from_ref(&batch)).unwrap();
+    assert_eq!(seqs(&one), []);
+    one.insert_all(&[asked(1), asked(2)]).unwrap();
+    assert_eq!(seqs(&one), [1, 2].map(PaymentId::new));
+    one.expect(std::slice::from_ref(&batch)).unwrap();
+    let (first, second) = (PaymentId::new(1), PaymentId::new(2));
+    let later = Scan::of(&inquiry::TABLE).at(&first);
+    one.set(&later, inquiry::due_at, &9_i64).unwrap();
+    assert_eq!(seqs(&one), [2, 1].map(PaymentId::new));
+    one.expect(std::slice::from_ref(&batch)).unwrap();
+    one.remove(&Scan::of(&inquiry::TABLE).at(&second)).unwrap();
+    assert_eq!(seqs(&one), [first]);
+    one.rollback().unwrap();
+    one.begin().unwrap();
+    assert_eq!(seqs(&one), []);
+    one.rollback().unwrap();
+}
+
+#[test]
+fn what_is_read_in_advance_is_what_others_have_written() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let other = beside(&one);
+    let batch = Scan::by(&inquiry::inquiry_queue).at(&1_i64);
+    let own = Scan::of(&chain::TABLE).at(&1_i64);
+    for turn in 1..=6_i64 {
+        // Asked for in every turn: from the third on it is read as the turn begins.
+        one.begin().unwrap();
+        let seqs: Vec<PaymentId> = one.values(&batch, inquiry::seq).unwrap();
+        assert_eq!(seqs.len(), usize::try_from(turn - 1).unwrap());
+        let length: Option<i64> = one.value(&own, chain::length).unwrap();
+        assert_eq!(length, (turn > 1).then_some(turn - 1));
+        one.commit().unwrap();
+        other.begin().unwrap();
+        other.insert(&asked(turn)).unwrap();
+        other
+            .put(&Length {
+                batch_id: 1,
+                length: turn,
+                head: vec![0; 32],
+            })
+            .unwrap();
+        other.commit().unwrap();
+    }
+}
+
+#[test]
+fn what_was_asked_for_in_every_turn_is_there_when_the_next_one_begins() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let one = fresh(server);
+    let other = beside(&one);
+    let batch = Scan::by(&inquiry::inquiry_queue).at(&1_i64);
+    for _ in 0..2 {
+        one.begin().unwrap();
+        assert!(!one.any(&batch).unwrap());
+        one.commit().unwrap();
+        other.begin().unwrap();
+        other.commit().unwrap();
+    }
+    one.begin().unwrap();
+    server.psql(
+        one.address().database(),
+        "select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()",
+    );
+    assert!(!one.any(&batch).unwrap(), "no server is asked");
+    let lost = one.commit();
+    assert!(
+        matches!(lost, Err(Error::ConnectionLost { .. })),
+        "{lost:?}"
+    );
+}
+
+#[test]
 fn nothing_is_written_without_a_transaction_and_none_within_another() {
     let Some(server) = shared(Kind::Installed) else {
         return;

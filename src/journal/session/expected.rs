@@ -1,0 +1,66 @@
+//! What a transaction is about to read, told to the store beforehand: one by one, each row would cost a round trip to a server.
+
+use crate::domain::{PayerTransactionId, PaymentId};
+use crate::journal::Error;
+use crate::journal::codec::catalog::find;
+use crate::journal::session::transaction::WriteSession;
+use crate::store::tables::{evidence, identifier, instruction, life};
+use crate::store::{Read as _, Scan, Test};
+
+/// Expects payments that something was heard of.
+pub(in crate::journal) fn expect(
+    c: &WriteSession,
+    seqs: impl Iterator<Item = PaymentId>,
+) -> Result<(), Error> {
+    if !c.is_shared() {
+        return Ok(());
+    }
+    let seqs: Vec<PaymentId> = seqs.collect();
+    Ok(c.expect(&rows_of(c, &seqs))?)
+}
+
+/// Expects payments that callbacks are about, by the identifiers that these name.
+pub(in crate::journal) fn expect_called(
+    c: &WriteSession,
+    ids: impl Iterator<Item = PayerTransactionId>,
+) -> Result<(), Error> {
+    if !c.is_shared() {
+        return Ok(());
+    }
+    let (mut seqs, mut unknown) = (Vec::new(), Vec::new());
+    for id in ids {
+        match c.recent_by(id) {
+            Some(seq) => seqs.push(seq),
+            None => unknown.push(id),
+        }
+    }
+    let of_id = |id| Scan::of(&identifier::TABLE).at(id);
+    c.expect(&unknown.iter().map(of_id).collect::<Vec<_>>())?;
+    let mut found = Vec::with_capacity(unknown.len());
+    for id in unknown {
+        found.extend(find(c, id)?);
+    }
+    let mut wanted = rows_of(c, &seqs);
+    wanted.extend(rows_of(c, &found));
+    wanted.extend(found.iter().map(stored_callbacks));
+    Ok(c.expect(&wanted)?)
+}
+
+/// What is read of payments before they move: their lives, which are written as they were read, and of those that are not remembered
+/// what was ordered.
+fn rows_of<'s>(c: &WriteSession, seqs: &'s [PaymentId]) -> Vec<Scan<'s>> {
+    let mut rows: Vec<_> = seqs
+        .iter()
+        .map(|seq| Scan::of(&life::TABLE).at(seq))
+        .collect();
+    let unknown = seqs.iter().filter(|seq| c.recent(**seq).is_none());
+    rows.extend(unknown.map(|seq| Scan::of(&instruction::TABLE).at(seq)));
+    rows
+}
+
+/// The callbacks of a payment that are on record.
+pub(in crate::journal) fn stored_callbacks(seq: &PaymentId) -> Scan<'_> {
+    Scan::by(&evidence::evidence_by_payment)
+        .at(seq)
+        .only(evidence::digest, Test::Present)
+}
