@@ -80,7 +80,7 @@ pub fn everything_at_once_costs_nothing() {
             ..Stage::default()
         };
         Some(play(seed, stage, server, &ways, |scene| {
-            for _ in 0..3 {
+            for _ in 0..2 {
                 scene.harms(|scene, _| anything(scene, &wires));
             }
             mended(&wires, scene);
