@@ -18,6 +18,9 @@ const SYNCHRONOUS: &str = "TORTURE_SYNCHRONOUS";
 /// `link` gives a new journal its name by way of the C library, where a test listens.
 const NAMES: &str = "TORTURE_NAMES";
 
+/// The name of a guard that the program goes without, to show that a test would notice.
+const WITHOUT: &str = "TORTURE_WITHOUT";
+
 /// A number lets loads have happened so many days ago.
 const DAYS_AGO: &str = "TORTURE_DAYS_AGO";
 
@@ -71,6 +74,12 @@ pub(crate) fn commits_may_be_lost() -> bool {
 /// Whether a new journal gets its name as on a file system that cannot rename to nobody's name.
 pub(crate) fn names_are_linked() -> bool {
     std::env::var(NAMES).is_ok_and(|value| value == "link")
+}
+
+/// Whether the program goes without a guard: `fence` (a run whose session is over, or was closed, goes on), `quarantine` (what was not found
+/// is posted again at once) or `recovery` (a journal that lacks its newest rows is taken for whole).
+pub(crate) fn is_without(guard: &str) -> bool {
+    std::env::var(WITHOUT).is_ok_and(|named| named == guard)
 }
 
 /// How many days ago what is loaded now was loaded.

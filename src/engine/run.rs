@@ -196,9 +196,11 @@ impl<G: Gateway> Driver<G> {
             let now = self.plan.clock.now();
             self.plan.journal.hold_all(self.token, why, now).await?;
         }
-        if self.fault.is_none() && self.plan.pacing == Pacing::Local {
-            let (clock, journal) = (&self.plan.clock, &self.plan.journal);
-            self.departures.note(clock, journal, self.token).await;
+        if self.fault.is_none() {
+            if self.plan.pacing == Pacing::Local {
+                let (clock, journal) = (&self.plan.clock, &self.plan.journal);
+                self.departures.note(clock, journal, self.token).await;
+            }
             self.leave().await?;
         }
         let batch = self.plan.batch.clone();

@@ -80,7 +80,7 @@ impl Journal {
         mut plan: LoadPlan,
         rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Loaded, Error> {
-        self.ask(CommitMode::Alone, move |connection| {
+        self.ask(move |connection| {
             plan.now = connection.time(plan.now)?;
             loading::load(connection, &plan, rows)
         })
@@ -97,10 +97,8 @@ impl Journal {
         plan: LoadPlan,
         rows: Receiver<Vec<LoadRow>>,
     ) -> Result<Option<Loaded>, Error> {
-        self.ask(CommitMode::Alone, move |c| {
-            already_loaded::recall(c, &plan, rows)
-        })
-        .await
+        self.ask(move |c| already_loaded::recall(c, &plan, rows))
+            .await
     }
 
     /// Returns whether the journal has a batch of this name.
@@ -296,8 +294,8 @@ impl Journal {
         request: SlotRequest,
         clock: impl Fn() -> RunnerTime + Send + 'static,
     ) -> Result<Granted, Error> {
-        self.ask(CommitMode::Shared, move |c| {
-            crate::journal::run::slots::slots(c, token, &request, clock)
+        self.ask_again(CommitMode::Shared, move |c| {
+            crate::journal::run::slots::slots(c, token, &request, &clock)
         })
         .await
     }

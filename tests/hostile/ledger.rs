@@ -98,8 +98,8 @@ impl Books {
         deal.posts
     }
 
-    /// Returns everything that must never be, whatever the client was told.
-    pub fn crimes(&self) -> Vec<String> {
+    /// Returns everything that must never be, whatever the client was told; `retried`: somebody has ordered failed rows anew.
+    pub fn crimes(&self, retried: bool) -> Vec<String> {
         let mut crimes = self.offences.clone();
         let mut rows: BTreeMap<&str, Vec<(&str, u32)>> = BTreeMap::new();
         for (id, deal) in &self.deals {
@@ -118,7 +118,11 @@ impl Books {
                 .push((id, deal.executions));
         }
         for (reference, ids) in rows {
-            if ids.len() > 1 {
+            let times: u32 = ids.iter().map(|(_, times)| times).sum();
+            let is_once = times <= 1 || ids.len() == 1;
+            if !is_once {
+                crimes.push(format!("row {reference} was paid {times} times: {ids:?}"));
+            } else if ids.len() > 1 && !retried {
                 crimes.push(format!("row {reference} has several identifiers: {ids:?}"));
             }
         }

@@ -21,6 +21,9 @@ mod forms;
 mod gateway;
 mod generations;
 mod hosts;
+#[path = "../torture/jobs.rs"]
+#[allow(dead_code, reason = "shared with the other tortures")]
+mod jobs;
 mod late_words;
 mod ledger;
 mod losses;

@@ -71,6 +71,8 @@ pub struct Office {
     pub setup: Setup,
     /// The journal was lost, and with it the count of attempts.
     pub attempts_lost: Cell<bool>,
+    /// Somebody has ordered payments anew that had failed: their rows have other identifiers since.
+    pub retried: Cell<bool>,
     runs: Cell<u32>,
     /// Where the journal is; `None`: in the folder.
     pub journal: Option<String>,
@@ -86,7 +88,7 @@ pub struct Running {
 // Below the ports that the system gives out by itself.
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let base = 20_000 + u16::try_from(std::process::id() % 97).unwrap() * 100;
     loop {
         let port = base + NEXT_PORT.fetch_add(1, Ordering::SeqCst);
@@ -102,6 +104,7 @@ impl Office {
             folder: tempfile::tempdir().unwrap(),
             setup,
             attempts_lost: Cell::new(false),
+            retried: Cell::new(false),
             runs: Cell::new(0),
             journal: None,
         };
@@ -120,6 +123,12 @@ impl Office {
 
     /// Writes the configuration into a file of another name, with a port of its own for callbacks.
     pub fn write_config_as(&self, file: &str, gateway: &Gateway) {
+        let port = free_port();
+        self.write_config_behind(file, gateway, port, port);
+    }
+
+    /// The same, where the gateway knows another port than the one that callbacks come to.
+    pub fn write_config_behind(&self, file: &str, gateway: &Gateway, port: u16, known: u16) {
         let s = &self.setup;
         let mut text = format!(
             r#"[profiles.hostile]
@@ -165,11 +174,10 @@ attempts_max = 50
             writeln!(text, "lane_retry_after = \"{retry}\"").unwrap();
         }
         if s.callbacks {
-            let port = free_port();
             let settle_on = if s.confirmed { "confirmed" } else { "callback" };
             write!(
                 text,
-                "[profiles.hostile.callback]\nlisten = \"127.0.0.1:{port}\"\npublic_url = \"http://127.0.0.1:{port}/cb\"\nsettle_on = \"{settle_on}\"\n"
+                "[profiles.hostile.callback]\nlisten = \"127.0.0.1:{port}\"\npublic_url = \"http://127.0.0.1:{known}/cb\"\nsettle_on = \"{settle_on}\"\n"
             )
             .unwrap();
         }
@@ -202,6 +210,11 @@ attempts_max = 50
 
     /// Starts the binary.
     pub fn start(&self, arguments: &[&str]) -> Running {
+        self.start_with(arguments, &[])
+    }
+
+    /// Starts the binary with settings of its own.
+    pub fn start_with(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Running {
         let run = self.runs.get();
         self.runs.set(run + 1);
         let (out, err) = (
@@ -217,6 +230,7 @@ attempts_max = 50
                     .iter()
                     .map(|journal| ("DISBURSE_JOURNAL", journal)),
             )
+            .envs(settings.iter().copied())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(File::create(&out).unwrap())

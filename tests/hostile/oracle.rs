@@ -45,7 +45,7 @@ pub fn check(name: &str, gateway: &Gateway, office: &Office, code: Option<i32>) 
     assert_eq!(report.code, Some(0), "{name}: {report:?}");
     let first = fs::read(office.path("report/report.json")).unwrap();
     let rows = payments(office);
-    let mut wrongs = gateway.ledger.books().crimes();
+    let mut wrongs = gateway.ledger.books().crimes(office.retried.get());
     wrongs.extend(against_books(gateway, office, &rows));
     let status = office.call(&["status", BATCH, "--json"]);
     let status: Value = serde_json::from_str(&status.out).unwrap();
@@ -97,7 +97,7 @@ fn against_books(gateway: &Gateway, office: &Office, rows: &BTreeMap<String, Pai
         let state = paid.state.as_str();
         let open = OPEN.contains(&state);
         let fits = match (deal.executions, deal.contradicted) {
-            (0, false) => open || state == "failed",
+            (0, false) => open || state == "failed" || state == "cancelled",
             (_, false) => open || state == "paid",
             // Lied to in definite words: either word or a conflict.
             (_, true) => open || state == "paid" || state == "conflict" || state == "failed",
@@ -129,7 +129,9 @@ fn against_books(gateway: &Gateway, office: &Office, rows: &BTreeMap<String, Pai
         }
     }
     for (id, deal) in &books.deals {
-        let known = rows.get(&deal.reference).is_some_and(|row| row.id == *id);
+        let retried = office.retried.get();
+        let is_row = |row: &Paid| retried || row.id == *id;
+        let known = rows.get(&deal.reference).is_some_and(is_row);
         if deal.posts > 0 && !known {
             wrongs.push(format!("posted and in no report: {id} {deal:?}"));
         }

@@ -37,7 +37,7 @@ impl Journal {
         rule: Option<Rule>,
         target: Option<Target>,
     ) -> Result<Approvals, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             c.flush()?;
             approvals(c, known_batch(c, &batch)?, rule, target.as_ref())
         })
@@ -49,7 +49,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn rules(&self, batch: BatchName, rule: Option<Rule>) -> Result<InForce, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             c.flush()?;
             Pinned::read(c, known_batch(c, &batch)?)?.in_force(rule)
         })
@@ -67,7 +67,7 @@ impl Journal {
         target: Option<Target>,
         now: Timestamp,
     ) -> Result<Statement, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             c.flush()?;
             let batch_id = known_batch(c, &batch)?;
             // Nobody signs for what was edited.

@@ -58,7 +58,7 @@ impl Journal {
         moment: StepContext,
         policy: Policy,
     ) -> Result<Answered, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             let moment = c.moment(moment)?;
             let learned = seen_of(c, finding.seq)? != seen;
             let (seq, event) = (finding.seq, finding.event);
@@ -175,7 +175,7 @@ impl Journal {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let which = which.into();
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             let now = c.time(now)?;
             let repeats = repeats.map(|plan| (plan, now));
             let found = to_retry(c, &batch, &which, repeats.as_ref())?;
@@ -206,7 +206,7 @@ impl Journal {
         reason: Option<String>,
         moment: StepContext,
     ) -> Result<Cancelled, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             let found = to_cancel(c, &batch)?.tally;
             refuse_more(&batch, &vec![(None, shown)], &vec![(None, found)])?;
             cancel_all(c, &batch, reason.as_deref(), c.moment(moment)?)

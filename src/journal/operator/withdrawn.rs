@@ -48,7 +48,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             let batch_id = known_batch(c, &batch)?;
             let which = Which::of(c, &batch, batch_id, &names)?;
             let found = to_withdraw(c, &batch, &which)?.tally;

@@ -13,7 +13,6 @@ use crate::journal::forget::facts::has_forgotten;
 use crate::journal::operator::orders::hold;
 use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Reconciled, StatementFacts, StatementFinding};
 use crate::lifecycle::StepContext;
 
@@ -32,7 +31,7 @@ impl Journal {
         held: Vec<(PaymentId, String)>,
         moment: StepContext,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             let batch_id = known_batch(c, &batch)?;
             if has_forgotten(c, batch_id)? {
                 return Err(Error::Forgotten { batch });

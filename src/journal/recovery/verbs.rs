@@ -80,7 +80,7 @@ impl Journal {
         reason: String,
         now: Timestamp,
     ) -> Result<u64, Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             on_chain::assert_as_recorded(c)?;
             assert_nothing_ran(c)?;
             if let Some(batch) = batch {

@@ -7,7 +7,6 @@ use crate::domain::{BatchName, Timestamp};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::writer::handle::Journal;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{DatesOrder, Error};
 use crate::ledger::calendar::BatchDates;
 use crate::store::Reads;
@@ -24,7 +23,7 @@ impl Journal {
         order: DatesOrder,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.ask(CommitMode::Alone, move |c| {
+        self.ask(move |c| {
             let batch_id = known_batch(c, &batch)?;
             if dates(c, batch_id)? != order.before {
                 return Err(Error::DatesChanged { batch });

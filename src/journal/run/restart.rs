@@ -185,15 +185,29 @@ fn restart_questions(
             not_found: anew.not_found,
         },
     )?;
+    ask_given_up(c, batch_id, reach, policy)?;
     for state in ASKED_ABOUT {
-        if let Some(due_at) = reach.question(None, policy.status_query) {
-            let given_up = asked_about(&batch_id, &state).at(&NEVER);
-            c.change(&given_up, &AskedAnew { due_at, queries: 0 })?;
-        }
         let beyond = asked_about(&batch_id, &state)
             .after(&reach.latest)
             .before(&NEVER);
         c.set(&beyond, life::due_at, &reach.soon)?;
+    }
+    Ok(())
+}
+
+/// Begins to ask anew about what nobody asks about any more. That is no other run's, and a question moves no money: runs that are
+/// started one after the other, and are never alone, would leave it for ever.
+pub(in crate::journal) fn ask_given_up(
+    c: &dyn Write,
+    batch_id: BatchId,
+    reach: Reach,
+    policy: &Policy,
+) -> Result<(), Error> {
+    if let Some(due_at) = reach.question(None, policy.status_query) {
+        for state in ASKED_ABOUT {
+            let given_up = asked_about(&batch_id, &state).at(&NEVER);
+            c.change(&given_up, &AskedAnew { due_at, queries: 0 })?;
+        }
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::posting_terms::{PostingTerms, waiting_in_lane, waits_for_document, wa
 use super::question::{question, question_about};
 use super::rest::{What, disturb, last};
 use super::restart::ASKED_ABOUT;
-use super::restart::{bring_back, doubt_anew, restart_waits};
+use super::restart::{ask_given_up, bring_back, doubt_anew, restart_waits};
 use super::{session_claims, sessions};
 use crate::domain::{
     BatchId, BatchName, Epoch, LaneId, PaymentId, ResponseDetails, ServiceCode, Timestamp,
@@ -105,6 +105,9 @@ pub(in crate::journal) fn acquire(
         doubt_anew(c, batch_id, terms.now, policy)?;
         abandoned += abandon(c, batch_id, terms.now, policy)?;
         restart_waits(c, batch_id, terms, policy)?;
+    } else {
+        c.forget_recent();
+        ask_given_up(&**c, batch_id, terms.reach(), policy)?;
     }
     ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;

@@ -136,10 +136,10 @@ impl Journal {
         Arc::clone(&self.shared.commits)
     }
 
-    /// Has the writer carry out a verb, which takes what it needs with it.
+    /// Has the writer carry out a verb, which takes what it needs with it, in a transaction of its own: those that share one with a verb
+    /// that cannot be carried out anew could not be, either.
     pub(in crate::journal) async fn ask<T: Send + 'static>(
         &self,
-        manner: CommitMode,
         work: impl FnOnce(&mut WriteSession) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let value = Arc::new(Mutex::new(None));
@@ -149,7 +149,7 @@ impl Journal {
             put(&slot, found);
             Ok(())
         })));
-        Box::pin(self.perform(manner, work)).await?;
+        Box::pin(self.perform(CommitMode::Alone, work)).await?;
         take(&value).ok_or_else(stopped)
     }
 

@@ -1,6 +1,8 @@
 //! Connecting to the server that takes writes, and what it must be like.
 
 use std::fmt::Write as _;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
@@ -151,34 +153,73 @@ fn hosts_of(address: &Address) -> String {
     hosts.join(", ")
 }
 
+/// So long the other servers of an address are waited for once one has let in.
+const OTHERS_WITHIN: Duration = Duration::from_secs(1);
+
 /// Connects to the server of an address that takes writes, whatever is in its database. One that lags behind the timeline that was
 /// seen before is passed over: another one has taken its place.
+///
+/// All of them are asked at once: where two take writes, one is an old primary that does not know of it, and whoever comes for the first
+/// time has seen no timeline. Nor does one that is dead silent keep anybody from the one that has taken over.
 pub(super) fn open(
     address: &Address,
     deadlines: &Deadlines,
     until: Instant,
     before: Option<&Origin>,
 ) -> Result<Connected, ConnectError> {
-    let mut failure = None;
-    for host in &address.hosts {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
-        let within = deadlines.connect.min(left);
-        match open_host(address, host, deadlines, within, before) {
-            Ok(connected) => return Ok(connected),
-            // What a server says of itself tells more than the silence of another one.
-            Err(error) if failure.as_ref().is_none_or(ConnectError::is_away) => {
-                failure = Some(error);
-            }
-            Err(_) => {}
-        }
-    }
-    Err(failure.unwrap_or_else(|| ConnectError::Away {
+    let left = until.saturating_duration_since(Instant::now());
+    let within = deadlines.connect.min(left);
+    let away = |what: &str| ConnectError::Away {
         host: hosts_of(address),
-        what: "nothing answered in time".to_owned(),
-    }))
+        what: what.to_owned(),
+    };
+    if within.is_zero() {
+        return Err(away("nothing answered in time"));
+    }
+    if let [host] = &address.hosts[..] {
+        return open_host(address, host, deadlines, within, before);
+    }
+    let (tell, told) = mpsc::channel();
+    for (place, host) in address.hosts.iter().cloned().enumerate() {
+        let (tell, address, deadlines) = (tell.clone(), address.clone(), *deadlines);
+        let before = before.copied();
+        let asking = move || {
+            let answer = open_host(&address, &host, &deadlines, within, before.as_ref());
+            let _ = tell.send((place, answer));
+        };
+        let begun = thread::Builder::new().name("connect".into()).spawn(asking);
+        begun.map_err(|error| away(&error.to_string()))?;
+    }
+    drop(tell);
+    // What is asked of a server that has let in has deadlines of its own.
+    let mut patience = Instant::now() + within * 2;
+    let mut answers = Vec::new();
+    while let Ok(answer) = told.recv_timeout(patience.saturating_duration_since(Instant::now())) {
+        if answer.1.is_ok() {
+            patience = patience.min(Instant::now() + OTHERS_WITHIN);
+        }
+        answers.push(answer);
+    }
+    answers.sort_by_key(|(place, _)| *place);
+    chosen(answers.into_iter().map(|(_, answer)| answer))
+        .unwrap_or_else(|| Err(away("nothing answered in time")))
+}
+
+/// Returns the one that is used of servers that were asked: the first that let in, unless another one has taken its place since.
+fn chosen(
+    answers: impl Iterator<Item = Result<Connected, ConnectError>>,
+) -> Option<Result<Connected, ConnectError>> {
+    answers.reduce(|one, other| match (&one, &other) {
+        (Ok(first), Ok(second)) => match second.origin.after(&first.origin) {
+            Succession::Waited | Succession::Promoted => other,
+            Succession::Same | Succession::Overtaken | Succession::Other => one,
+        },
+        (Ok(_), Err(_)) => one,
+        (Err(_), Ok(_)) => other,
+        // What a server says of itself tells more than the silence of another one.
+        (Err(error), Err(_)) if error.is_away() => other,
+        (Err(_), Err(_)) => one,
+    })
 }
 
 fn open_host(

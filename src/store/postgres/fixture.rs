@@ -151,6 +151,23 @@ fn done(command: &mut Command) -> String {
     out
 }
 
+fn signal(id: i32, signal: rustix::process::Signal) {
+    let id = rustix::process::Pid::from_raw(id).unwrap();
+    let _ = rustix::process::kill_process(id, signal);
+}
+
+/// Makes the folder of a server.
+fn folder_in(room: &Path) -> PathBuf {
+    let name = format!("disburse-postgres-{}-{}", std::process::id(), next());
+    let folder = room.join(name);
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    if is_root() {
+        chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    folder
+}
+
 impl Server {
     /// Starts a server of a kind; `None` where there is no such PostgreSQL here.
     pub fn start(kind: Kind, settings: &[&str]) -> Option<Self> {
@@ -165,16 +182,7 @@ impl Server {
             ));
             return None;
         };
-        let folder = room.join(format!(
-            "disburse-postgres-{}-{}",
-            std::process::id(),
-            next()
-        ));
-        fs::create_dir(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-        if is_root() {
-            chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
-        }
+        let folder = folder_in(room);
         let mut init = as_ordinary(programs.join("initdb"));
         init.arg("-D").arg(folder.join("data"));
         done(init.args([
@@ -234,6 +242,48 @@ impl Server {
         done(stop.args(["-w", "-m", how, "stop"]));
     }
 
+    /// Starts another one that follows it, and has what it has.
+    pub fn standby(&self) -> Self {
+        let folder = folder_in(self.folder.parent().unwrap());
+        let mut copy = as_ordinary(self.programs.join("pg_basebackup"));
+        copy.arg("-h").arg(&self.folder);
+        copy.args(["-p", &self.port.to_string(), "-U", USER, "-R"]);
+        copy.args(["-X", "stream", "-c", "fast", "--no-sync", "-D"]);
+        done(copy.arg(folder.join("data")));
+        let standby = Self {
+            watcher: Mutex::new(watch(&folder)),
+            programs: self.programs.clone(),
+            port: free_port(),
+            settings: self.settings.clone(),
+            folder,
+        };
+        standby.run();
+        standby
+    }
+
+    /// Has a standby take writes.
+    pub fn promote(&self) {
+        let mut promote = as_ordinary(self.programs.join("pg_ctl"));
+        promote.arg("-D").arg(self.data());
+        done(promote.args(["-w", "promote"]));
+    }
+
+    /// Kills it with all its processes, as the loss of its machine does.
+    pub fn kill(&self) {
+        let file = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        let parent: i32 = file.lines().next().unwrap().trim().parse().unwrap();
+        // It makes no others meanwhile.
+        signal(parent, rustix::process::Signal::STOP);
+        let path = format!("/proc/{parent}/task/{parent}/children");
+        let children = fs::read_to_string(path).unwrap_or_default();
+        let all = children.split_whitespace().map(|id| id.parse().unwrap());
+        all.chain([parent])
+            .for_each(|id| signal(id, rustix::process::Signal::KILL));
+        while Path::new(&format!("/proc/{parent}")).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// The folder of its socket.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -284,6 +334,12 @@ impl Server {
         let name = format!("d{}", next());
         self.psql("postgres", &format!("create database {name}"));
         name
+    }
+
+    /// Returns the address of a database on several servers.
+    pub fn address_of(servers: [&Self; 2], database: &str) -> String {
+        let [one, other] = servers.map(|server| format!("127.0.0.1:{}", server.port));
+        format!("postgres://{USER}@{one},{other}/{database}")
     }
 
     /// Returns the address of a database.
@@ -369,20 +425,20 @@ mod simple {
 
     use super::USER;
 
-    fn receive(stream: &mut UnixStream) -> (u8, Vec<u8>) {
+    fn receive(stream: &mut UnixStream) -> std::io::Result<(u8, Vec<u8>)> {
         let mut head = [0; 5];
-        stream.read_exact(&mut head).unwrap();
+        stream.read_exact(&mut head)?;
         let length = u32::from_be_bytes(head[1..].try_into().unwrap());
         let mut body = vec![0; usize::try_from(length).unwrap() - 4];
-        stream.read_exact(&mut body).unwrap();
-        (head[0], body)
+        stream.read_exact(&mut body)?;
+        Ok((head[0], body))
     }
 
-    fn send(stream: &mut UnixStream, kind: &[u8], body: &[u8]) {
+    fn send(stream: &mut UnixStream, kind: &[u8], body: &[u8]) -> std::io::Result<()> {
         let mut message = kind.to_vec();
         message.extend_from_slice(&u32::try_from(body.len() + 4).unwrap().to_be_bytes());
         message.extend_from_slice(body);
-        stream.write_all(&message).unwrap();
+        stream.write_all(&message)
     }
 
     fn cells(body: &[u8]) -> Vec<String> {
@@ -412,20 +468,22 @@ mod simple {
     impl Session {
         /// Carries statements out, with the rows of all of them.
         pub fn ask(socket: &Path, database: &str, statements: &str) -> Result<Self, String> {
-            let mut stream = UnixStream::connect(socket).unwrap();
+            let lost = |error: std::io::Error| error.to_string();
+            let mut stream = UnixStream::connect(socket).map_err(lost)?;
             let mut start = 196_608_u32.to_be_bytes().to_vec();
             start.extend_from_slice(format!("user\0{USER}\0database\0{database}\0\0").as_bytes());
-            send(&mut stream, b"", &start);
+            send(&mut stream, b"", &start).map_err(lost)?;
             let (mut rows, mut is_asked) = (Vec::new(), false);
             loop {
-                match receive(&mut stream) {
+                match receive(&mut stream).map_err(lost)? {
                     (b'E', said) => {
                         return Err(String::from_utf8_lossy(&said).replace('\0', " "));
                     }
                     (b'Z', _) if is_asked => return Ok(Self { stream, rows }),
                     (b'Z', _) => {
                         is_asked = true;
-                        send(&mut stream, b"Q", format!("{statements}\0").as_bytes());
+                        let asked = format!("{statements}\0");
+                        send(&mut stream, b"Q", asked.as_bytes()).map_err(lost)?;
                     }
                     (b'D', body) => rows.push(cells(&body)),
                     _ => {}

@@ -278,8 +278,25 @@ impl Postgres {
         leaving: &Leaving,
         statement: &Statement<'_>,
     ) -> Result<Vec<tokio_postgres::Row>, Error> {
-        let answer = self.send(leaving, Some(Request::Rows(statement)))?;
-        Ok(answer.rows())
+        let answer = self.send(leaving, Some(Request::Rows(statement)));
+        if let Err(Error::ConnectionLost { .. }) = answer
+            && self.is_lost_while_idle()
+        {
+            self.drop_link();
+            // It stands for itself, and finds the same over another connection.
+            let again = self.send(&Leaving::nothing(), Some(Request::Rows(statement)))?;
+            return Ok(again.rows());
+        }
+        Ok(answer?.rows())
+    }
+
+    /// Returns whether a connection was lost with nothing under way; one that is silent is not waited for a second time.
+    fn is_lost_while_idle(&self) -> bool {
+        let link = self.link.borrow();
+        let is_silent = link
+            .as_ref()
+            .is_some_and(|connected| connected.link.is_silent());
+        self.phase.get() == Phase::Idle && link.is_some() && !is_silent
     }
 
     /// Carries a statement out; returns how many rows it met.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{BatchName, PaymentId, Tally};
+use crate::journal::codec::values::NEVER;
 use crate::journal::load::loading;
 use crate::journal::run::verbs::{abandon_own, acquire, claim, questions};
 use crate::journal::session::fence::assert_current;
@@ -323,6 +324,33 @@ fn the_first_of_all_runs_begins_the_waits_anew_and_the_next_leaves_them() {
     assert_eq!(from(&desk), Some(at(1)), "the first is under way still");
     assert_eq!(desk.take(60, "third").abandoned, 1, "both are gone");
     assert_eq!(from(&desk), Some(at(60)));
+}
+
+#[test]
+fn whoever_comes_beside_another_one_asks_about_what_nobody_asks_about_any_more() {
+    let mut desk = Desk::with(2);
+    let one = desk.acquire(0, "one");
+    let seqs = desk.claim(0, one, 2);
+    for seq in &seqs {
+        desk.tell(1, one, *seq, Event::Lost).unwrap();
+    }
+    let own = |seq| Scan::of(&life::TABLE).at(seq);
+    desk.c.set(&own(&seqs[0]), life::due_at, &NEVER).unwrap();
+    let of = |desk: &Desk, seq| -> (Option<i64>, Option<Timestamp>) {
+        let due_at = desk.c.value(&own(seq), life::due_at).unwrap();
+        let from = desk.c.value(&own(seq), life::quarantine_from).unwrap();
+        (due_at, from.flatten())
+    };
+    let others = of(&desk, &seqs[1]);
+    desk.acquire(5, "two");
+    let (due_at, from) = of(&desk, &seqs[0]);
+    assert!(due_at.is_some_and(|at| at < NEVER), "{due_at:?}");
+    assert_eq!(from, Some(at(1)), "its quarantine goes on");
+    assert_eq!(
+        of(&desk, &seqs[1]),
+        others,
+        "what is asked about is another one's"
+    );
 }
 
 #[test]

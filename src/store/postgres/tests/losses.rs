@@ -64,6 +64,23 @@ fn a_connection_that_is_lost_between_transactions_is_made_anew() {
 }
 
 #[test]
+fn what_is_read_by_itself_is_read_again_when_the_connection_is_lost() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let (proxy, store) = behind(server, Deadlines::default());
+    let count = || store.count(&Scan::of(&inquiry::TABLE));
+    assert_eq!(count().unwrap(), 0);
+    proxy.set(Fate::Cut);
+    assert_eq!(count().unwrap(), 0);
+    // In a transaction it would be of another time than what was read before.
+    store.begin_reading().unwrap();
+    proxy.set(Fate::Cut);
+    assert!(matches!(count(), Err(Error::ConnectionLost { .. })));
+    store.rollback().unwrap();
+}
+
+#[test]
 fn a_transaction_whose_connection_is_lost_is_gone_and_says_so() {
     for server in Kind::ALL.into_iter().filter_map(shared) {
         let store = fresh(server);

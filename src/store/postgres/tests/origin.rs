@@ -95,3 +95,45 @@ fn a_server_behind_the_timeline_that_was_seen_is_passed_over() {
     Postgres::open(at(other), short()).unwrap();
     assert!(Postgres::open(address(&server.address("nowhere")), short()).is_err());
 }
+
+/// Both take writes: the old primary does not know that another one has taken its place, and whoever comes for the first time has seen
+/// no timeline.
+#[test]
+fn of_two_servers_that_take_writes_the_one_that_took_over_is_used() {
+    let Some(primary) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let store = fresh(&primary);
+    let database = store.address().database().to_owned();
+    let standby = primary.standby();
+    let both = [[&primary, &standby], [&standby, &primary]];
+    let turn_of = |servers: [&Server; 2]| {
+        let store = Postgres::open(address(&Server::address_of(servers, &database)), short());
+        store.unwrap().server_position().unwrap().origin.timeline
+    };
+    let before = both.map(turn_of);
+    assert_eq!(before[0], before[1], "there is one that takes writes");
+    standby.promote();
+    assert_eq!(both.map(turn_of), [before[0] + 1; 2]);
+    // One that is lost with its machine keeps nobody waiting.
+    primary.kill();
+    assert_eq!(both.map(turn_of), [before[0] + 1; 2]);
+}
+
+/// A server that says nothing, not even that it is not there.
+#[test]
+fn a_server_that_is_dead_silent_keeps_nobody_from_the_other_one() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = fresh(server).address().database().to_owned();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let text = server.address(&database);
+    let text = text.replace("@127.0.0.1", &format!("@127.0.0.1:{port},127.0.0.1"));
+    let began = std::time::Instant::now();
+    let deadlines = Deadlines::default();
+    Postgres::open(address(&text), deadlines).unwrap();
+    // Twice, as it is looked whether a pooler stands between.
+    assert!(began.elapsed() < deadlines.connect, "{:?}", began.elapsed());
+}

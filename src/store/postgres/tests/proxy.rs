@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What becomes of the next commit.
+/// What becomes of the next commit, or of whatever is asked next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Passes,
@@ -17,6 +17,8 @@ pub(super) enum Fate {
     Unanswered,
     /// It arrives only when it is let go, long after.
     Late,
+    /// Whatever is asked next is lost on its way, and the connection with it.
+    Cut,
 }
 
 /// What is held back, and where it goes.
@@ -97,7 +99,10 @@ fn watch(mut client: TcpStream, mut server: &TcpStream, fate: &Mutex<Fate>, held
         let sent = &bytes[..read];
         let is_commit = sent.windows(7).any(|window| window == b"commit\0");
         let mut fate = fate.lock().unwrap();
-        let now = if is_commit { *fate } else { Fate::Passes };
+        let now = match is_commit || *fate == Fate::Cut {
+            true => *fate,
+            false => Fate::Passes,
+        };
         match now {
             Fate::Passes => {
                 drop(fate);
@@ -113,7 +118,7 @@ fn watch(mut client: TcpStream, mut server: &TcpStream, fate: &Mutex<Fate>, held
                 // Gone too soon, the server would see the end before it reads what was sent.
                 thread::sleep(Duration::from_millis(300));
             }
-            Fate::Lost => {}
+            Fate::Lost | Fate::Cut => {}
             Fate::Late => {
                 let to = server.try_clone().unwrap();
                 held.lock().unwrap().push((sent.to_vec(), to));
