@@ -79,6 +79,7 @@ impl Location {
         let lossy = text.to_string_lossy();
         let malformed = |what| Err(LocationError::Malformed { what });
         match scheme_of(&lossy) {
+            None if is_like_an_address(&lossy) => malformed("postgres:// is to stand before it"),
             None => Ok(Self::File(text.into())),
             Some(_) if text.to_str().is_none() => malformed("it is not UTF-8"),
             Some((scheme, rest)) => match (is_postgres(scheme), rest.strip_prefix("//")) {
@@ -272,8 +273,28 @@ fn scheme_of(text: &str) -> Option<(&str, &str)> {
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
     // Ours with a slash too few is no file either.
-    let is_address = is_scheme && (rest.starts_with("//") || is_postgres(scheme));
+    let is_nested = scheme.eq_ignore_ascii_case("jdbc");
+    let is_address = is_scheme && (rest.starts_with("//") || is_postgres(scheme) || is_nested);
     is_address.then_some((scheme, rest))
+}
+
+/// Returns whether a text without a scheme looks like the address of a server as other programs have it: `host=... dbname=...`,
+/// `USER@HOST:PORT/DATABASE`, `HOST:PORT`.
+fn is_like_an_address(text: &str) -> bool {
+    let keys = [
+        "host=",
+        "hostaddr=",
+        "dbname=",
+        "user=",
+        "port=",
+        "password=",
+    ];
+    let has_key = |word: &str| keys.iter().any(|key| word.starts_with(key));
+    let server = text.split_once('/').map_or(text, |(server, _)| server);
+    let has_port = server.rsplit_once(':').is_some_and(|(host, port)| {
+        !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    text.split_whitespace().any(has_key) || has_port || (server.contains('@') && text.contains('/'))
 }
 
 fn is_postgres(scheme: &str) -> bool {
@@ -338,6 +359,9 @@ mod tests {
             "C:file.db",
             "notes: june.db",
             "postgres.db",
+            "/srv/pay@home/host=1.db",
+            "./10.0.0.1:5432",
+            "june@home.db",
         ] {
             assert_eq!(parsed(text), Ok(Location::File(text.into())), "{text}");
         }
@@ -377,6 +401,28 @@ mod tests {
         let database = malformed("what stands for the database");
         let parameter = malformed("one of its parameters");
         for (text, expected) in [
+            (
+                "jdbc:postgresql://db/pay",
+                LocationError::Scheme {
+                    scheme: "jdbc".into(),
+                },
+            ),
+            (
+                "pay1@db:5432/pay",
+                malformed("postgres:// is to stand before it"),
+            ),
+            (
+                "pay1@db/pay",
+                malformed("postgres:// is to stand before it"),
+            ),
+            (
+                "127.0.0.1:5432",
+                malformed("postgres:// is to stand before it"),
+            ),
+            (
+                "host=db user=pay1 dbname=pay",
+                malformed("postgres:// is to stand before it"),
+            ),
             ("", LocationError::Empty),
             ("postgres://pay@db", LocationError::NoDatabase),
             ("postgres://pay@db/", LocationError::NoDatabase),

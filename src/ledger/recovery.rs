@@ -289,7 +289,7 @@ impl Cause {
                 "a later run was here, which is not in this journal: it is an older copy"
             }
             Self::MissingEvidence => {
-                "evidence is missing that was recorded here: it is an older copy, or its log (-wal) was lost"
+                "evidence is missing that was recorded here: it is an older copy, or its newest part was lost (of a file: its -wal)"
             }
             Self::TouchedMark => {
                 "its mark was copied over, moved, or given another name, owner or mode since it was written: an older journal \

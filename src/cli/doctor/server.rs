@@ -386,8 +386,8 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
         match lacks.len() {
             0 => found.push(Finding::ok(name, format!("this user has the rights of {role}: {work}"))),
             _ => found.push(
-                Finding::note(name, format!("this user lacks rights of {role}: {work}"))
-                    .advised(format!("where it is to do that: grant {role} to it; disburse journal init prints the rights of each")),
+                Finding::note(name, format!("this user lacks rights of {role}: {work} ({})", some(lacks)))
+                    .advised(format!("where it is to do all of that: grant {role} to it; disburse journal init prints the rights of each")),
             ),
         }
     }
@@ -401,6 +401,15 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
         );
     }
     found
+}
+
+/// The first of these, and how many there are beside.
+fn some(lacks: &[String]) -> String {
+    let (first, rest) = lacks.split_at(lacks.len().min(3));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{}, and {more} more", first.join(", ")),
+    }
 }
 
 /// What this host has seen of the journal.

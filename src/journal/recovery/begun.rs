@@ -83,6 +83,7 @@ pub(in crate::journal) fn begin(c: &mut WriteSession, missing: &Missing) -> Resu
 /// The same within a transaction.
 pub(in crate::journal) fn noticed(c: &WriteSession, missing: &Missing) -> Result<(), Error> {
     let Missing { cause, lost, .. } = missing;
+    let lost = &on_any_machine(c, *lost);
     // What is added to an edited record would hide the edit.
     on_chain::assert_as_recorded(c)?;
     let now = clock(c)?;
@@ -109,6 +110,15 @@ pub(in crate::journal) fn noticed(c: &WriteSession, missing: &Missing) -> Result
         facts::note(c, "orders", &both)?;
     }
     spread(c, *cause, *lost, now).map(drop)
+}
+
+/// Returns which orders are lost. What lies beside a journal on a server is what one machine has seen of it: people who sit at another
+/// one may have given orders that only that one knows of.
+fn on_any_machine(c: &WriteSession, lost: OrdersLost) -> OrdersLost {
+    OrdersLost {
+        unknown: lost.unknown || c.is_shared(),
+        ..lost
+    }
 }
 
 /// Returns the time by the store's clock: who opens a journal brings none along.

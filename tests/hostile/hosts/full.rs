@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::play::{Stage, directly, play, rounds};
-use crate::fixture::{Kind, Server, not_checked};
+use crate::fixture::{Kind, Server, left_out};
 
 /// A small file system in memory, gone with this.
 struct Disk(tempfile::TempDir);
@@ -33,7 +33,8 @@ impl Disk {
             .output()
             .is_ok_and(|ended| ended.status.success());
         if !is_done {
-            not_checked("a full disk of the server: only root can mount a small one");
+            // No program can be installed that would mend it.
+            left_out("a full disk of the server: only root can mount a small one");
             return None;
         }
         Some(Self(folder))
