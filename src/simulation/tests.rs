@@ -12,7 +12,7 @@ use crate::domain::PayerTransactionId;
 use crate::seeded_bugs::SeededBug;
 
 /// The seeds of every `cargo test`.
-const SEEDS: u64 = 12_000;
+const SEEDS: u64 = 6_000;
 /// The seeds within which every planted mistake must be found.
 const CANARY_SEEDS: u64 = 20_000;
 /// Seeds that are run twice.

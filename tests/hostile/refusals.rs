@@ -88,7 +88,7 @@ fn a_journal_that_is_not_there_or_of_another_release_is_refused() {
     let away = format!("postgres://disburse@127.0.0.1:{}/pay", free_port());
     let said = ["cannot be reached", "Is the server up"];
     desk.is_refused(&away, PASSWORD, 4, &said);
-    let said = ["has no database nowhere", "createdb nowhere"];
+    let said = ["has no database nowhere", "correct the address"];
     desk.is_refused(&server.address("nowhere"), PASSWORD, 2, &said);
     let database = server.database();
     let journal = server.address(&database);

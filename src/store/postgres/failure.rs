@@ -105,7 +105,7 @@ impl From<Failure> for Error {
             (_, "XX001" | "XX002") => Self::Damaged { what },
             ("08", _) => Self::ConnectionLost { what },
             (_, "42501") => Self::Fault {
-                what: format!("{what}: disburse journal init prints the rights that a user needs")
+                what: format!("{what}: load, run, pay and listen need a user with disburse_runner, orders of people one with disburse_operator; disburse journal init prints the rights of each")
                     .into(),
             },
             _ => Self::Fault { what },

@@ -12,7 +12,7 @@ use crate::office::{BATCH, Office, Running, Setup, free_port};
 use crate::script::millis;
 
 /// No scenario may take longer.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(240);
 
 /// The hosts, and what they do.
 pub struct Hosts<'a> {

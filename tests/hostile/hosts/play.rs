@@ -266,14 +266,19 @@ pub fn rounds(
     all
 }
 
-/// Plays scenarios beside one another, as most of the time of each is waiting; in the long mode one after the other.
+/// Scenarios that a test plays at once: most of the time of each is waiting, and each has a server's worth of processes.
+const AT_ONCE: usize = 2;
+
+/// Plays scenarios, some beside one another; in the long mode one after the other.
 pub fn side_by_side(scenarios: &[fn()]) {
     if jobs::long() {
         return scenarios.iter().for_each(|play| play());
     }
-    std::thread::scope(|scope| {
-        for play in scenarios {
-            scope.spawn(play);
-        }
-    });
+    for together in scenarios.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            for play in together {
+                scope.spawn(play);
+            }
+        });
+    }
 }
