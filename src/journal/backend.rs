@@ -242,6 +242,7 @@ impl Journal {
         self.ask_again(CommitMode::Shared, move |c| {
             fence::assert_current(c, token)?;
             sessions::renew(c, token)?;
+            sessions::watch_clock(c, token, now)?;
             verbs::due(c, token, now)
         })
         .await

@@ -267,7 +267,7 @@ table! {
     /// Runs of any host: until when each may post, unless it asks again before.
     session (numbered) {
         session_id ;
-        batch_id, host, runner, release, gateway, account, rate, query_rate, began_at, lease_until, closed_at,
+        batch_id, host, runner, release, gateway, account, rate, query_rate, quarantine, began_at, lease_until, closed_at,
     }
     index session_open [batch_id, session_id] where Absent(closed_at);
     index session_of_account [gateway, account, session_id] where Absent(closed_at);

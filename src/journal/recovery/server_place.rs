@@ -11,7 +11,7 @@ use super::begun::{Missing, noticed};
 use super::given_orders::orders;
 use super::marks::marked;
 use super::place::look;
-use super::server_copy::{note_copy, of_this, on_server};
+use super::server_copy::{names_before, note_copy, of_this, on_server};
 use crate::journal::codec::catalog::{epoch, name};
 use crate::journal::codec::facts::note_new;
 use crate::journal::mark::Place;
@@ -46,9 +46,11 @@ pub(in crate::journal) fn take_server_place(
         };
         // Mostly there is nothing to write, and nobody who writes is waited for.
         c.begin_reading()?;
-        let seen = judged(c, &traces);
+        let traces = elsewhere(c, address, traces);
+        let seen = traces.and_then(|traces| Ok((judged(c, &traces)?, traces)));
         c.rollback()?;
-        let judged = match seen? {
+        let (seen, traces) = seen?;
+        let judged = match seen {
             seen if seen.writes => carry_out(c, &traces)?,
             seen => seen,
         };
@@ -67,6 +69,44 @@ pub(in crate::journal) fn take_server_place(
         });
     }
     Ok(verdict)
+}
+
+/// Where this host has seen nothing under this address, it may have seen the journal under another one: of another spelling, or of the
+/// server that it was on before. What it has seen there of runs, evidence and orders counts.
+fn elsewhere(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Traces, Error> {
+    if own.mark != Mark::Missing {
+        return Ok(own);
+    }
+    let mut names = names_before(&**c)?;
+    names.push(name(c)?);
+    let newest = under_other_addresses(address)
+        .filter(|seen| names.contains(&seen.journal))
+        .max_by_key(|seen| (seen.epoch, seen.orders));
+    Ok(match newest {
+        None => own,
+        Some(seen) => Traces {
+            mark: Mark::Read(Marked {
+                server: None,
+                ..seen
+            }),
+            ..own
+        },
+    })
+}
+
+/// Returns what this host has seen of journals on servers, under whatever address.
+fn under_other_addresses(address: &ServerAddress) -> impl Iterator<Item = Marked> {
+    let files = address
+        .state_folder()
+        .and_then(|folder| folder.read_dir().ok());
+    files.into_iter().flatten().filter_map(|file| {
+        let path = file.ok()?.path();
+        path.extension().filter(|extension| *extension == "mark")?;
+        match Place::of(&path.with_extension("")).look().ok()?.mark {
+            Mark::Read(seen) => Some(seen),
+            Mark::Missing | Mark::Unreadable => None,
+        }
+    })
 }
 
 fn make(folder: &Path) -> Result<(), Error> {

@@ -164,11 +164,10 @@ pub(in crate::journal) fn restart_waits(
     Ok(())
 }
 
-/// The same of what the gateway is asked about.
-fn restart_questions(
+/// Begins the quarantines of payments in doubt anew.
+pub(in crate::journal) fn restart_doubts(
     c: &dyn Write,
     batch_id: BatchId,
-    reach: Reach,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
@@ -185,6 +184,18 @@ fn restart_questions(
             not_found: anew.not_found,
         },
     )?;
+    Ok(())
+}
+
+/// The same of what the gateway is asked about.
+fn restart_questions(
+    c: &dyn Write,
+    batch_id: BatchId,
+    reach: Reach,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), Error> {
+    restart_doubts(c, batch_id, now, policy)?;
     ask_given_up(c, batch_id, reach, policy)?;
     for state in ASKED_ABOUT {
         let beyond = asked_about(&batch_id, &state)

@@ -10,6 +10,7 @@ use super::session_claims::{claimed_by, forget_claims};
 use crate::domain::{BatchId, Epoch, ResponseDetails, Timestamp};
 use crate::journal::payments::apply::apply;
 use crate::journal::payments::generations;
+use crate::journal::run::restart::{doubt_anew, restart_doubts};
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
@@ -27,8 +28,11 @@ const GONE: Duration = Duration::from_secs(30).saturating_add(PATIENCE);
 shape! {
     struct Begun of session {
         session_id: Epoch, batch_id: BatchId, host: String, runner: String, release: String, gateway: String, account: String,
-        rate: u32, query_rate: u32, began_at: Timestamp, lease_until: Timestamp,
+        rate: u32, query_rate: u32, quarantine: u64, began_at: Timestamp, lease_until: Timestamp,
     }
+}
+shape! {
+    struct Beside of session { host: String, runner: String, quarantine: u64 }
 }
 shape! {
     struct Open of session { session_id: Epoch, lease_until: Timestamp }
@@ -42,8 +46,11 @@ pub(in crate::journal) fn begin(
     c: &WriteSession,
     (batch_id, session_id): (BatchId, Epoch),
     runner: &Runner,
+    policy: &Policy,
 ) -> Result<(), Error> {
     let now = Transact::now(&**c)?;
+    let quarantine = millis(policy.not_found_quarantine);
+    assert_one_quarantine(c, batch_id, quarantine)?;
     let home: Option<Home> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
     let (gateway, account) = home.map_or((None, None), |home| (home.gateway, home.account));
     c.insert(&Begun {
@@ -56,9 +63,55 @@ pub(in crate::journal) fn begin(
         account: account.unwrap_or_default(),
         rate: runner.rate,
         query_rate: runner.query_rate,
+        quarantine,
         began_at: now,
         lease_until: now.after(LEASE),
     })?;
+    Ok(())
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Refuses a run beside others that wait longer, or less long, until "not found" counts: any of them may hear it of a payment of any other.
+fn assert_one_quarantine(c: &WriteSession, batch_id: BatchId, ours: u64) -> Result<(), Error> {
+    let others = Scan::by(&session::session_open)
+        .at(&batch_id)
+        .only(session::quarantine, Test::is_not(&ours));
+    match c.first::<Beside>(&others)? {
+        None => Ok(()),
+        Some(other) => Err(Error::OtherQuarantine {
+            runner: other.runner,
+            host: other.host,
+            theirs: Duration::from_millis(other.quarantine),
+            ours: Duration::from_millis(ours),
+        }),
+    }
+}
+
+/// Begins the waits of doubts anew where the clock of the store was set ahead: no quarantine is over because somebody set a clock.
+///
+/// Whoever begins before this run has looked finds that its lease is over, and does the same.
+pub(in crate::journal) fn watch_clock(
+    c: &WriteSession,
+    token: RunToken,
+    told: Timestamp,
+) -> Result<(), Error> {
+    if !c.is_shared() {
+        return Ok(());
+    }
+    let now = Transact::now(&**c)?;
+    let waited = c.waited();
+    let stepped = c.watched_clock(token.epoch, |clock| clock.look(told, now, waited));
+    if let Some(policy) = stepped.flatten() {
+        tracing::warn!(
+            "the clock of the journal's server was set ahead; what is in doubt waits anew"
+        );
+        doubt_anew(c, token.batch_id, now, &policy)?;
+        restart_doubts(&**c, token.batch_id, now, &policy)?;
+        c.forget_recent();
+    }
     Ok(())
 }
 
@@ -96,6 +149,14 @@ pub(in crate::journal) fn close_expired(
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
     let mut abandoned = 0;
     let reached = now.since(c.reached_since(now));
+    // No lease lasts longer: the clock was set back since, and nobody would be heard of before it is there again.
+    for ahead in open
+        .iter()
+        .filter(|open| open.lease_until > now.after(LEASE * 2))
+    {
+        let own = Scan::of(&session::TABLE).at(&ahead.session_id);
+        c.set(&own, session::lease_until, &now.after(LEASE))?;
+    }
     let is_over = |open: &Open| {
         let expired = now.since(open.lease_until);
         let may_be_heard_of = c.waited().max(LEASE.saturating_sub(reached));

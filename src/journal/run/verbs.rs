@@ -38,6 +38,7 @@ use crate::journal::session::deferred_queries::DeferredQueries;
 use crate::journal::session::fence::assert_current;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
+use crate::journal::session::watched_clock::WatchedClock;
 use crate::journal::{Acquired, Claim, Clearance, Due, Error, Halt, Question, RunTerms, RunToken};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Gate};
@@ -56,6 +57,7 @@ pub(in crate::journal) fn acquire(
     policy: &Policy,
 ) -> Result<Acquired, Error> {
     c.mark(known_batch(c, batch)?);
+    let told = terms.now;
     let terms = &RunTerms {
         now: c.time(terms.now)?,
         ..terms.clone()
@@ -82,8 +84,10 @@ pub(in crate::journal) fn acquire(
     c.mark_epoch(token.epoch);
     let expired = match c.is_shared() {
         true => {
-            sessions::begin(c, (batch_id, token.epoch), &terms.runner)?;
-            sessions::close_expired(c, batch_id, policy)?
+            let closed = sessions::close_expired(c, batch_id, policy)?;
+            sessions::begin(c, (batch_id, token.epoch), &terms.runner, policy)?;
+            c.watch_clock(token.epoch, WatchedClock::begin(told, terms.now, policy));
+            closed
         }
         false => 0,
     };

@@ -12,3 +12,4 @@ pub(super) mod payments;
 pub(super) mod subject;
 pub(super) mod tallies;
 pub(super) mod transaction;
+pub(super) mod watched_clock;

@@ -16,6 +16,7 @@ use super::ordered::{GivenOrder, Ordered};
 use super::payment_cache::PaymentCache;
 use super::subject::Subject;
 use super::tallies::Tallies;
+use super::watched_clock::WatchedClock;
 use crate::domain::{
     Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, PaymentId,
     PhraseId, ServiceCode, Timestamp,
@@ -56,6 +57,8 @@ pub(in crate::journal) struct WriteSession {
     mark: Option<Beside>,
     /// How long the transaction waited for those before it.
     waited: Cell<Duration>,
+    /// The clock of the store, as runs of this process count beside it.
+    clocks: RefCell<BTreeMap<Epoch, WatchedClock>>,
     /// When the transaction asked the store for the time.
     asked_at: Cell<Option<Timestamp>>,
     /// Since when, by its own clock, the store was there whenever it was asked.
@@ -100,6 +103,7 @@ impl WriteSession {
             limiters: RefCell::default(),
             mark: None,
             waited: Cell::default(),
+            clocks: RefCell::default(),
             asked_at: Cell::default(),
             reached_since: Cell::default(),
             new_epoch: Cell::default(),
@@ -247,6 +251,10 @@ impl WriteSession {
     /// Called inside the transaction that begins.
     pub(in crate::journal) fn begin(&self) -> Result<(), Error> {
         self.asked_at.take();
+        self.clocks
+            .borrow_mut()
+            .values_mut()
+            .for_each(WatchedClock::keep);
         self.new_epoch.take();
         self.new_orders.take();
         self.new_given.take();
@@ -273,12 +281,30 @@ impl WriteSession {
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
     pub(in crate::journal) fn forget(&self) {
         self.chain.take();
+        self.clocks
+            .borrow_mut()
+            .values_mut()
+            .for_each(WatchedClock::forget);
         self.allowances.replace(self.allowances_before.take());
         self.tallies.take();
         self.recent.take();
         self.intact.take();
         self.new_payers.take();
         self.knows_recoveries.take();
+    }
+
+    /// Begins to watch the clock of the store for a run.
+    pub(in crate::journal) fn watch_clock(&self, run: Epoch, clock: WatchedClock) {
+        self.clocks.borrow_mut().insert(run, clock);
+    }
+
+    /// Works on the clock that is watched for a run; `None` where it is none of this process.
+    pub(in crate::journal) fn watched_clock<T>(
+        &self,
+        run: Epoch,
+        work: impl FnOnce(&mut WatchedClock) -> T,
+    ) -> Option<T> {
+        self.clocks.borrow_mut().get_mut(&run).map(work)
     }
 
     /// Returns the client of a store that several processes share, where it is one in memory.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::{DebtElsewhere, UnsignedOrders};
@@ -272,6 +273,18 @@ pub enum Error {
     OrdersLost { lost: OrdersLost },
     #[error("no order is known to be missing from this journal: there is nothing to say")]
     NoOrdersLost,
+    #[error(
+        "run {runner} on {host} is at work on the batch with resolution.not_found_quarantine = {}s, and this one has {}s: any of them may hear \"not found\" \
+         of a payment of the other. Give all machines the same; nothing was sent",
+        theirs.as_secs_f64(),
+        ours.as_secs_f64()
+    )]
+    OtherQuarantine {
+        runner: String,
+        host: String,
+        theirs: Duration,
+        ours: Duration,
+    },
     #[error("{}", orders_missing_text(missing))]
     OrdersMissing { missing: Vec<Order> },
     #[error(

@@ -14,7 +14,7 @@ const ORIGIN: &str = "select (select system_identifier from pg_control_system())
     (select oid from pg_database where datname = current_database())::bigint,
     coalesce((select oid from pg_class where relname = 'turn' and relnamespace = (select oid from pg_namespace where nspname = 'disburse')),
         0)::bigint,
-    current_setting('synchronous_standby_names') <> ''";
+    current_setting('synchronous_standby_names')";
 
 /// Asks a server.
 pub(super) fn of(link: &Link, within: Duration) -> Result<Origin, Failure> {
@@ -25,8 +25,46 @@ pub(super) fn of(link: &Link, within: Duration) -> Result<Origin, Failure> {
             timeline: row.try_get(1).ok()?,
             database: row.try_get(2).ok()?,
             table: row.try_get(3).ok()?,
-            waits: row.try_get(4).ok()?,
+            waits: waits_for_all(row.try_get(4).ok()?),
         })
     });
     read.ok_or_else(|| Failure::lost("the server does not tell which one it is"))
+}
+
+/// Returns whether a commit waits for every standby that these names allow to take over: where it waits for some of several, one that is
+/// promoted may lack it.
+fn waits_for_all(names: &str) -> bool {
+    let names = names.trim();
+    let (method, listed) = match names.split_once('(') {
+        Some((method, listed)) => (method, listed.trim_end().trim_end_matches(')')),
+        None => ("1", names),
+    };
+    let count = method.split_whitespace().last().unwrap_or_default();
+    let named: Vec<&str> = listed.split(',').map(str::trim).collect();
+    let is_any = named.iter().any(|name| name.is_empty() || *name == "*");
+    !is_any && count.parse() == Ok(named.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_on_whoever_takes_over_where_it_waits_for_all_that_are_named() {
+        for (names, expected) in [
+            ("", false),
+            ("*", false),
+            ("db2", true),
+            ("\"db2\"", true),
+            ("db2, db3", false),
+            ("1 (db2)", true),
+            ("FIRST 1 (db2, db3)", false),
+            ("FIRST 2 (db2, db3)", true),
+            ("ANY 1 (db2, db3)", false),
+            ("any 2 (db2,db3)", true),
+            ("ANY 1 (*)", false),
+        ] {
+            assert_eq!(waits_for_all(names), expected, "{names}");
+        }
+    }
 }

@@ -456,6 +456,7 @@ create table disburse.session (
     account text collate "C" not null,
     rate bigint not null,
     query_rate bigint not null,
+    quarantine bigint not null,
     began_at bigint not null,
     lease_until bigint not null,
     closed_at bigint

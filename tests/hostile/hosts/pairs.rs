@@ -21,7 +21,10 @@ impl Pair {
 
     /// Commits wait for the standby.
     fn waits(&self) {
-        self.set(&self.primary, "synchronous_standby_names = '*'");
+        self.set(
+            &self.primary,
+            "synchronous_standby_names = 'FIRST 1 (walreceiver)'",
+        );
         let ready = "select 1 from pg_stat_replication where sync_state = 'sync'";
         self.primary.until("postgres", ready);
     }
