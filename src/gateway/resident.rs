@@ -35,14 +35,14 @@ mod tests {
     fn a_secret_stays_in_memory_where_the_system_allows_it() {
         let allowed = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
         let before = locked();
-        // A page of its own, so that nothing else has locked it before.
-        let secret = vec![b'x'; 64 * 1024];
+        // Large enough for pages of its own: what other tests have locked, and freed, is not used again.
+        let secret = vec![b'x'; 1024 * 1024];
         stay(&secret);
         stay::<u8>(&[]);
         let grown = locked().saturating_sub(before);
         match allowed {
-            Some(least) if least < 256 * 1024 => {}
-            _ => assert!(grown >= 64, "{grown} KiB"),
+            Some(least) if least < 2 * 1024 * 1024 => {}
+            _ => assert!(grown >= 512, "{grown} KiB"),
         }
     }
 }

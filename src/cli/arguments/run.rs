@@ -38,7 +38,7 @@ pub(in crate::cli) struct RunOptions {
     #[arg(long, value_name = "DIGEST")]
     pub accept_dialect: Option<String>,
     /// What this run is called in logs and in `status`, where several run a batch
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = runner_name)]
     pub runner: Option<String>,
     /// Do not ask before money moves
     #[arg(long, short)]
@@ -111,4 +111,13 @@ pub(in crate::cli) struct PayArguments {
     /// Folder of the report [default: reports/BATCH]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// Reads what a run is called: others read it within a line of theirs.
+fn runner_name(text: &str) -> Result<String, String> {
+    let is_plain = !text.trim().is_empty() && !text.contains(char::is_control);
+    match is_plain && text.chars().count() <= 64 {
+        true => Ok(text.to_owned()),
+        false => Err("expected a name of up to 64 characters in one line, such as pay1".to_owned()),
+    }
 }

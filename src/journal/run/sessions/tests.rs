@@ -90,8 +90,8 @@ impl Desk {
         self.take(secs, name).token
     }
 
-    fn take(&mut self, secs: u64, name: &str) -> crate::journal::Acquired {
-        let terms = RunTerms {
+    fn terms(&self, secs: u64, name: &str) -> RunTerms {
+        RunTerms {
             home: Home {
                 gateway: "gateway".into(),
                 wire: "wire".into(),
@@ -110,8 +110,11 @@ impl Desk {
                 ..Runner::default()
             },
             now: at(secs),
-        };
-        let batch = self.batch.clone();
+        }
+    }
+
+    fn take(&mut self, secs: u64, name: &str) -> crate::journal::Acquired {
+        let (terms, batch) = (self.terms(secs, name), self.batch.clone());
         self.act(secs, |c, policy| acquire(c, &batch, &terms, policy))
             .unwrap()
     }
@@ -324,6 +327,58 @@ fn the_first_of_all_runs_begins_the_waits_anew_and_the_next_leaves_them() {
     assert_eq!(from(&desk), Some(at(1)), "the first is under way still");
     assert_eq!(desk.take(60, "third").abandoned, 1, "both are gone");
     assert_eq!(from(&desk), Some(at(60)));
+}
+
+#[test]
+fn a_clock_that_is_set_ahead_ends_no_quarantine() {
+    let mut desk = Desk::with(2);
+    let one = desk.acquire(0, "one");
+    let seqs = desk.claim(0, one, 1);
+    desk.tell(1, one, seqs[0], Event::Lost).unwrap();
+    let from = |desk: &Desk| -> Option<Timestamp> {
+        let own = Scan::of(&life::TABLE).at(&seqs[0]);
+        desk.c.value(&own, life::quarantine_from).unwrap()
+    };
+    // What the store's clock says, and what the run counts.
+    for (shown, counted, since) in [(3, 3, 1), (16, 4, 1), (304, 4, 304), (305, 5, 304)] {
+        desk.act(shown, |c, _| watch_clock(c, one, at(counted)))
+            .unwrap();
+        assert_eq!(from(&desk), Some(at(since)), "{shown}");
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_keeps_nobody_waiting() {
+    let mut desk = Desk::with(2);
+    let gone = desk.acquire(900, "gone");
+    let seqs = desk.claim(900, gone, 2);
+    let other = desk.acquire(1, "other");
+    assert_eq!(desk.state(seqs[0]), State::Posting);
+    let close = |c: &mut WriteSession, policy: &Policy| close_expired(c, other.batch_id, policy);
+    desk.renew(10, other);
+    assert_eq!(desk.act(10, close).unwrap(), 0, "its lease goes on");
+    desk.renew(19, other);
+    desk.renew(28, other);
+    assert_eq!(desk.act(32, close).unwrap(), 2);
+}
+
+#[test]
+fn runs_that_wait_otherwise_for_not_found_are_not_at_work_together() {
+    let mut desk = Desk::with(2);
+    desk.acquire(0, "one");
+    let terms = desk.terms(1, "other");
+    let batch = desk.batch.clone();
+    let shorter = Policy {
+        not_found_quarantine: Duration::from_secs(5),
+        ..desk.policy.clone()
+    };
+    let mut take = |secs| {
+        desk.act(secs, |c, _| acquire(c, &batch, &terms, &shorter))
+            .map(drop)
+    };
+    let told = take(1).unwrap_err().to_string();
+    assert!(told.contains("= 60s, and this one has 5s"), "{told}");
+    take(60).expect("the first one is gone");
 }
 
 #[test]
