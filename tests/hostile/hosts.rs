@@ -19,6 +19,8 @@ use std::time::Duration;
 
 use self::play::{Stage, directly, play, rounds, side_by_side};
 use crate::fixture::{Kind, Server, shared};
+#[cfg(debug_assertions)]
+use crate::jobs;
 use crate::script::millis;
 
 #[test]
@@ -51,9 +53,13 @@ fn whatever_becomes_of_the_server_every_row_is_paid_once() {
 fn without_a_guard_rows_are_paid_twice_and_the_books_show_it() {
     side_by_side(&[
         controls::hosts_that_are_not_fenced_pay_twice,
-        controls::hosts_without_a_quarantine_pay_twice_what_shows_late,
         controls::hosts_that_take_a_standby_that_lagged_behind_for_whole_pay_twice,
     ]);
+    // Whether a gateway is asked while it does not show what it has is a matter of luck, and of many rounds. The simulation plants the
+    // same mistake in each of its runs.
+    if jobs::long() {
+        controls::hosts_without_a_quarantine_pay_twice_what_shows_late();
+    }
 }
 
 fn hosts_that_share_a_batch_pay_every_row_once_whoever_hears_the_callbacks() {

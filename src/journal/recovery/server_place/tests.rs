@@ -193,6 +193,29 @@ async fn an_older_database_is_noticed_and_what_is_unfinished_is_asked_about_firs
 }
 
 #[tokio::test]
+async fn what_a_host_has_seen_under_another_spelling_of_the_address_counts() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let mut host = Host::loaded(server, &database).await;
+    let copy = copied(server, &database);
+    assert_eq!(host.claim(1, 2).await, 2);
+    put_back(server, &database, &copy);
+    let spelt = server
+        .address(&database)
+        .replace("127.0.0.1", "127.0.0.1,127.0.0.1");
+    let Location::Server(address) = Location::parse(OsStr::new(&spelt)).unwrap() else {
+        panic!("{spelt} is no server");
+    };
+    let state = host.folder.path().join("state");
+    host.at = Location::Server(address.with_state_folder(Some(state)));
+    assert_eq!(host.cause().await, Some(Cause::LaterRun));
+    // Which account posted is noted under the first spelling.
+    host.is_not_told_who_posted().await;
+}
+
+#[tokio::test]
 async fn another_copy_is_noticed_by_hosts_that_never_saw_the_first_one() {
     let Some(server) = shared(Kind::Installed) else {
         return;
