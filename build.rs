@@ -6,7 +6,8 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=DISBURSE_COMMIT");
-    println!("cargo:rustc-env=DISBURSE_COMMIT={}", commit());
+    // `cargo run` gives it to the program, which would take a name of its own for a setting that is mistyped.
+    println!("cargo:rustc-env=BUILT_FROM={}", commit());
 }
 
 /// The commit, as far as it can be told: a package that is made of a source archive says it by the variable.

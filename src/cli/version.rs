@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// The commit that it was built from: `development` where nobody builds it for others, `unknown` where nothing tells.
-pub(super) const COMMIT: &str = env!("DISBURSE_COMMIT");
+pub(super) const COMMIT: &str = env!("BUILT_FROM");
 
 /// What `--version` says behind the name of the program.
 pub(super) fn long() -> &'static str {
