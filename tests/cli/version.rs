@@ -15,7 +15,7 @@ fn commit_of(script: &Path, folder: &Path, variables: &[(&str, &str)]) -> String
     let text = String::from_utf8(said.stdout).unwrap();
     let line = text
         .lines()
-        .find_map(|line| line.strip_prefix("cargo:rustc-env=DISBURSE_COMMIT="));
+        .find_map(|line| line.strip_prefix("cargo:rustc-env=BUILT_FROM="));
     line.unwrap().to_owned()
 }
 
