@@ -262,7 +262,7 @@ impl<G: Gateway> Driver<G> {
                 self.take_exchange(exchange, EngineInput::QueryEnded, now);
             }
             Message::Recorded(moves) => {
-                self.findings.recorded();
+                self.findings.recorded(Instant::now());
                 if moves.iter().any(reopens) {
                     self.repeats.doubt();
                 }

@@ -106,10 +106,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
-            Ok(crate::journal::codec::values::batch_id(c, name.as_str())?.is_some())
-        })
-        .await
+        self.read(move |c| Ok(crate::journal::codec::values::batch_id(c, name.as_str())?.is_some()))
+            .await
     }
 
     /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
@@ -306,11 +304,8 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn standing(&self, batch: BatchName) -> Result<Standing, Error> {
-        self.ask_again(CommitMode::Alone, move |c| {
-            c.write_tallies()?;
-            crate::journal::read::batch_status::standing(c, &batch)
-        })
-        .await
+        self.read(move |c| crate::journal::read::batch_status::standing(c, &batch))
+            .await
     }
 
     /// Holds a lane for want of float, or opens it again.
@@ -387,7 +382,6 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.ask_again(CommitMode::Shared, move |c| knows(c, id))
-            .await
+        self.read(move |c| knows(c, id)).await
     }
 }

@@ -155,6 +155,19 @@ pub trait Transact: Write {
     /// Where the store cannot tell.
     fn now(&self) -> Result<Timestamp, Error>;
 
+    /// Says which verbs the next transaction carries out, by names that stay: a store that is far away reads at its beginning what they
+    /// read the last times.
+    fn plan(&self, _verbs: &[&'static str]) {}
+
+    /// Says which of them is carried out next.
+    fn enter_verb(&self, _verb: &'static str) {}
+
+    /// Returns when the transaction that writes took its turn, by the clock of the store, where that is known: nobody else has written
+    /// since.
+    fn began_at(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// Begins a transaction that writes.
     ///
     /// # Errors

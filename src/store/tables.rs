@@ -283,7 +283,7 @@ table! {
     index claimed_by_session [session_id, seq];
 }
 table! {
-    /// When the next post or question may leave to an account of a gateway, over all sessions, in microseconds; and for how many
-    /// payments each request of the last grant is.
-    slot { gateway, account, what ; next_at, packets }
+    /// When the next post or question may leave to an account of a gateway, over all sessions, in microseconds; for how many payments
+    /// each request of the last grant is; how late after its slot one may arrive at most, and before when slots allow for that.
+    slot { gateway, account, what ; next_at, packets, spread, spread_until }
 }

@@ -190,7 +190,7 @@ impl Works<'_> {
 /// How a limit was kept.
 #[derive(Clone, Copy)]
 pub struct Paced {
-    /// Payments for each second, from the first to the last.
+    /// Payments for each second while all take part: whoever joins holds the others up, and in the end some have nothing left.
     pub mean: f64,
     /// The most in any one second.
     pub busiest: usize,
@@ -198,11 +198,13 @@ pub struct Paced {
 
 impl Paced {
     fn of(arrivals: &[Instant]) -> Outcome<Self> {
-        let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
+        let middle = arrivals.get(arrivals.len() / 3..arrivals.len() * 9 / 10);
+        let middle = middle.unwrap_or_default();
+        let (Some(first), Some(last)) = (middle.first(), middle.last()) else {
             return Err("no post was seen".into());
         };
         // From the first to the last there is one fewer.
-        let between = arrivals.len().saturating_sub(1).max(1);
+        let between = middle.len().saturating_sub(1).max(1);
         Ok(Self {
             mean: between as f64 / last.duration_since(*first).as_secs_f64(),
             busiest: busiest(arrivals),

@@ -136,6 +136,8 @@ pub(in crate::journal) struct Chain {
     newest: Option<EvidenceId>,
     policies: Vec<(Terms, PolicyId)>,
     waiting: Vec<Waiting>,
+    /// How many rows about several payments at once it has written.
+    written_about_rows: u64,
     phrases: Phrases,
     leaf: Leaves,
     /// Batches whose evidence the mark beside the journal is to follow, and how far it had come when it was last written.
@@ -224,8 +226,16 @@ impl Chain {
             }
         }
         append::append(c, &self.waiting)?;
+        let about_rows = self.waiting.iter().filter(|row| row.seq == PaymentId::NONE);
+        self.written_about_rows += about_rows.count() as u64;
         self.waiting.clear();
         Ok(())
+    }
+
+    /// Returns how many rows about several payments at once it has written since it knew of none: whoever has read those before reads
+    /// on where there are more.
+    pub(in crate::journal) fn written_about_rows(&self) -> u64 {
+        self.written_about_rows
     }
 
     /// Takes a row that is there already into the chain, and returns its hash.
@@ -243,6 +253,11 @@ impl Chain {
             moved: true,
         };
         Ok(hash)
+    }
+
+    /// Returns the number of the row that was appended last in this transaction.
+    pub(in crate::journal) fn newest(&self) -> Option<EvidenceId> {
+        self.newest
     }
 
     fn next(&mut self, c: &dyn Write) -> Result<EvidenceId, Error> {

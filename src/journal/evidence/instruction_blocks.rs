@@ -240,10 +240,12 @@ fn read(
     mut take: impl FnMut(Block) -> Result<(), Error>,
 ) -> Result<(), Error> {
     // The order of the table is that of loading: it is never sorted.
+    let rows = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX);
     let span = Scan::of(&instruction::TABLE)
         .from(&first)
         .up_to(&last)
-        .only(instruction::batch_id, Test::is(&batch_id));
+        .only(instruction::batch_id, Test::is(&batch_id))
+        .limit(rows.saturating_add(1));
     let mut instructions = Instructions::of(c);
     let mut open: Option<(i64, i64, usize, CanonicalHasher)> = None;
     let finish = |(first, last, rows, canon): (i64, i64, usize, CanonicalHasher)| Block {

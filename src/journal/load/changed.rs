@@ -8,7 +8,6 @@ use crate::journal::Journal;
 use crate::journal::codec::catalog::{id_of, known_batch, of_payment};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::corrupt;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{CHANGED_SHOWN, ChangedRow, ChangedRows, Error};
 use crate::ledger::correction::changed_columns;
 use crate::ledger::unread::UNREAD;
@@ -40,7 +39,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn changed(&self, batch: BatchName) -> Result<ChangedRows, Error> {
-        self.ask_again(CommitMode::Alone, move |c| {
+        self.read(move |c| {
             let batch_id = known_batch(c, &batch)?;
             changed(c, batch_id, 0)
         })

@@ -7,7 +7,6 @@ use crate::domain::{BatchName, Currency, PaymentId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::corrupt;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, RepeatPlan, Replaced, ToRetry};
 use crate::store::tables::{instruction, life};
 use crate::store::{Read, Reads, Scan, shape};
@@ -26,10 +25,8 @@ impl Journal {
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<ToRetry, Error> {
         let which = which.into();
-        self.ask_again(CommitMode::Alone, move |c| {
-            to_retry(c, &batch, &which, repeats.as_ref())
-        })
-        .await
+        self.read(move |c| to_retry(c, &batch, &which, repeats.as_ref()))
+            .await
     }
 }
 
@@ -39,8 +36,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn replaced(&self, batch: BatchName) -> Result<Vec<Replaced>, Error> {
-        self.ask_again(CommitMode::Alone, move |c| replaced(c, &batch))
-            .await
+        self.read(move |c| replaced(c, &batch)).await
     }
 }
 

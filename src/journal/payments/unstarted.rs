@@ -16,10 +16,14 @@ use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 /// Returns which payments from one number to another have a life, in their order.
 pub(in crate::journal) fn begun_between(
     c: &dyn Read,
-    (first, last): (i64, i64),
+    span: (i64, i64),
 ) -> Result<Vec<PaymentId>, Error> {
-    let span = Scan::of(&life::TABLE).from(&first).up_to(&last);
-    Ok(c.values(&span, life::seq)?)
+    Ok(c.values(&lives_between(&span), life::seq)?)
+}
+
+/// The lives of payments from one number to another.
+pub(in crate::journal) fn lives_between((first, last): &(i64, i64)) -> Scan<'_> {
+    Scan::of(&life::TABLE).from(first).up_to(last)
 }
 
 /// Begins a lane, where it has not begun: its fresh payments have this number or a greater one.

@@ -114,6 +114,22 @@ pub(in crate::journal) fn recorded_pairs(detail: &str) -> Result<Vec<Pair>, Erro
     serde_json::from_value(detail["failed"].clone()).map_err(|_| odd())
 }
 
+/// What was recorded of payments from one to another.
+pub(in crate::journal) fn watches_between<'s>(
+    first: &'s PaymentId,
+    last: &'s PaymentId,
+) -> Scan<'s> {
+    Scan::by(&evidence::watches).from(first).up_to(last)
+}
+
+/// What payments from one to another are held against.
+pub(in crate::journal) fn watched_between<'s>(
+    first: &'s PaymentId,
+    last: &'s PaymentId,
+) -> Scan<'s> {
+    Scan::of(&watched::TABLE).from(first).up_to(last)
+}
+
 /// Compares the pairs of payments with those that were recorded; returns what does not fit, in words.
 fn altered(c: &WriteSession, seqs: &[PaymentId]) -> Result<Option<String>, Error> {
     let (Some(first), Some(last)) = (seqs.first(), seqs.last()) else {
@@ -121,9 +137,8 @@ fn altered(c: &WriteSession, seqs: &[PaymentId]) -> Result<Option<String>, Error
     };
     // What is recorded came with a load or an order, which was a transaction of its own: nothing of it waits to be written.
     let mut recorded: BTreeMap<PaymentId, BTreeSet<Pair>> = BTreeMap::new();
-    let watches_of_them = Scan::by(&evidence::watches).from(first).up_to(last);
     c.each_row(
-        &watches_of_them,
+        &watches_between(first, last),
         &[evidence::seq, evidence::detail],
         |row| {
             let pairs = match row.value(1)? {
@@ -175,7 +190,7 @@ pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Resul
     if watched.altered.is_some() {
         return Ok(watched);
     }
-    let against_others = Scan::of(&watched::TABLE).from(first).up_to(last);
+    let against_others = watched_between(first, last);
     let vouched = Vouched::default();
     c.each_until(&against_others, |pair: Against| {
         // What was learned in this transaction is read as well.

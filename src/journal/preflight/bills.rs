@@ -45,10 +45,8 @@ impl Journal {
         from: BillCursor,
         limit: usize,
     ) -> Result<(Vec<BillRow>, Option<BillCursor>), Error> {
-        self.ask_again(CommitMode::Alone, move |c| {
-            to_ask(c, &batch, &checked, from, limit)
-        })
-        .await
+        self.read(move |c| to_ask(c, &batch, &checked, from, limit))
+            .await
     }
 
     /// Records what bills said, all or nothing: an amount that is taken from a bill never changes again.

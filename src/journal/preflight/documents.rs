@@ -30,10 +30,8 @@ impl Journal {
         after: PaymentId,
         limit: usize,
     ) -> Result<Vec<DocumentDue>, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
-            documents_due(c, &batch, after, limit)
-        })
-        .await
+        self.read(move |c| documents_due(c, &batch, after, limit))
+            .await
     }
 
     /// Notes that a document is about to be sent, and returns what is known of those that were sent before, and whether

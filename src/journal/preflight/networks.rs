@@ -35,8 +35,7 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn numbers(&self, after: Option<Number>, limit: usize) -> Result<Vec<Number>, Error> {
-        self.ask_again(CommitMode::Shared, move |c| numbers(c, after, limit))
-            .await
+        self.read(move |c| numbers(c, after, limit)).await
     }
 
     /// Returns what is known of these numbers since `since`, in the same order.
@@ -48,7 +47,7 @@ impl Journal {
         asked: Vec<Number>,
         since: Timestamp,
     ) -> Result<Vec<Option<Network>>, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
+        self.read(move |c| {
             asked
                 .iter()
                 .map(|number| Ok(network(c, *number)?.filter(|found| found.at > since)))
@@ -79,10 +78,8 @@ impl Journal {
         after: PaymentId,
         limit: usize,
     ) -> Result<Vec<RowNetwork>, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
-            row_networks(c, &batch, &to_account, after, limit)
-        })
-        .await
+        self.read(move |c| row_networks(c, &batch, &to_account, after, limit))
+            .await
     }
 }
 

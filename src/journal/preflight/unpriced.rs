@@ -14,7 +14,6 @@ use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::ordered::SignedContent;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::handle::Journal;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, TotalDifference};
 use crate::lifecycle::{Event, State, StepContext};
 use crate::store::tables::{instruction, life, load, rejected, tally};
@@ -29,8 +28,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn declared_totals(&self, batch: BatchName) -> Result<Vec<TotalDifference>, Error> {
-        self.ask_again(CommitMode::Alone, move |c| declared_totals(c, &batch))
-            .await
+        self.read(move |c| declared_totals(c, &batch)).await
     }
 }
 

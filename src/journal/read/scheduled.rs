@@ -8,7 +8,6 @@ use crate::domain::{
 };
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, StandingRow};
 use crate::ledger::schedule::Scheduled;
 use crate::lifecycle::State;
@@ -76,7 +75,7 @@ impl Journal {
         batch: BatchName,
         now: Timestamp,
     ) -> Result<(Scheduled, Vec<StandingRow>), Error> {
-        self.ask_again(CommitMode::Alone, move |c| {
+        self.read(move |c| {
             let batch_id = known_batch(c, &batch)?;
             Ok((scheduled(c, batch_id, now)?, not_due(c, batch_id, now)?))
         })

@@ -12,7 +12,6 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::load::job::Load;
 use crate::journal::load::sorted::Sorted;
 use crate::journal::writer::handle::Journal;
-use crate::journal::writer::queue::CommitMode;
 use crate::journal::{ALIKE_LINES, Alike, AlikeKind, Error, RepeatedLoad};
 use crate::lifecycle::State;
 use crate::store::tables::{alike, instruction, life, load, tally};
@@ -186,10 +185,7 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn alike(&self, batch: BatchName) -> Result<Vec<Alike>, Error> {
-        self.ask_again(CommitMode::Alone, move |c| {
-            alike(c, known_batch(c, &batch)?)
-        })
-        .await
+        self.read(move |c| alike(c, known_batch(c, &batch)?)).await
     }
 }
 

@@ -62,6 +62,11 @@ struct DuePayment {
     support_document: Option<String>,
 }
 
+/// Payments of a lane whose life has begun, and that are due by a time.
+pub(super) fn due_by<'s>((batch_id, lane): &'s (BatchId, LaneId), now: &'s Timestamp) -> Scan<'s> {
+    Scan::by(&life::post_queue).at(batch_id).at(lane).up_to(now)
+}
+
 /// Reads up to `share` payments of a lane that are due, and confirmed.
 fn read_due(
     c: &WriteSession,
@@ -72,10 +77,8 @@ fn read_due(
 ) -> Result<Vec<DuePayment>, Error> {
     /// What is read of a life, and its number behind it.
     const COLUMNS: [Column; PaymentState::COLUMNS.len() + 1] = with(life::seq);
-    let by_now = Scan::by(&life::post_queue)
-        .at(&batch_id)
-        .at(&lane)
-        .up_to(&now);
+    let of_lane = (batch_id, lane);
+    let by_now = due_by(&of_lane, &now);
     let instructions = Instructions::of(c);
     let mut found = Vec::with_capacity(share);
     c.each_row(&by_now, &COLUMNS, |row| {

@@ -1,5 +1,6 @@
 //! Payments of which nothing is known yet, claimed together.
 
+use super::expected;
 use crate::domain::{BatchId, LaneId, Money, Payment, PaymentId, Timestamp};
 use crate::journal::codec::events::CLAIMED_TOGETHER;
 use crate::journal::codec::instructions::Instructions;
@@ -189,6 +190,7 @@ fn may_leave(
     if found.is_empty() {
         return Ok(Ok(Watched::default()));
     }
+    expected::expect_leaving(c, seqs)?;
     // The chain and the failed rows are looked at for all of them together; what is found of any keeps the batch.
     let mut altered = check_fresh(c, (batch_id, lane), seqs)?;
     let mut held = Watched::default();

@@ -6,6 +6,7 @@ pub(super) mod claim_started;
 pub(super) mod claim_unstarted;
 pub(super) mod confirmed;
 pub(super) mod dates;
+mod expected;
 pub(super) mod gateway_moved;
 pub(super) mod lanes;
 pub(super) mod pin;

@@ -3,7 +3,7 @@
 //! A payment is claimed for the first time once, with others of its lane, and is in the range of one row; whatever is claimed again,
 //! or by itself, has a row of its own, which names the session that did so last.
 
-use crate::domain::{BatchId, Epoch, LaneId, PaymentId};
+use crate::domain::{BatchId, Epoch, EvidenceId, LaneId, PaymentId};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Claim, Error, RunToken};
 use crate::lifecycle::State;
@@ -14,10 +14,7 @@ use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 const LOOKED_AT: usize = 4;
 
 shape! {
-    struct NewRange of claim { session_id: Epoch, batch_id: BatchId, service_id: LaneId, first: PaymentId, last: PaymentId }
-}
-shape! {
-    struct Range of claim { claim_id: i64, batch_id: BatchId, service_id: LaneId, first: PaymentId, last: PaymentId }
+    struct Range of claim { claim_id: EvidenceId, session_id: Epoch, batch_id: BatchId, service_id: LaneId, first: PaymentId, last: PaymentId }
 }
 shape! {
     struct Single of claimed { seq: PaymentId, session_id: Epoch }
@@ -41,14 +38,16 @@ pub(in crate::journal) fn note(
     }
     let seqs = || together.iter().map(|claim| claim.seq);
     if let Some((first, last)) = seqs().min().zip(seqs().max()) {
-        let range = NewRange {
+        let range = Range {
+            // A row of evidence says of them that they were claimed together.
+            claim_id: c.newest_evidence()?,
             session_id: token.epoch,
             batch_id: token.batch_id,
             service_id: lane,
             first,
             last,
         };
-        Writes::append(c, &range)?;
+        c.insert(&range)?;
     }
     Ok(())
 }
@@ -62,8 +61,9 @@ pub(in crate::journal) fn forget_done(c: &WriteSession, token: RunToken) -> Resu
         .at(&token.epoch)
         .limit(LOOKED_AT);
     let oldest: Vec<Range> = c.list(&oldest)?;
+    c.expect(&oldest.iter().map(first_under_way).collect::<Vec<_>>())?;
     for range in &oldest {
-        if !is_under_way(c, range)? {
+        if !c.any(&first_under_way(range))? {
             c.remove(&Scan::of(&claim::TABLE).at(&range.claim_id))?;
         }
     }
@@ -79,8 +79,8 @@ fn under_way(range: &Range) -> Scan<'_> {
         .only(life::state, Test::is(&State::Posting))
 }
 
-fn is_under_way(c: &dyn Read, range: &Range) -> Result<bool, Error> {
-    Ok(c.any(&under_way(range))?)
+fn first_under_way(range: &Range) -> Scan<'_> {
+    under_way(range).limit(1)
 }
 
 /// Returns the payments that a session has claimed, and of which no outcome is recorded.

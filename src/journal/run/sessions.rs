@@ -48,7 +48,7 @@ pub(in crate::journal) fn begin(
     runner: &Runner,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let now = Transact::now(&**c)?;
+    let now = c.store_time()?;
     let quarantine = millis(policy.not_found_quarantine);
     assert_one_quarantine(c, batch_id, quarantine)?;
     let home: Option<Home> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
@@ -101,7 +101,7 @@ pub(in crate::journal) fn watch_clock(
     if !c.is_shared() {
         return Ok(());
     }
-    let now = Transact::now(&**c)?;
+    let now = c.store_time()?;
     let waited = c.waited();
     let stepped = c.watched_clock(token.epoch, |clock| clock.look(told, now, waited));
     if let Some(policy) = stepped.flatten() {
@@ -122,7 +122,7 @@ fn own(token: &RunToken) -> Scan<'_> {
 /// Gives a session that is open another lease.
 pub(in crate::journal) fn renew(c: &WriteSession, token: RunToken) -> Result<(), Error> {
     if c.is_shared() {
-        let until = Transact::now(&**c)?.after(LEASE);
+        let until = c.store_time()?.after(LEASE);
         c.set(&own(&token), session::lease_until, &until)?;
     }
     Ok(())
@@ -145,7 +145,7 @@ pub(in crate::journal) fn close_expired(
     batch_id: BatchId,
     policy: &Policy,
 ) -> Result<u64, Error> {
-    let now = planted!(journal::time_of_leases(Transact::now(&**c)?));
+    let now = planted!(journal::time_of_leases(c.store_time()?));
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
     let mut abandoned = 0;
     let reached = now.since(c.reached_since(now));
@@ -188,7 +188,7 @@ pub(in crate::journal) fn leave(
     if !c.is_shared() || !is_open(c, token)? {
         return Ok(0);
     }
-    let now = Transact::now(&**c)?;
+    let now = c.store_time()?;
     close(c, (token.batch_id, token.epoch), now, policy)
 }
 
@@ -198,7 +198,7 @@ pub(in crate::journal) fn abandon(
     token: RunToken,
     policy: &Policy,
 ) -> Result<u64, Error> {
-    let now = Transact::now(&**c)?;
+    let now = c.store_time()?;
     doubt(c, (token.batch_id, token.epoch), now, policy)
 }
 

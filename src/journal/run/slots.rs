@@ -10,7 +10,8 @@ use crate::journal::session::fence::assert_current;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, RunToken};
 use crate::ledger::slots::{
-    ClockSample, Granted, Paced, RunnerTime, Runners, SlotRequest, SlotRow, StoreTime, grant,
+    ClockSample, Granted, Paced, RunnerTime, Runners, SlotRequest, SlotRow, Spread, StoreTime,
+    grant,
 };
 use crate::store::tables::{session, slot};
 use crate::store::{Read, Reads, Scan, Writes, shape};
@@ -23,8 +24,10 @@ shape! {
     struct Sharing of session { rate: Option<u32>, query_rate: Option<u32>, lease_until: Timestamp }
 }
 shape! {
-    /// When the next request may leave, and for how many payments those of the last grant are.
-    struct Slot of slot { gateway: String, account: String, what: i64, next_at: i64, packets: u32 }
+    /// When the next request may leave, for how many payments those of the last grant are, and how late they may arrive.
+    struct Slot of slot {
+        gateway: String, account: String, what: i64, next_at: i64, packets: u32, spread: u64, spread_until: i64,
+    }
 }
 
 /// Grants what a run asks for.
@@ -65,6 +68,8 @@ pub(in crate::journal) fn slots(
             what,
             next_at: row.next_at.as_micros(),
             packets: row.packets.get(),
+            spread: u64::try_from(row.spread.get().as_micros()).unwrap_or(u64::MAX),
+            spread_until: row.spread_until.as_micros(),
         })?;
     }
     Ok(granted)
@@ -76,6 +81,8 @@ impl Slot {
         Ok(SlotRow {
             next_at: StoreTime::from_micros(self.next_at),
             packets: packets.ok_or_else(|| corrupt("a slot for no payment"))?,
+            spread: Spread::from_micros(self.spread),
+            spread_until: StoreTime::from_micros(self.spread_until),
         })
     }
 }

@@ -9,6 +9,7 @@ use super::claim_started::claim_lane;
 use super::claim_unstarted::claim_fresh;
 use super::confirmed;
 use super::dates::dates;
+use super::expected;
 use super::lanes::held_lanes;
 use super::pin::pin;
 use super::posting_terms::{PostingTerms, waiting_in_lane, waits_for_document, waits_for_word};
@@ -298,6 +299,7 @@ pub(in crate::journal) fn claim(
         if stops(c, lane, now)? {
             continue;
         }
+        expected::expect_claim(c, lane, token.confirmed, share, now)?;
         let before = claims.len();
         halt = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
         if halt.is_some() {
@@ -511,6 +513,7 @@ pub(in crate::journal) fn due(
     now: Timestamp,
 ) -> Result<Due, Error> {
     bring_back(c, token.batch_id, now)?;
+    expect_due(c, token.batch_id)?;
     let mut due = Due::default();
     for open in open_lanes(c, token.batch_id, now)? {
         match open.gate {
@@ -523,6 +526,17 @@ pub(in crate::journal) fn due(
     }
     due.ask = stamp(next_question(c, token.batch_id)?);
     Ok(due)
+}
+
+/// Tells the store what is looked at in any case: what the transaction has written goes before.
+fn expect_due(c: &WriteSession, batch_id: BatchId) -> Result<(), Error> {
+    if !c.is_shared() {
+        return Ok(());
+    }
+    c.write_tallies()?;
+    let mut wanted = vec![counted(&batch_id, &State::Ready), inquiries(&batch_id)];
+    wanted.extend(ASKED_ABOUT.iter().map(|state| asked_of(&batch_id, state)));
+    Ok(c.expect(&wanted)?)
 }
 
 /// Looks when the next post of a lane is due that is open, and what its others wait for.
@@ -558,21 +572,31 @@ fn due_in_lane(
     Ok(())
 }
 
+/// Payments in a state that are asked about, the first one.
+fn asked_of<'s>(batch_id: &'s BatchId, state: &'s State) -> Scan<'s> {
+    Scan::by(&life::ask_queue)
+        .at(batch_id)
+        .at(state)
+        .before(&NEVER)
+        .limit(1)
+}
+
+/// Payments that have ended, and are asked about all the same, the first one.
+fn inquiries(batch_id: &BatchId) -> Scan<'_> {
+    Scan::by(&inquiry::inquiry_queue)
+        .at(batch_id)
+        .before(&NEVER)
+        .limit(1)
+}
+
 /// Returns when the next question of a batch is due.
 fn next_question(c: &WriteSession, batch_id: BatchId) -> Result<Option<i64>, Error> {
     let mut ask = c.waits(batch_id, |waits| waits.next()).flatten();
     for state in ASKED_ABOUT {
-        let of_state = Scan::by(&life::ask_queue)
-            .at(&batch_id)
-            .at(&state)
-            .before(&NEVER);
-        let found: Option<i64> = c.value(&of_state, life::due_at)?;
+        let found: Option<i64> = c.value(&asked_of(&batch_id, &state), life::due_at)?;
         ask = [ask, found].into_iter().flatten().min();
     }
-    let inquiries = Scan::by(&inquiry::inquiry_queue)
-        .at(&batch_id)
-        .before(&NEVER);
-    let inquiry: Option<i64> = c.value(&inquiries, inquiry::due_at)?;
+    let inquiry: Option<i64> = c.value(&inquiries(&batch_id), inquiry::due_at)?;
     ask = [ask, inquiry].into_iter().flatten().min();
     Ok(ask)
 }

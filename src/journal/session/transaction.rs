@@ -18,10 +18,11 @@ use super::subject::Subject;
 use super::tallies::Tallies;
 use super::watched_clock::WatchedClock;
 use crate::domain::{
-    Actor, BatchId, Country, Epoch, Money, Msisdn, PayerTransactionId, Payment, PaymentId,
-    PhraseId, ServiceCode, Timestamp,
+    Actor, BatchId, Country, Epoch, EvidenceId, Money, Msisdn, PayerTransactionId, Payment,
+    PaymentId, PhraseId, ServiceCode, Timestamp,
 };
 use crate::journal::Error;
+use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::append::Kind;
 use crate::journal::evidence::chain::{Chain, Evidence};
 use crate::journal::evidence::encoding::Digest;
@@ -198,12 +199,18 @@ impl WriteSession {
 
     /// Returns the time of what somebody tells: that of the store, where processes of several machines share it.
     // Each of them has a clock of its own, and waits begin and end by whichever told it last. All verbs of a transaction have one time:
-    // it is asked for when nobody else can write any more, and each question costs a round trip.
+    // that at which nobody else could write any more, as each question costs a round trip.
     pub(in crate::journal) fn time(&self, told: Timestamp) -> Result<Timestamp, Error> {
-        if !self.is_shared() {
-            return Ok(told);
+        match self.is_shared() {
+            true => self.store_time(),
+            false => Ok(told),
         }
-        let asked = match self.asked_at.get() {
+    }
+
+    /// Returns the time of a transaction of a store that processes of several machines share.
+    pub(in crate::journal) fn store_time(&self) -> Result<Timestamp, Error> {
+        let known = self.asked_at.get();
+        let asked = match known.or_else(|| self.keeper.store().began_at()) {
             Some(asked) => asked,
             None => Transact::now(&**self)?,
         };
@@ -462,7 +469,11 @@ impl WriteSession {
         batch_id: BatchId,
         work: impl FnOnce(&mut Intact) -> T,
     ) -> T {
-        work(self.intact.borrow_mut().entry(batch_id).or_default())
+        let written = self.chain.borrow().written_about_rows();
+        let mut intact = self.intact.borrow_mut();
+        let intact = intact.entry(batch_id).or_default();
+        intact.note_written(written);
+        work(intact)
     }
 
     /// Takes out what runs remember.
@@ -484,6 +495,12 @@ impl WriteSession {
     /// Appends one row of evidence.
     pub(in crate::journal) fn append(&self, row: &Evidence<'_>) -> Result<(), Error> {
         self.chain.borrow_mut().append(self.keeper.store(), row)
+    }
+
+    /// Returns the number of the row of evidence that was appended last in this transaction.
+    pub(in crate::journal) fn newest_evidence(&self) -> Result<EvidenceId, Error> {
+        let newest = self.chain.borrow().newest();
+        newest.ok_or_else(|| corrupt("a claim without evidence"))
     }
 
     /// Returns the number of a text that the gateway said.

@@ -31,6 +31,9 @@ use crate::store::{Read, Reads, Scan, Test, Value, shape};
 pub(in crate::journal) struct Intact {
     /// Evidence up to this number is taken in.
     read_to: EvidenceId,
+    /// Nothing came onto the chain since, and so many rows of this process were there by then.
+    is_current: bool,
+    written: u64,
     /// Blocks of instructions, in order.
     blocks: Vec<Block>,
     /// First claims that share a row of evidence, by their lanes, in order.
@@ -87,6 +90,8 @@ impl Default for Intact {
     fn default() -> Self {
         Self {
             read_to: EvidenceId::NONE,
+            is_current: false,
+            written: 0,
             blocks: Vec::new(),
             claims: BTreeMap::new(),
             policies: BTreeMap::new(),
@@ -98,10 +103,17 @@ impl Default for Intact {
 impl Intact {
     /// Another connection has written: what was checked is to be checked again.
     pub(in crate::journal) fn doubt(&mut self) {
+        self.is_current = false;
         for block in &mut self.blocks {
             block.checked = false;
         }
         self.compared = None;
+    }
+
+    /// This process has written so many rows that it may not have taken in.
+    pub(in crate::journal) fn note_written(&mut self, rows: u64) {
+        self.is_current &= rows == self.written;
+        self.written = rows;
     }
 
     /// Takes in what came onto the chain since.
@@ -110,16 +122,11 @@ impl Intact {
         c: &dyn Read,
         batch_id: BatchId,
     ) -> Result<(), Error> {
-        // What about the whole batch says of rows of it.
+        if self.is_current {
+            return Ok(());
+        }
         let read_to = self.read_to;
-        let about_rows = Scan::by(&evidence::evidence_by_payment)
-            .at(&PaymentId::NONE)
-            .after(&read_to)
-            .only(evidence::batch_id, Test::is(&batch_id))
-            .only(
-                evidence::event,
-                Test::among(&[ROWS_LOADED, CLAIMED_TOGETHER]),
-            );
+        let about_rows = about_rows(&batch_id, &read_to);
         let columns = [
             evidence::evidence_id,
             evidence::event,
@@ -155,7 +162,29 @@ impl Intact {
             }
             self.read_to = evidence_id;
             Ok::<_, Error>(ControlFlow::Continue(()))
-        })
+        })?;
+        self.is_current = true;
+        Ok(())
+    }
+
+    /// Returns up to where evidence is taken in; `None` where nothing came since.
+    pub(in crate::journal) fn reads_on_from(&self) -> Option<EvidenceId> {
+        (!self.is_current).then_some(self.read_to)
+    }
+
+    /// Returns the blocks that instructions stand in from a number on, as many as so many instructions may take.
+    pub(in crate::journal) fn spans(&self, from: i64, instructions: usize) -> Vec<Span> {
+        let first = self.blocks.partition_point(|block| block.span.1 < from);
+        let mut left = i64::try_from(instructions).unwrap_or(i64::MAX);
+        let mut spans = Vec::new();
+        for block in self.blocks.iter().skip(first) {
+            if left <= 0 {
+                break;
+            }
+            left -= block.span.1 - block.span.0.max(from) + 1;
+            spans.push(block.span);
+        }
+        spans
     }
 
     /// Compares the block that an instruction is in with the chain, unless that was done before.
@@ -261,6 +290,21 @@ impl Intact {
     }
 }
 
+/// What about the whole batch says of rows of it, behind a row of evidence.
+pub(in crate::journal) fn about_rows<'s>(
+    batch_id: &'s BatchId,
+    read_to: &'s EvidenceId,
+) -> Scan<'s> {
+    Scan::by(&evidence::evidence_by_payment)
+        .at(&PaymentId::NONE)
+        .after(read_to)
+        .only(evidence::batch_id, Test::is(batch_id))
+        .only(
+            evidence::event,
+            Test::among(&[ROWS_LOADED, CLAIMED_TOGETHER]),
+        )
+}
+
 /// Returns the text of a column; nothing where none stands there.
 pub(in crate::journal) fn text_of<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     match value {
@@ -277,6 +321,18 @@ fn span_of(detail: Option<&str>) -> Result<Span, Error> {
     Ok((number("first")?, number("last")?))
 }
 
+/// Evidence about payments from one to another, beside what bills said, and what they are held against.
+pub(in crate::journal) fn evidence_between<'s>(
+    first: &'s PaymentId,
+    last: &'s PaymentId,
+) -> Scan<'s> {
+    Scan::by(&evidence::evidence_by_payment)
+        .from(first)
+        .up_to(last)
+        .only(evidence::event, Test::is_not(&BILLED))
+        .only(evidence::event, Test::is_not(&WATCHED))
+}
+
 /// The first of these payments, which stand in their order, that there is evidence about, beside what bills said, and what they
 /// are held against.
 pub(in crate::journal) fn first_with_evidence(
@@ -287,11 +343,7 @@ pub(in crate::journal) fn first_with_evidence(
     let mut found = None;
     // Between them stand payments of other lanes: there may be as much evidence about these as there are payments, or none.
     while let (Some(first), Some(last), None) = (rest.first(), rest.last(), found) {
-        let heard = Scan::by(&evidence::evidence_by_payment)
-            .from(first)
-            .up_to(last)
-            .only(evidence::event, Test::is_not(&BILLED))
-            .only(evidence::event, Test::is_not(&WATCHED));
+        let heard = evidence_between(first, last);
         let (mut left, mut passed) = (&rest[..0], 0);
         c.each_row(&heard, &[evidence::seq], |row| {
             let seq: PaymentId = row.get(0)?;

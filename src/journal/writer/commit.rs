@@ -6,11 +6,12 @@ use crate::domain::PayerTransactionId;
 use crate::journal::Error;
 use crate::journal::session::expected::expect_called;
 use crate::journal::session::transaction::WriteSession;
-use crate::store::{self, Transact};
+use crate::store::{self, Read, Transact};
 
 /// What a verb does in its transaction.
 type Once = Box<dyn FnOnce(&mut WriteSession) -> Result<(), Error> + Send>;
 type Again = Box<dyn FnMut(&mut WriteSession) -> Result<(), Error> + Send>;
+type Looks = Box<dyn FnMut(&dyn Read) -> Result<(), Error> + Send>;
 
 /// A verb that is carried out in a transaction.
 pub(in crate::journal) enum Work {
@@ -19,9 +20,13 @@ pub(in crate::journal) enum Work {
     /// It may be carried out anew, where the transaction came to nothing.
     Again {
         again: Again,
+        /// What it is, for as long as the program runs.
+        name: &'static str,
         /// The payment that it is about, where it will be looked for by its identifier.
         about: Option<PayerTransactionId>,
     },
+    /// It reads alone: whoever writes is not kept waiting by it.
+    Reads(Looks),
 }
 
 impl Work {
@@ -34,12 +39,20 @@ impl Work {
                 }),
             },
             Self::Again { again, .. } => again(connection),
+            Self::Reads(looks) => looks(connection),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Once(_) | Self::Reads(_) => "",
+            Self::Again { name, .. } => name,
         }
     }
 
     fn about(&self) -> Option<PayerTransactionId> {
         match self {
-            Self::Once(_) => None,
+            Self::Once(_) | Self::Reads(_) => None,
             Self::Again { about, .. } => *about,
         }
     }
@@ -59,7 +72,7 @@ pub(in crate::journal) fn commit(
     connection: &mut WriteSession,
     mut works: Vec<Work>,
 ) -> Result<(), Error> {
-    let may_repeat = works.iter().all(|work| matches!(work, Work::Again { .. }));
+    let may_repeat = works.iter().all(|work| !matches!(work, Work::Once(_)));
     let began = Instant::now();
     let mut pause = PAUSE;
     loop {
@@ -86,18 +99,32 @@ fn passes_by(error: &Error) -> bool {
     )
 }
 
+/// Reads in a transaction that is no turn of a writer.
+fn read_once(connection: &WriteSession, looks: &mut Looks) -> Result<(), Error> {
+    (**connection).begin_reading()?;
+    let found = looks(&**connection);
+    (**connection).rollback()?;
+    found
+}
+
 fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), Error> {
+    if let [Work::Reads(looks)] = works {
+        return read_once(connection, looks);
+    }
     // Another writer is waited for here, where nothing has been done yet.
     let waits = Instant::now();
+    let names: Vec<&'static str> = works.iter().map(Work::name).collect();
+    connection.plan(&names);
     Transact::begin(&**connection)?;
     connection.note_wait(waits.elapsed());
     let done = connection
         .begin()
         .and_then(|()| expect_called(connection, works.iter().filter_map(Work::about)))
         .and_then(|()| {
-            works
-                .iter_mut()
-                .try_for_each(|work| work.carry_out(connection))
+            works.iter_mut().try_for_each(|work| {
+                connection.enter_verb(work.name());
+                work.carry_out(connection)
+            })
         })
         .and_then(|()| match connection.is_open() {
             true => connection.save(),

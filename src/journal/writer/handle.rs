@@ -16,6 +16,7 @@ use crate::journal::session::ordered::Ordered;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Location};
 use crate::ledger::approval::rule::Rule;
+use crate::store::Read;
 
 /// Verbs that wait for the writer; a sender waits when there are more.
 const QUEUE: usize = 1024;
@@ -153,6 +154,21 @@ impl Journal {
         take(&value).ok_or_else(stopped)
     }
 
+    /// Has the writer carry out a verb that reads alone.
+    pub(in crate::journal) async fn read<T: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&dyn Read) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let value = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&value);
+        let work = Work::Reads(Box::new(move |c: &dyn Read| {
+            put(&slot, work(c)?);
+            Ok(())
+        }));
+        Box::pin(self.perform(CommitMode::Alone, work)).await?;
+        take(&value).ok_or_else(stopped)
+    }
+
     /// The same of a verb that may be carried out anew, where the transaction came to nothing: a store that several processes share
     /// loses a connection now and then.
     pub(in crate::journal) async fn ask_again<T: Send + 'static>(
@@ -164,12 +180,15 @@ impl Journal {
     }
 
     /// The same of a verb that looks for a payment by its identifier: a store that is far away reads those of a whole group at once.
-    pub(in crate::journal) async fn ask_about<T: Send + 'static>(
+    pub(in crate::journal) async fn ask_about<T: Send + 'static, W>(
         &self,
         manner: CommitMode,
         about: Option<PayerTransactionId>,
-        mut work: impl FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
+        mut work: W,
+    ) -> Result<T, Error>
+    where
+        W: FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
+    {
         let value = Arc::new(Mutex::new(None));
         let (slot, hand) = (Arc::clone(&value), self.hand());
         let again = Box::new(move |connection: &mut WriteSession| {
@@ -177,7 +196,11 @@ impl Journal {
             put(&slot, found);
             Ok(())
         });
-        let work = Work::Again { again, about };
+        let work = Work::Again {
+            again,
+            name: std::any::type_name::<W>(),
+            about,
+        };
         Box::pin(self.perform(manner, work)).await?;
         take(&value).ok_or_else(stopped)
     }

@@ -59,6 +59,10 @@ pub struct SlotRow {
     pub next_at: StoreTime,
     /// The most payments that each request of the last grant carries.
     pub packets: NonZeroU32,
+    /// The longest time after their slots within which requests arrive that were granted of late.
+    pub spread: Spread,
+    /// Slots before this time are so far apart that it holds for that spread.
+    pub spread_until: StoreTime,
 }
 
 /// Slots, one after the other at equal distances.
@@ -198,9 +202,14 @@ pub(super) fn spaced(
     };
     let is_afresh = request.is_afresh || was_set;
     let row = row.map(|row| began(row, now, is_afresh, spread));
-    let pitch = Pitch::of(runners, request, allowance(spread));
+    // Whoever knows the time of the store less well may be late beside what is granted now.
+    let earliest = now.after(request.lead);
+    let longer =
+        row.filter(|row| row.spread > spread && row.next_at.max(earliest) < row.spread_until);
+    let kept = longer.map_or(spread, |row| row.spread);
+    let pitch = Pitch::of(runners, request, allowance(kept));
     let behind = row.map_or(now, |row| row.next_at.after(pitch.gathers_behind(row)));
-    let first = behind.max(now.after(request.lead));
+    let first = behind.max(earliest);
     let room = now.after(AHEAD_MAX).since(first);
     let fits = match first > now.after(AHEAD_MAX) {
         true => 0,
@@ -218,10 +227,13 @@ pub(super) fn spaced(
     });
     let after = slots.map(|slots| SlotRow {
         // The first one that is free, rounded up.
-        next_at: slots
-            .at(count)
-            .after(Duration::from_micros(1) + spread.beyond_standard()),
+        next_at: slots.at(count).after(Duration::from_micros(1)),
         packets: pitch.packets,
+        spread: kept,
+        spread_until: match longer {
+            Some(row) => row.spread_until,
+            None => slots.last().after(WINDOW + spread.get()),
+        },
     });
     let free = after.map_or(behind, |after| after.next_at);
     Granted {
@@ -238,7 +250,7 @@ pub(super) fn spaced(
 // Slots that are out leave within what they are ahead and their spread, by whatever clock; a window later nothing of them arrives.
 fn began(row: SlotRow, now: StoreTime, is_afresh: bool, spread: Spread) -> SlotRow {
     let is_of_other_clock = row.next_at > now.after(ROW_AHEAD_MAX);
-    let quiet = now.after(AHEAD_MAX + WINDOW + spread.get());
+    let quiet = now.after(AHEAD_MAX + WINDOW + spread.max(row.spread).get());
     let next_at = match (is_of_other_clock, is_afresh) {
         (true, _) => quiet,
         (false, true) => row.next_at.max(quiet),

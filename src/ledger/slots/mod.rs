@@ -8,7 +8,8 @@
 //! Why no window of a second holds more than the rate: take the first and the last slot whose requests arrive within one. The first
 //! is no earlier than the window less the spread, the last one lies before the end of the window, so that less than a second and a
 //! spread lies between them; and where more than the rate leaves from one slot to another, [`grant()`] leaves no less than a second
-//! and a spread.
+//! and a spread. Where runners have different spreads, that of the first slot counts: whoever has a lesser one keeps to the greater
+//! as long as a slot of its own may lie in one window with a slot of that one.
 
 mod clock;
 mod grant;

@@ -27,6 +27,12 @@ impl Spread {
         (needed <= MOST).then(|| Self(needed.max(STANDARD)))
     }
 
+    /// The spread that was stored, in microseconds; never less than what is always allowed for.
+    #[must_use]
+    pub fn from_micros(micros: u64) -> Self {
+        Self(Duration::from_micros(micros).max(STANDARD))
+    }
+
     /// Returns it as a duration.
     #[must_use]
     pub fn get(self) -> Duration {

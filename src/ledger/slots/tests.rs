@@ -42,6 +42,8 @@ fn row(next_at: i64, packets: u32) -> SlotRow {
     SlotRow {
         next_at: store(next_at),
         packets: number(packets),
+        spread: Spread::from_micros(0),
+        spread_until: store(0),
     }
 }
 
@@ -195,7 +197,7 @@ fn the_least_limit_holds_and_each_runner_has_its_share() {
 }
 
 #[test]
-fn whoever_knows_the_time_badly_lowers_the_rate_and_leaves_room_behind() {
+fn whoever_knows_the_time_badly_lowers_the_rate() {
     for (took, spread, step) in [(0, 10, 101_000), (2, 10, 101_000), (20, 27, 102_750)] {
         let granted = grant(None, runners(1, 10), sample(took, 5, 0), &request(10, 1, 2));
         let slots = granted.slots.unwrap();
@@ -208,9 +210,14 @@ fn whoever_knows_the_time_badly_lowers_the_rate_and_leaves_room_behind() {
         let times = times(&granted);
         let apart = times[1] - times[0];
         assert!(apart >= step && apart < step + 100, "{took}: {apart}");
-        let behind = granted.row.unwrap().next_at.as_micros() - T0 * 1_000 - times[1] - apart;
-        let beyond = i64::try_from(slots.spread().beyond_standard().as_micros()).unwrap();
-        assert!((behind - beyond).abs() <= 2, "{took}: {behind}");
+        let row = granted.row.unwrap();
+        let behind = row.next_at.as_micros() - T0 * 1_000 - times[1] - apart;
+        assert!(behind.abs() <= 2, "{took}: {behind}");
+        assert_eq!(row.spread, slots.spread());
+        assert_eq!(
+            row.spread_until.since(slots.last()),
+            ms(1_000) + slots.spread().get()
+        );
     }
     let far = grant(
         None,
@@ -219,6 +226,37 @@ fn whoever_knows_the_time_badly_lowers_the_rate_and_leaves_room_behind() {
         &request(10, 1, 2),
     );
     assert!(far.is_too_far && far.slots.is_none() && far.again_at.is_some());
+}
+
+#[test]
+fn whoever_knows_the_time_better_allows_for_those_before_as_long_as_one_may_arrive_beside_it() {
+    let badly = grant(None, runners(2, 10), sample(20, 5, 0), &request(10, 1, 3));
+    let badly = badly.row.unwrap();
+    for (case, next_at, expected) in [
+        ("behind it", 200, 102_775),
+        ("a window behind it", 1_150, 102_775),
+        ("no window has slots of both", 1_250, 101_000),
+    ] {
+        let row = SlotRow {
+            next_at: store(next_at),
+            spread_until: store(1_200),
+            ..badly
+        };
+        let told = next_at - 100;
+        let granted = grant(
+            Some(row),
+            runners(2, 10),
+            sample(1, u64::try_from(told).unwrap(), told),
+            &request(10, 1, 2),
+        );
+        let times = times(&granted);
+        let apart = times[1] - times[0];
+        assert!((apart - expected).abs() < 30, "{case}: {apart}");
+        let next = granted.row.unwrap();
+        let keeps = expected > 101_000;
+        assert_eq!(next.spread == badly.spread, keeps, "{case}");
+        assert_eq!(next.spread_until == row.spread_until, keeps, "{case}");
+    }
 }
 
 #[test]

@@ -32,6 +32,8 @@ struct State {
     clients: u64,
     /// Who writes.
     holder: Option<u64>,
+    /// When that took its turn.
+    taken_at: Timestamp,
     /// Commits that no other machine has yet, in their order, and what undoes them.
     alone: Vec<(i64, Vec<Undo>)>,
     /// Commits that a failover has taken back.
@@ -75,6 +77,7 @@ impl Server {
                 turn: 0,
                 clients: 0,
                 holder: None,
+                taken_at: Timestamp::from_millis(0),
                 alone: Vec::new(),
                 dropped: BTreeSet::new(),
                 start: 0,
@@ -177,10 +180,14 @@ impl Server {
     /// # Errors
     /// The one that does.
     pub(crate) fn take_turn(&self, client: u64) -> Result<(), u64> {
-        match &mut self.state().holder {
-            Some(other) if *other != client => Err(*other),
-            holder => {
-                *holder = Some(client);
+        let now = (self.clock)();
+        let mut state = self.state();
+        match state.holder {
+            Some(other) if other != client => Err(other),
+            Some(_) => Ok(()),
+            None => {
+                state.holder = Some(client);
+                state.taken_at = now;
                 Ok(())
             }
         }
@@ -321,6 +328,11 @@ impl Transact for Client {
 
     fn now(&self) -> Result<Timestamp, Error> {
         Ok((self.server.clock)())
+    }
+
+    fn began_at(&self) -> Option<Timestamp> {
+        let has_turn = self.server.has_turn(self.number);
+        has_turn.then(|| self.server.state().taken_at)
     }
 
     fn begin(&self) -> Result<(), Error> {

@@ -113,6 +113,20 @@ pub(super) fn order_of(table: &Table, index: Option<&Index>) -> Vec<Column> {
     index.columns.iter().copied().chain(rest).collect()
 }
 
+/// Returns whether no other order of a table goes on alike once the first columns of one are given.
+pub(super) fn is_only_order(table: &Table, index: Option<&Index>, given: usize) -> bool {
+    let order = order_of(table, index);
+    let (given, rest) = order.split_at(given.min(order.len()));
+    let own = index.map(|index| index.name);
+    let others = table.indexes.iter().copied().map(Some).chain([None]);
+    let mut others = others.filter(|other| other.map(|other| other.name) != own);
+    !rest.is_empty()
+        && others.all(|other| {
+            let other = order_of(table, other).into_iter();
+            other.filter(|column| !given.contains(column)).next() != rest.first().copied()
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

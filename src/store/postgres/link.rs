@@ -3,15 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_postgres::error::Severity;
-use tokio_postgres::{AsyncMessage, Client, Connection, Row, Socket};
+use tokio_postgres::{AsyncMessage, Client, Connection, Row, RowStream, Socket};
 
 use super::failure::Failure;
 use super::statement::Statement;
@@ -19,6 +21,8 @@ use super::wait::{self, InOrder};
 
 /// Statements that a connection keeps prepared, at most: those of the program are fewer.
 const PREPARED_MAX: usize = 512;
+/// To prepare a statement costs a round trip, which is not worth it for one that is sent so many times.
+const UNPREPARED_MAX: u8 = 2;
 
 /// How often a transaction is kept alive at most while nothing is asked in it: a quarter of an hour, at the default deadlines.
 const KEPT_ALIVE_MAX: u32 = 600;
@@ -103,6 +107,8 @@ pub(super) struct Link {
     /// An answer was waited for in vain: nothing is known of what comes behind it.
     is_silent: Cell<bool>,
     prepared: RefCell<HashMap<String, Prepared>>,
+    /// How often statements were sent that are not prepared.
+    sent: RefCell<HashMap<String, u8>>,
 }
 
 impl Drop for Link {
@@ -188,6 +194,7 @@ impl Link {
             heard,
             is_silent: Cell::new(false),
             prepared: RefCell::default(),
+            sent: RefCell::default(),
         }
     }
 
@@ -312,14 +319,11 @@ impl Link {
             Request::Rows(statement) | Request::Count(statement) => Some(*statement),
             Request::Text(_) => None,
         });
-        let prepared = self.prepare(within, &statements.collect::<Vec<_>>())?;
-        let mut prepared = prepared.iter();
+        let often = statements.filter(|statement| self.is_sent_often(statement));
+        self.prepare(within, &often.collect::<Vec<_>>())?;
         let mut asked = InOrder::new();
         for request in requests {
-            asked.push(self.ask(request, prepared.as_slice().first()));
-            if !matches!(request, Request::Text(_)) {
-                prepared.next();
-            }
+            asked.push(self.ask(request));
         }
         let answers = self.wait(within, async { Ok(asked.await) })?;
         let answers = answers.into_iter();
@@ -328,25 +332,58 @@ impl Link {
             .collect()
     }
 
-    async fn ask(
-        &self,
-        request: &Request<'_>,
-        prepared: Option<&Prepared>,
-    ) -> Result<Answer, tokio_postgres::Error> {
-        Ok(match (request, prepared) {
-            (Request::Rows(statement), Some(prepared)) => {
-                Answer::Rows(rows(&self.client, prepared, statement).await?)
+    /// Returns whether a statement is sent so often that it is to be prepared.
+    fn is_sent_often(&self, statement: &Statement<'_>) -> bool {
+        let mut sent = self.sent.borrow_mut();
+        if sent.len() > PREPARED_MAX {
+            sent.clear();
+        }
+        match sent.get_mut(&statement.text) {
+            Some(times) if *times >= UNPREPARED_MAX => true,
+            Some(times) => {
+                *times += 1;
+                false
             }
-            (Request::Count(statement), Some(prepared)) => {
-                let params = &statement.params;
-                Answer::Count(self.client.execute_raw(prepared, params).await?)
+            None => {
+                sent.insert(statement.text.clone(), 1);
+                false
             }
-            (Request::Text(text), _) => {
+        }
+    }
+
+    async fn ask(&self, request: &Request<'_>) -> Result<Answer, tokio_postgres::Error> {
+        Ok(match request {
+            Request::Rows(statement) => {
+                let rows = self.answer(statement).await?;
+                Answer::Rows(rows.try_collect().await?)
+            }
+            Request::Count(statement) => {
+                let mut rows = pin!(self.answer(statement).await?);
+                while rows.try_next().await?.is_some() {}
+                Answer::Count(rows.rows_affected().unwrap_or(0))
+            }
+            Request::Text(text) => {
                 self.client.batch_execute(text).await?;
                 Answer::Done
             }
-            (_, None) => Answer::Done,
         })
+    }
+
+    async fn answer(&self, statement: &Statement<'_>) -> Result<RowStream, tokio_postgres::Error> {
+        let Statement {
+            text,
+            params,
+            types,
+            ..
+        } = statement;
+        let prepared = self.prepared.borrow().get(text).cloned();
+        match prepared {
+            Some(prepared) => self.client.query_raw(&prepared, params).await,
+            None => {
+                let typed = params.iter().zip(types.iter().cloned());
+                self.client.query_typed_raw(text, typed).await
+            }
+        }
     }
 
     /// Reads the rows of a statement.
@@ -363,14 +400,4 @@ impl Link {
     pub(super) fn run(&self, within: Duration, text: &str) -> Result<(), Failure> {
         self.wait(within, self.client.batch_execute(text))
     }
-}
-
-async fn rows(
-    client: &Client,
-    prepared: &Prepared,
-    statement: &Statement<'_>,
-) -> Result<Vec<Row>, tokio_postgres::Error> {
-    use futures_util::TryStreamExt as _;
-    let rows = client.query_raw(prepared, &statement.params).await?;
-    rows.try_collect().await
 }

@@ -5,6 +5,7 @@
 //! One connection serves a store; it is made anew when it is lost, and a commit whose end was not heard is learned by its receipt.
 
 mod address;
+mod ahead;
 mod append;
 mod codec;
 mod columns;

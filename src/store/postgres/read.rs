@@ -1,8 +1,8 @@
 //! Reading: rows in pages, each a statement of its own, so that whoever is shown one may ask for others.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use super::ahead::Ahead;
 use super::codec::{self, Kind, Raw};
 use super::columns::{kinds_of, order_of};
 use super::expected;
@@ -11,10 +11,10 @@ use super::link::Request;
 use super::pending::Leaving;
 use super::statement;
 use super::store::{Phase, Postgres};
-use crate::store::{Column, Error, Read, Row, Scan, Table, Transact as _, Value};
+use crate::store::{Column, Error, Read, Row, Scan, Transact as _, Value};
 
-/// Rows of the first page, and of the greatest one: most passes want few rows.
-const PAGE: (usize, usize) = (16, 1024);
+/// Rows of the first page, and of the greatest one: most passes want few rows, but for those that say how many.
+pub(super) const PAGE: (usize, usize) = (16, 1024);
 
 /// Rows that are expected by one statement at most.
 const EXPECTED_MAX: usize = 1_000;
@@ -37,7 +37,7 @@ impl Row for Page<'_> {
     }
 }
 
-fn value_of<'r>(
+pub(super) fn value_of<'r>(
     row: &'r tokio_postgres::Row,
     kinds: &[Kind],
     at: usize,
@@ -51,7 +51,7 @@ fn value_of<'r>(
 }
 
 /// Reads all columns of a row.
-fn columns_of(row: &tokio_postgres::Row, kinds: &[Kind]) -> Result<Columns, Error> {
+pub(super) fn columns_of(row: &tokio_postgres::Row, kinds: &[Kind]) -> Result<Columns, Error> {
     let values = (0..kinds.len()).map(|at| Ok(value_of(row, kinds, at)?.into_owned()));
     values.collect()
 }
@@ -94,34 +94,16 @@ impl Postgres {
         Ok(row)
     }
 
-    /// Reads rows by their keys, all at once; of those that are not there it is known then.
-    fn read_by_keys(
-        &self,
-        parts: &[(&'static Table, Vec<Vec<Value<'static>>>)],
-    ) -> Result<(), Error> {
-        let statements = parts
-            .iter()
-            .map(|(table, keys)| statement::by_keys(table, keys));
-        let statements: Vec<_> = statements.collect::<Result<_, _>>()?;
-        let requests: Vec<_> = statements.iter().map(Request::Rows).collect();
-        if requests.is_empty() {
-            return Ok(());
-        }
-        let answers = self.ask(|link, within| link.all(within, &requests))?;
-        let mut known = self.known.borrow_mut();
-        for ((table, keys), answer) in parts.iter().zip(answers) {
-            let columns = table.every_column();
-            let kinds = kinds_of(table, &columns)?;
-            for key in keys {
-                known.put(table, Key::of(key.iter()), None);
-            }
-            for row in answer.rows() {
-                let row = columns_of(&row, &kinds)?;
-                let key = Key::of(row.iter().take(table.key));
-                known.put(table, key, Some(row));
+    /// Returns whether a scan would be answered by what is known, or waits to be written.
+    fn is_known(&self, scan: &Scan<'_>) -> bool {
+        let known = self.known.borrow();
+        match Key::of_scan(scan) {
+            None => known.answer(scan).is_some(),
+            Some(key) => {
+                known.get(scan.table, &key).is_some()
+                    || self.pending.borrow().touches(scan.table, &key)
             }
         }
-        Ok(())
     }
 
     /// Returns the rows of a scan that was expected.
@@ -129,49 +111,19 @@ impl Postgres {
         self.known.borrow().answer(scan).map(<[_]>::to_vec)
     }
 
-    /// Reads the rows of scans, all at once; those that have many are read when they are asked for.
-    fn read_scans(&self, scans: &[&Scan<'_>]) -> Result<(), Error> {
-        for scans in scans.chunks(EXPECTED_MAX) {
-            let columns = |scan: &Scan<'_>| scan.table.every_column();
-            let statements = scans.iter().map(|scan| {
-                let rows = scan.limit.unwrap_or(PAGE.0).min(PAGE.0);
-                Ok((*scan, statement::page(scan, &columns(scan), None, rows)?))
-            });
-            let statements: Vec<_> = statements.collect::<Result<_, Error>>()?;
-            for table in statements.iter().map(|(scan, _)| scan.table) {
-                self.send(&self.waiting(table), None)?;
-            }
-            let requests: Vec<_> = statements.iter().map(|(_, it)| Request::Rows(it)).collect();
-            let answers = match requests.is_empty() {
-                true => Vec::new(),
-                false => self.ask(|link, within| link.all(within, &requests))?,
-            };
-            for ((scan, _), answer) in statements.iter().zip(answers) {
-                let kinds = kinds_of(scan.table, &columns(scan))?;
-                let rows = answer.rows();
-                if rows.len() >= PAGE.0 {
-                    continue;
-                }
-                let rows: Vec<Columns> = rows
-                    .iter()
-                    .map(|row| columns_of(row, &kinds))
-                    .collect::<Result<_, _>>()?;
-                self.known.borrow_mut().put_answer(scan, rows);
-            }
-        }
-        Ok(())
-    }
-
     /// Shows all rows of a scan, a page after the other.
     fn pass(
         &self,
-        scan: &Scan<'_>,
+        (scan, most): (&Scan<'_>, usize),
         (columns, kinds, width): (&[Column], &[Kind], usize),
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let mut left = scan.limit.unwrap_or(usize::MAX);
+        let mut left = scan.limit.unwrap_or(usize::MAX).min(most);
         let mut place: Option<Vec<Value<'static>>> = None;
-        let mut wanted = PAGE.0;
+        let mut wanted = match scan.limit {
+            Some(_) => PAGE.1,
+            None => PAGE.0,
+        };
         while left > 0 {
             let asked = wanted.min(left);
             let rows = self.page(scan, columns, place.as_deref(), asked)?;
@@ -227,19 +179,18 @@ impl Read for Postgres {
         let order = order_of(scan.table, scan.index);
         let is_one = scan.index.is_none() && scan.at.len() >= order.len();
         let most = if is_one { 1 } else { usize::MAX };
-        let mut scan = scan.clone();
-        scan.limit = Some(scan.limit.map_or(most, |limit| limit.min(most)));
+        let is_long = scan.limit.unwrap_or(usize::MAX).min(most) > PAGE.0;
         let mut read = columns.to_vec();
-        if scan.limit > Some(PAGE.0) {
+        if is_long {
             read.extend(order);
         }
         let kinds = kinds_of(scan.table, &read)?;
         // What is written meanwhile stays out of a pass over several pages.
-        let begins = self.phase.get() == Phase::Idle && scan.limit > Some(PAGE.0);
+        let begins = self.phase.get() == Phase::Idle && is_long;
         if begins {
             self.begin_passing()?;
         }
-        let passed = self.pass(&scan, (&read, &kinds, columns.len()), visit);
+        let passed = self.pass((scan, most), (&read, &kinds, columns.len()), visit);
         if begins {
             let ended = self.rollback();
             return passed.and(ended);
@@ -251,38 +202,16 @@ impl Read for Postgres {
         let Phase::Writing(_) = self.phase.get() else {
             return Ok(());
         };
-        let mut unknown: Vec<(&'static Table, HashSet<Key>)> = Vec::new();
-        let mut scans = Vec::new();
-        for scan in wanted {
-            let table = scan.table;
-            let Some(key) = Key::of_scan(scan) else {
-                if self.known.borrow().answer(scan).is_none() {
-                    scans.push(scan);
-                }
-                continue;
-            };
-            let is_known = self.known.borrow().get(table, &key).is_some();
-            if is_known || self.pending.borrow().touches(table, &key) {
-                continue;
-            }
-            match unknown
-                .iter_mut()
-                .find(|(known, _)| known.name == table.name)
-            {
-                Some((_, keys)) => drop(keys.insert(key)),
-                None => unknown.push((table, HashSet::from([key]))),
-            }
+        let unknown = wanted.iter().filter(|scan| !self.is_known(scan));
+        for wanted in unknown.collect::<Vec<_>>().chunks(EXPECTED_MAX) {
+            let ahead = Ahead::of(wanted.iter().copied());
+            let waiting: Vec<_> = ahead.tables().map(|table| self.waiting(table)).collect();
+            let statements = ahead.statements()?;
+            let requests = statements.iter().map(Request::Rows).collect();
+            let answers = self.send_all(&waiting, requests)?;
+            ahead.note(answers, &mut self.known.borrow_mut())?;
         }
-        let mut parts = Vec::new();
-        for (table, keys) in &unknown {
-            let keys: Vec<_> = keys.iter().map(Key::values).collect();
-            parts.extend(
-                keys.chunks(EXPECTED_MAX)
-                    .map(|keys| (*table, keys.to_vec())),
-            );
-        }
-        self.read_by_keys(&parts)?;
-        self.read_scans(&scans)
+        Ok(())
     }
 
     fn misfits(&self) -> Result<Vec<String>, Error> {
@@ -313,4 +242,21 @@ pub(super) fn plan_of(store: &Postgres, scan: &Scan<'_>) -> Result<String, Error
         .iter()
         .filter_map(|row| row.try_get::<_, String>(0).ok());
     Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns how many pages the server looks at for the rows of a scan.
+#[cfg(test)]
+pub(super) fn pages_of(store: &Postgres, scan: &Scan<'_>) -> Result<u64, Error> {
+    let order = order_of(scan.table, scan.index);
+    let mut statement = statement::page(scan, &order, None, 16)?;
+    statement.text.insert_str(
+        0,
+        "explain (analyze, buffers, timing off, costs off, summary off) ",
+    );
+    let rows = store.query(&Leaving::nothing(), &statement)?;
+    let lines = rows
+        .iter()
+        .filter_map(|row| row.try_get::<_, String>(0).ok());
+    let pages = lines.filter_map(|line| line.split("shared hit=").nth(1)?.parse().ok());
+    Ok(pages.max().unwrap_or(0))
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use tokio_postgres::types::Type;
 
 use super::codec::{self, Kind, Param};
-use super::columns::{key_of, kinds_of, order_of, type_of};
+use super::columns::{is_only_order, key_of, kinds_of, order_of, type_of};
 use crate::store::scan::Bound;
 use crate::store::{Clash, Column, Condition, Error, Scan, Table, Test, Value};
 
@@ -142,8 +142,9 @@ impl<'v> Statement<'v> {
 
     /// Writes which rows are read: between two ends of their order, behind the place that was read up to.
     ///
-    /// Equality would let the planner take another index, whose order is the same once a column is fixed: that one may have many rows
-    /// more to look at.
+    /// Columns that are given equal what was given, so that the server reads nothing behind the last row: of rows that are compared as
+    /// a whole it ends with the first column alone. Where another index has the same order behind them, equality would let the planner
+    /// take that one, which may have many rows more to look at.
     fn rows_read(
         &mut self,
         scan: &'v Scan<'v>,
@@ -154,28 +155,37 @@ impl<'v> Statement<'v> {
         if is_whole_key || scan.at.contains(&Value::Null) {
             return self.rows_written(scan);
         }
+        let fixed = match is_only_order(scan.table, scan.index, scan.at.len()) {
+            true => scan.at.len(),
+            false => 0,
+        };
+        let (equal, order) = order.split_at(fixed);
+        for (column, value) in equal.iter().zip(&scan.at) {
+            self.compared(scan.table, &[*column], "=", &[value])?;
+        }
         let end = |bound: &'v Option<Bound<'v>>| -> (Vec<&'v Value<'v>>, bool) {
             let behind = bound.as_ref().map_or(&[][..], |bound| &bound.values[..]);
             let is_included = bound.as_ref().is_none_or(|bound| bound.is_included);
-            (scan.at.iter().chain(behind).collect(), is_included)
+            let given = scan.at.iter().skip(fixed);
+            (given.chain(behind).collect(), is_included)
         };
         let (from, to) = (end(&scan.from), end(&scan.to));
         let signs = |is_included| match is_included {
             true => [">=", "<="],
             false => [">", "<"],
         };
-        let continued = read_up_to.map(|place| place.iter().collect::<Vec<_>>());
+        let continued = read_up_to.map(|place| place.iter().skip(fixed).collect::<Vec<_>>());
         let (above, below) = match scan.is_descending {
             false => (continued.as_deref(), None),
             true => (None, continued.as_deref()),
         };
         match above {
-            Some(place) => self.behind(scan, &order, place)?,
-            None => self.compared(scan.table, &order, signs(from.1)[0], &from.0)?,
+            Some(place) => self.behind(scan, order, place)?,
+            None => self.compared(scan.table, order, signs(from.1)[0], &from.0)?,
         }
         match below {
-            Some(place) => self.behind(scan, &order, place)?,
-            None => self.compared(scan.table, &order, signs(to.1)[1], &to.0)?,
+            Some(place) => self.behind(scan, order, place)?,
+            None => self.compared(scan.table, order, signs(to.1)[1], &to.0)?,
         }
         self.further(scan)
     }
@@ -190,7 +200,8 @@ impl<'v> Statement<'v> {
         let table = scan.table;
         let sign = if scan.is_descending { "<" } else { ">" };
         let mut is_nullable = false;
-        for column in order.iter().skip(scan.at.len()) {
+        let given = (scan.at.len() + order.len()).saturating_sub(order_of(table, scan.index).len());
+        for column in order.iter().skip(given) {
             is_nullable |= type_of(table, *column)?.is_nullable;
         }
         if !is_nullable {

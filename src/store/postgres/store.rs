@@ -14,6 +14,7 @@ use super::known::Known;
 use super::link::{Answer, Link, Request};
 use super::pending::{Leaving, Pending};
 use super::statement::Statement;
+use crate::domain::Timestamp;
 use crate::ledger::recovery::{Origin, Succession};
 use crate::store::{Error, Table};
 
@@ -26,6 +27,10 @@ pub struct Postgres {
     pub(super) origin: Cell<Origin>,
     /// The newest transaction that it has made; 0: none.
     pub(super) committed: Cell<i64>,
+    /// When the transaction that is under way took its turn, by the server's clock.
+    pub(super) began_at: Cell<Option<Timestamp>>,
+    /// So many transactions more it takes it that somebody else writes between its own.
+    pub(super) others_write: Cell<u8>,
     /// How its transactions are known: a name of its own, which nobody else has.
     pub(super) writer: [u8; 16],
     pub(super) link: RefCell<Option<Connected>>,
@@ -121,6 +126,8 @@ impl Postgres {
             access,
             origin: Cell::new(connected.origin),
             committed: Cell::new(0),
+            began_at: Cell::default(),
+            others_write: Cell::default(),
             writer: random_name(&address)?,
             address,
             deadlines,
@@ -252,17 +259,32 @@ impl Postgres {
         leaving: &Leaving,
         last: Option<Request<'_>>,
     ) -> Result<Answer, Error> {
-        let statements = leaving.statements();
-        let statements = statements.inspect_err(|error| self.break_off(error))?;
-        let mut requests: Vec<_> = statements.iter().map(Request::Count).collect();
-        requests.extend(last);
-        if requests.is_empty() {
-            return Ok(Answer::Done);
+        let is_answered = last.is_some();
+        let mut answers =
+            self.send_all(std::slice::from_ref(leaving), last.into_iter().collect())?;
+        match (answers.pop(), is_answered) {
+            (Some(answer), _) => Ok(answer),
+            (None, false) => Ok(Answer::Done),
+            (None, true) => Err(Error::corrupt("a request without an answer")),
         }
-        let mut answers = self.ask(|link, within| link.all(within, &requests))?;
-        answers
-            .pop()
-            .ok_or_else(|| Error::corrupt("a request without an answer"))
+    }
+
+    /// Sends writes that have waited, and requests behind them before anything is answered; returns the answers to these.
+    pub(super) fn send_all(
+        &self,
+        leaving: &[Leaving],
+        requests: Vec<Request<'_>>,
+    ) -> Result<Vec<Answer>, Error> {
+        let statements: Result<Vec<_>, Error> = leaving.iter().map(Leaving::statements).collect();
+        let statements = statements.inspect_err(|error| self.break_off(error))?;
+        let mut all: Vec<_> = statements.iter().flatten().map(Request::Count).collect();
+        let writes = all.len();
+        all.extend(requests);
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut answers = self.ask(|link, within| link.all(within, &all))?;
+        Ok(answers.split_off(writes))
     }
 
     /// Sends all writes that have waited.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::ahead::Ahead;
 use super::columns::SCHEMA_VERSION;
 use super::connect::Connected;
 use super::failure::Failure;
@@ -19,6 +20,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How much longer an answer is waited for than the server waits itself.
 const MARGIN: Duration = Duration::from_secs(5);
 
+/// For so many transactions it is taken that somebody else writes, once somebody has.
+const OTHERS_WRITE: u8 = 16;
+
 /// Whatever the server takes for the default: in this mode a transaction sees what others committed before it took its turn.
 const BEGIN: &str = "begin isolation level read committed read write";
 
@@ -34,7 +38,8 @@ const TAKE_TURN: &str = "with taken as (
         insert into disburse.writer as w (id, turn, begun_at) select $1, number, clock_timestamp() from taken
         on conflict (id) do update set turn = excluded.turn, begun_at = excluded.begun_at
     )
-    select number - 1, previous, (select turn from disburse.writer where id = $1), oldest from taken";
+    select number - 1, previous, (select turn from disburse.writer where id = $1), oldest,
+        floor(extract(epoch from clock_timestamp()) * 1000)::bigint from taken";
 
 /// The newest transaction that was committed, who made it, and the newest one of a writer; and who may still read and write.
 const NEWEST: &str = "select number, writer, (select turn from disburse.writer where id = $1), oldest from disburse.turn where one";
@@ -55,25 +60,40 @@ impl Postgres {
     fn start_reading(&self, phase: Phase) -> Result<(), Error> {
         self.expect_idle()?;
         let newest = Statement::plain(NEWEST).bytes(&self.writer);
-        self.start(BEGIN_READING, &newest, self.deadlines.statement)?;
+        self.start(
+            BEGIN_READING,
+            vec![Request::Rows(&newest)],
+            self.deadlines.statement,
+        )?;
         self.enter(phase);
         Ok(())
     }
 
-    /// Begins a transaction with its first statement, which tells the newest one before it; returns its number.
-    fn start(&self, begin: &str, first: &Statement<'_>, within: Duration) -> Result<i64, Error> {
+    /// Begins a transaction with its first statements; the first of all tells the newest transaction before it. Returns the number of
+    /// that, and the answers to the others.
+    fn start(
+        &self,
+        begin: &str,
+        first: Vec<Request<'_>>,
+        within: Duration,
+    ) -> Result<(i64, Vec<Answer>), Error> {
         self.broken.replace(None);
+        let mut requests = first;
+        requests.insert(0, Request::Text(begin));
         let mut tried = 0;
         loop {
             let link = self.link()?;
-            let answer = link.all(within, &[Request::Text(begin), Request::Rows(first)]);
+            let answer = link.all(within, &requests);
             tried += 1;
             match answer {
                 Ok(answers) => {
                     drop(link);
-                    let rows: Vec<_> = answers.into_iter().flat_map(Answer::rows).collect();
-                    let newest = self.note(&rows);
-                    return newest.or_else(|error| self.query_end("rollback").and(Err(error)));
+                    let mut answers = answers.into_iter().skip(1);
+                    let newest = answers.next().map(Answer::rows).unwrap_or_default();
+                    return match self.note(&newest) {
+                        Ok(number) => Ok((number, answers.collect())),
+                        Err(error) => self.query_end("rollback").and(Err(error)),
+                    };
                 }
                 // It was lost while nothing was under way: what is begun anew is the same.
                 Err(failure) if tried == 1 && !failure.is_refusal() && !link.is_silent() => {
@@ -95,7 +115,13 @@ impl Postgres {
     /// A server that has none of those any more that it had acknowledged is no journal to go on with: what it says was never posted may
     /// have been.
     fn note(&self, rows: &[tokio_postgres::Row]) -> Result<i64, Error> {
-        let Newest { seen, mine, oldest } = newest_of(rows)?;
+        let Newest {
+            seen,
+            mine,
+            oldest,
+            at,
+        } = newest_of(rows)?;
+        self.began_at.set(at);
         if oldest > SCHEMA_VERSION {
             return Err(Error::Outdated {
                 what: format!(
@@ -117,7 +143,12 @@ impl Postgres {
                     .into(),
             });
         }
-        if self.seen.borrow().as_ref() != Some(&seen) {
+        let is_news = self.seen.borrow().as_ref() != Some(&seen);
+        self.others_write.set(match is_news {
+            true => OTHERS_WRITE,
+            false => self.others_write.get().saturating_sub(1),
+        });
+        if is_news {
             self.version.set(self.version.get() + 1);
             self.seen.replace(Some(seen));
             self.forget();
@@ -198,13 +229,21 @@ struct Newest {
     mine: Option<i64>,
     /// The oldest version of the schema whose releases may still read and write.
     oldest: i64,
+    /// When the turn was taken, by the server's clock.
+    at: Option<Timestamp>,
 }
 
 fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
     let read = |row: &tokio_postgres::Row| {
         let seen = (row.try_get(0).ok()?, row.try_get(1).ok()?);
         let (mine, oldest) = (row.try_get(2).ok()?, row.try_get(3).ok()?);
-        Some(Newest { seen, mine, oldest })
+        let at = row.try_get(4).ok().map(Timestamp::from_millis);
+        Some(Newest {
+            seen,
+            mine,
+            oldest,
+            at,
+        })
     };
     let newest = rows.first().and_then(read);
     newest.ok_or_else(|| Error::corrupt("no number in disburse.turn"))
@@ -238,14 +277,38 @@ impl Transact for Postgres {
         self.expect_idle()?;
         let take = Statement::plain(TAKE_TURN).bytes(&self.writer);
         let within = self.deadlines.turn + MARGIN;
-        let number = self.start(BEGIN, &take, within)? + 1;
-        self.enter(Phase::Writing(number));
         let wanted = self.habits.borrow_mut().begin();
-        if let Err(error) = self.expect(&wanted) {
+        // What was remembered will hold where nobody else writes; otherwise it is read in the same round trip, behind the turn.
+        let ahead = match self.others_write.get() {
+            1.. => Ahead::of(&wanted.scans).and_numbers(&wanted.numbered),
+            0 => Ahead::default(),
+        };
+        let statements = ahead.statements()?;
+        let mut first = vec![Request::Rows(&take)];
+        first.extend(statements.iter().map(Request::Rows));
+        let (number, answers) = self.start(BEGIN, first, within)?;
+        self.enter(Phase::Writing(number + 1));
+        let known = ahead.note(answers, &mut self.known.borrow_mut());
+        if let Err(error) = known.and_then(|()| self.expect(&wanted.scans)) {
             self.rollback()?;
             return Err(error);
         }
         Ok(())
+    }
+
+    fn plan(&self, verbs: &[&'static str]) {
+        self.habits.borrow_mut().plan(verbs);
+    }
+
+    fn enter_verb(&self, verb: &'static str) {
+        self.habits.borrow_mut().enter(verb);
+    }
+
+    fn began_at(&self) -> Option<Timestamp> {
+        match self.phase.get() {
+            Phase::Writing(_) => self.began_at.get(),
+            Phase::Idle | Phase::Reading | Phase::Passing => None,
+        }
     }
 
     fn commit(&self) -> Result<(), Error> {

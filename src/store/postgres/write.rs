@@ -215,17 +215,23 @@ impl Write for Postgres {
 
     fn allocate(&self, table: &'static Table, _count: u64) -> Result<i64, Error> {
         self.expect_writing()?;
+        self.habits.borrow_mut().note_number(table);
         if let Some(next) = self.known.borrow().next(table) {
             return Ok(next);
         }
         let rows = self.query(&self.waiting(table), &statement::newest(table))?;
-        let newest = rows.first().and_then(|row| row.try_get(0).ok());
-        let newest: i64 = newest.ok_or_else(|| Error::corrupt("no greatest number"))?;
-        let next = newest.max(0).checked_add(1);
-        let next = next.ok_or_else(|| Error::corrupt("the greatest number of all"))?;
+        let next = next_number(&rows)?;
         self.known.borrow_mut().set_next(table, next);
         Ok(next)
     }
+}
+
+/// Returns the number behind the greatest one of a table.
+pub(super) fn next_number(rows: &[tokio_postgres::Row]) -> Result<i64, Error> {
+    let newest = rows.first().and_then(|row| row.try_get(0).ok());
+    let newest: i64 = newest.ok_or_else(|| Error::corrupt("no greatest number"))?;
+    let next = newest.max(0).checked_add(1);
+    next.ok_or_else(|| Error::corrupt("the greatest number of all"))
 }
 
 impl Postgres {

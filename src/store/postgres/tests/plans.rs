@@ -3,7 +3,11 @@
 use super::super::fixture::{Kind, shared};
 use super::super::{codec, columns, read};
 use super::fresh;
-use crate::store::{Column, Index, Scan, Table, Test, Value, tables};
+use crate::lifecycle::State;
+use crate::store::tables::life;
+use crate::store::{
+    Clash, Column, Index, Scan, Table, Test, Transact as _, Value, Write as _, tables,
+};
 
 #[test]
 fn rows_are_found_in_their_order_and_not_sorted() {
@@ -64,4 +68,33 @@ fn along(table: &'static Table, index: Option<&'static Index>) -> Vec<Scan<'stat
         scans.push(scan.descending().limit(1));
     }
     scans
+}
+
+#[test]
+fn nothing_is_looked_at_behind_the_last_row() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let store = fresh(server);
+    store.begin().unwrap();
+    let columns = [
+        life::seq,
+        life::batch_id,
+        life::service_id,
+        life::state,
+        life::due_at,
+    ];
+    for seq in 1_i64..=5_000 {
+        let row = [seq, 1, 1, State::Acknowledged as i64, seq].map(Value::Integer);
+        let row = [row.to_vec()];
+        store
+            .insert_rows(&life::TABLE, &columns, &row, Clash::Refuse)
+            .unwrap();
+    }
+    store.commit().unwrap();
+    let (batch, doubt) = (1_i64, State::InDoubt as i64);
+    // Those in doubt stand before those that the gateway has, of which none need be looked at.
+    let scan = Scan::by(&life::ask_queue).at(&batch).at(&doubt);
+    let pages = read::pages_of(&store, &scan).unwrap();
+    assert!(pages < 10, "{pages} pages");
 }
