@@ -382,6 +382,8 @@ impl Journal {
     /// # Errors
     /// Faults of the journal.
     pub async fn knows(&self, id: PayerTransactionId) -> Result<bool, Error> {
-        self.read(move |c| knows(c, id)).await
+        // Whoever asks goes on to write: of a journal that was moved it is told that.
+        self.ask_again(CommitMode::Shared, move |c| knows(c, id))
+            .await
     }
 }
