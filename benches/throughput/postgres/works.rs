@@ -71,12 +71,13 @@ impl Works<'_> {
     }
 
     /// One run until every payment is posted and answered.
-    pub fn run(&self, payments: usize) -> Outcome<Sample> {
+    pub fn run(&self, payments: usize, environment: &[(&str, &str)]) -> Outcome<Sample> {
         self.with_loaded(payments, |folder, journal| {
             let gateway = Gateway::start(folder, &[])?;
             let mut command = run(folder, gateway.address, &journal.address())?;
             command
                 .args(["--poll-only", "--no-wait"])
+                .envs(environment.iter().copied())
                 .env("DISBURSE_FIRST_QUERY_AFTER", "5m");
             let sample = self.bench.ours(&mut command, payments, &[0, 4])?;
             gateway.expect(payments, false)?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::SinkExt as _;
 
-use super::codec::{self, Kind};
+use super::codec::{self, Kind, Width};
 use super::columns::kinds_of;
 use super::failure::Failure;
 use super::link::Working;
@@ -72,7 +72,11 @@ impl<'s> Appender<'s> {
                 None => self.store.allocate(self.table, 1)?,
             };
             *next = number.checked_add(1);
-            codec::copy_value(Kind::Integer, &Value::Integer(number), &mut self.rows)?;
+            codec::copy_value(
+                Kind::Integer(Width::Eight),
+                &Value::Integer(number),
+                &mut self.rows,
+            )?;
         }
         Ok(())
     }

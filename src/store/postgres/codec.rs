@@ -12,18 +12,27 @@ use crate::store::{Error, Value};
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Integer,
+    Integer(Width),
     Text,
     Bytes,
     /// A text that begins with the kind of the value: i, t or b.
     Any,
 }
 
+/// How wide a column of numbers is. What is compared with it, or written to it, is sent as the widest: the server narrows it, and refuses
+/// what does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    Two,
+    Four,
+    Eight,
+}
+
 impl Kind {
-    /// Returns the type of a column.
+    /// Returns the type of what is sent for a column.
     pub(super) fn of_column(self) -> Type {
         match self {
-            Self::Integer => Type::INT8,
+            Self::Integer(_) => Type::INT8,
             Self::Text | Self::Any => Type::TEXT,
             Self::Bytes => Type::BYTEA,
         }
@@ -32,7 +41,7 @@ impl Kind {
     /// Returns the type of several values of a column.
     pub(super) fn of_list(self) -> Type {
         match self {
-            Self::Integer => Type::INT8_ARRAY,
+            Self::Integer(_) => Type::INT8_ARRAY,
             Self::Text | Self::Any => Type::TEXT_ARRAY,
             Self::Bytes => Type::BYTEA_ARRAY,
         }
@@ -87,7 +96,7 @@ impl ToSql for Param<'_> {
 pub(super) fn param<'v>(kind: Kind, value: &'v Value<'_>) -> Result<Param<'v>, Error> {
     Ok(match (kind, value) {
         (_, Value::Null) => Param::Null,
-        (Kind::Integer, Value::Integer(number)) => Param::Integer(*number),
+        (Kind::Integer(_), Value::Integer(number)) => Param::Integer(*number),
         (Kind::Text, Value::Text(text)) => Param::Text(escape(text)),
         (Kind::Bytes, Value::Bytes(bytes)) => Param::Bytes(bytes),
         (Kind::Any, value) => Param::Text(tagged(value).into()),
@@ -101,7 +110,7 @@ pub(super) fn list<'v, 'x: 'v>(
     values: impl Iterator<Item = &'v Value<'x>>,
 ) -> Result<Param<'v>, Error> {
     Ok(match kind {
-        Kind::Integer => Param::Integers(
+        Kind::Integer(_) => Param::Integers(
             values
                 .map(|value| match value {
                     Value::Null => Ok(None),
@@ -142,7 +151,11 @@ pub(super) fn copy_value(kind: Kind, value: &Value<'_>, out: &mut Vec<u8>) -> Re
     };
     match (kind, value) {
         (_, Value::Null) => out.extend_from_slice(&(-1_i32).to_be_bytes()),
-        (Kind::Integer, Value::Integer(number)) => put(&number.to_be_bytes())?,
+        (Kind::Integer(width), Value::Integer(number)) => match width {
+            Width::Two => put(&narrow::<i16>(*number)?.to_be_bytes())?,
+            Width::Four => put(&narrow::<i32>(*number)?.to_be_bytes())?,
+            Width::Eight => put(&number.to_be_bytes())?,
+        },
         (Kind::Text, Value::Text(text)) => put(escape(text).as_bytes())?,
         (Kind::Bytes, Value::Bytes(bytes)) => put(bytes)?,
         (Kind::Any, value) => put(tagged(value).as_bytes())?,
@@ -151,9 +164,15 @@ pub(super) fn copy_value(kind: Kind, value: &Value<'_>, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
+fn narrow<N: TryFrom<i64>>(number: i64) -> Result<N, Error> {
+    N::try_from(number).map_err(|_| Error::Refused {
+        what: format!("the number {number}, which is out of range for its column").into(),
+    })
+}
+
 fn misplaced(kind: Kind, value: &Value<'_>) -> Error {
     let wanted = match kind {
-        Kind::Integer => "a number belongs",
+        Kind::Integer(_) => "a number belongs",
         Kind::Text | Kind::Any => "a text belongs",
         Kind::Bytes => "bytes belong",
     };
@@ -182,9 +201,13 @@ pub(super) fn value(kind: Kind, raw: Option<Raw<'_>>) -> Result<Value<'_>, Error
     };
     let text = || std::str::from_utf8(raw).map_err(|_| Error::corrupt("a text that is none"));
     match kind {
-        Kind::Integer => match raw.try_into() {
-            Ok(bytes) => Ok(Value::Integer(i64::from_be_bytes(bytes))),
-            Err(_) => Err(Error::corrupt(format!("a number of {} bytes", raw.len()))),
+        Kind::Integer(_) => match *raw {
+            [a, b] => Ok(Value::Integer(i16::from_be_bytes([a, b]).into())),
+            [a, b, c, d] => Ok(Value::Integer(i32::from_be_bytes([a, b, c, d]).into())),
+            _ => match raw.try_into() {
+                Ok(bytes) => Ok(Value::Integer(i64::from_be_bytes(bytes))),
+                Err(_) => Err(Error::corrupt(format!("a number of {} bytes", raw.len()))),
+            },
         },
         Kind::Text => Ok(Value::Text(unescape(text()?)?)),
         Kind::Bytes => Ok(Value::Bytes(raw.into())),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use super::codec::Kind;
+use super::codec::{Kind, Width};
 use crate::store::{Column, Error, Index, Table};
 
 /// What the schema is made by.
@@ -44,7 +44,9 @@ fn read() -> Types {
         };
         let kind = match of {
             _ if (name, column) == ANY => Kind::Any,
-            "bigint" => Kind::Integer,
+            "bigint" => Kind::Integer(Width::Eight),
+            "integer" => Kind::Integer(Width::Four),
+            "smallint" => Kind::Integer(Width::Two),
             "text" => Kind::Text,
             "bytea" => Kind::Bytes,
             // A rule of the table, or a column that no `Table` has.
@@ -122,8 +124,8 @@ pub(super) fn is_only_order(table: &Table, index: Option<&Index>, given: usize) 
     let mut others = others.filter(|other| other.map(|other| other.name) != own);
     !rest.is_empty()
         && others.all(|other| {
-            let other = order_of(table, other).into_iter();
-            other.filter(|column| !given.contains(column)).next() != rest.first().copied()
+            let mut other = order_of(table, other).into_iter();
+            other.find(|column| !given.contains(column)) != rest.first().copied()
         })
 }
 

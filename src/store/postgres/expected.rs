@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::codec::Kind;
+use super::codec::{Kind, Width};
 use super::columns::{self, SCHEMA, SCHEMA_VERSION, order_of, type_of};
 use super::pending::Leaving;
 use super::statement::Statement;
@@ -27,7 +27,9 @@ fn made(what: &str) -> impl Iterator<Item = &'static str> {
 fn expected_columns(all: &mut Things) {
     for ((table, column), of) in columns::all() {
         let kind = match of.kind {
-            Kind::Integer => "bigint",
+            Kind::Integer(Width::Eight) => "bigint",
+            Kind::Integer(Width::Four) => "integer",
+            Kind::Integer(Width::Two) => "smallint",
             Kind::Text | Kind::Any => "text C",
             Kind::Bytes => "bytea",
         };

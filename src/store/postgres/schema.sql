@@ -5,6 +5,9 @@
 -- Texts are ordered by their bytes. A text has no character U+0000 here: it is written U+0001 U+0001, and U+0001 is written
 -- U+0001 U+0002, which keeps the order. Values of `meta` begin with their kind: i, t or b (in hexadecimal digits). Nothing comes before
 -- everything else in an order. An index ends with the key: rows that are alike in it come in that order, and need not be sorted.
+--
+-- Of the three tables with a row and more for each payment, columns are as narrow as what they count, and stand by their width, so that
+-- none is filled up.
 
 create schema disburse;
 
@@ -82,17 +85,19 @@ create unique index by_code on disburse.service (code);
 
 create table disburse.instruction (
     seq bigint primary key,
-    batch_id bigint not null,
-    load_id bigint not null,
-    line bigint not null,
+    received_at bigint not null,
+    amount bigint check (amount > 0),
+    not_before bigint,
+    batch_id integer not null,
+    load_id integer not null,
+    line integer not null,
+    generation integer not null,
+    service_id integer not null,
+    as_due smallint not null default 0 check (as_due = 1 or as_due = 0 and amount is not null),
     identifier text collate "C" not null,
     reference text collate "C",
-    generation bigint not null,
-    received_at bigint not null,
-    service_id bigint not null,
     msisdn text collate "C" not null,
     account_number text collate "C",
-    amount bigint check (amount > 0),
     currency text collate "C" not null,
     country text collate "C" not null,
     narration text collate "C",
@@ -103,8 +108,6 @@ create table disburse.instruction (
     extra text collate "C",
     document text collate "C",
     document_folder text collate "C",
-    as_due bigint not null default 0 check (as_due = 1 or as_due = 0 and amount is not null),
-    not_before bigint,
     salt bytea check (salt is null or length(salt) in (16, 32))
 );
 create index instruction_with_document on disburse.instruction (batch_id, seq) where document is not null;
@@ -117,32 +120,34 @@ create table disburse.identifier (
     seq bigint not null
 );
 
+-- A payment is claimed, answered and settled: two more versions of its row, each longer than the one before. Its page keeps room for the
+-- second; the third takes the place of the first, and some more.
 create table disburse.life (
     seq bigint primary key,
-    batch_id bigint not null,
-    service_id bigint not null,
-    state bigint not null check (state between 0 and 8),
-    code bigint,
-    attempts bigint not null default 0,
     posted_at bigint,
-    exposures bigint not null default 0,
-    known bigint not null default 0,
-    not_found bigint not null default 0,
     quarantine_from bigint,
-    queries bigint not null default 0,
     due_at bigint not null,
     settled_at bigint,
     replaced_by bigint,
+    batch_id integer not null,
+    service_id integer not null,
+    code integer,
+    attempts integer not null default 0,
+    exposures integer not null default 0,
+    not_found integer not null default 0,
+    queries integer not null default 0,
+    phrase_id integer,
+    state smallint not null check (state between 0 and 8),
+    known smallint not null default 0,
+    queued smallint not null default 1 check (queued = 1 or queued = 0 and state = 3),
     gateway_transaction_id text collate "C",
     receipt_number text collate "C",
     receiver_narration text collate "C",
     application_id text collate "C",
-    phrase_id bigint,
-    queued bigint not null default 1 check (queued = 1 or queued = 0 and state = 3),
     check (state <> 1 or posted_at is not null),
     check (state < 5 or due_at = 9223372036854775807),
     check (replaced_by is null or state in (5, 6, 8))
-);
+) with (fillfactor = 37);
 create index post_queue on disburse.life (batch_id, service_id, due_at, seq) where state = 0;
 create index replaced on disburse.life (batch_id, seq) where replaced_by is not null;
 create index ask_queue on disburse.life (batch_id, state, due_at, seq) where state >= 2 and state <= 4 and queued = 1;
@@ -159,22 +164,23 @@ create table disburse.evidence (
     evidence_id bigint primary key,
     seq bigint not null,
     at bigint not null,
-    event bigint not null,
-    class bigint,
-    code bigint,
+    code integer,
+    batch_id integer,
+    policy_id integer,
+    phrase_id integer,
+    event smallint not null,
+    class smallint,
     anomaly text collate "C",
     digest bytea,
     detail text collate "C",
-    batch_id bigint,
-    policy_id bigint,
     hash bytea check (length(hash) = 32),
-    phrase_id bigint,
     gateway_transaction_id text collate "C",
     receipt_number text collate "C",
     receiver_narration text collate "C",
     salt bytea check (salt is null or length(salt) in (16, 32))
 );
-create index evidence_by_payment on disburse.evidence (seq, evidence_id);
+-- Evidence of a payment comes when that of others stands behind it already: a page that is full by then would be split in two.
+create index evidence_by_payment on disburse.evidence (seq, evidence_id) with (fillfactor = 50);
 create index about_batch on disburse.evidence (event, batch_id nulls first, evidence_id) where seq = 0;
 create index presumed on disburse.evidence (batch_id nulls first, evidence_id) where event = 21;
 create index watches on disburse.evidence (seq, evidence_id) where event = 87;

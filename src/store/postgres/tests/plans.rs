@@ -47,7 +47,7 @@ fn along(table: &'static Table, index: Option<&'static Index>) -> Vec<Scan<'stat
         )
     };
     let value_of = |column| match columns::type_of(table, column).unwrap().kind {
-        codec::Kind::Integer => Value::Integer(0),
+        codec::Kind::Integer(_) => Value::Integer(0),
         codec::Kind::Bytes => Value::Bytes(vec![0].into()),
         codec::Kind::Text | codec::Kind::Any => Value::Text("0".into()),
     };
