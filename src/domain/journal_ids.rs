@@ -123,6 +123,20 @@ number! {
 impl PaymentId {
     /// No payment: the number in evidence that is about a batch as a whole.
     pub const NONE: Self = Self::new(0);
+    /// No payment: comes after every one.
+    pub const AFTER_ALL: Self = Self::new(i64::MAX);
+
+    /// Returns the number before this one.
+    #[must_use]
+    pub const fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Returns the number behind this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
 }
 
 number! {

@@ -1,6 +1,6 @@
 //! Signatures, files of signers, signed texts and heads that others have written.
 
-use crate::domain::{BillId, Timestamp};
+use crate::domain::{BillId, PaymentId, Timestamp};
 use crate::ledger::approval::signers::Signers;
 use crate::ledger::approval::ssh::{PublicKey, Signature};
 use crate::ledger::approval::text::Claimed;
@@ -30,7 +30,7 @@ pub fn signature(bytes: &[u8]) {
         Err(mistake) => assert!(mistake.line <= text.lines().count()),
     }
     if let Some(claimed) = Claimed::read(&text) {
-        assert!(claimed.bound.instruction >= 0 && claimed.bound.bill >= BillId::NONE);
+        assert!(claimed.bound.instruction >= PaymentId::NONE && claimed.bound.bill >= BillId::NONE);
     }
     if let Err((line, _)) = heads::read(&text) {
         assert!(line <= text.lines().count());

@@ -4,14 +4,14 @@
 //! comes later (rows that are added, retries, an amount that a bill tells) has a greater number, and waits for a
 //! confirmation of its own.
 
-use crate::domain::{BillId, Money, Tally};
+use crate::domain::{BillId, Money, PaymentId, Tally};
 use crate::lifecycle::PaymentState;
 
 /// How far a confirmation reaches: the numbers that were given last when its figures were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Of an instruction: of a row, or of a retry.
-    pub instruction: i64,
+    pub instruction: PaymentId,
     /// Of what a bill said.
     pub bill: BillId,
 }
@@ -19,13 +19,13 @@ pub struct Bound {
 impl Bound {
     /// Reaches over everything, also over what is still to come.
     pub const EVERYTHING: Self = Self {
-        instruction: i64::MAX,
+        instruction: PaymentId::AFTER_ALL,
         bill: BillId::AFTER_ALL,
     };
 
     /// Reaches over nothing: whatever may be asked, not a payment leaves.
     pub const NOTHING: Self = Self {
-        instruction: 0,
+        instruction: PaymentId::NONE,
         bill: BillId::NONE,
     };
 
@@ -40,7 +40,7 @@ impl Bound {
 
     /// Returns whether a payment was among those that were shown, with its amount; `priced_by` is the bill that told it.
     #[must_use]
-    pub fn covers(&self, instruction: i64, priced_by: Option<BillId>) -> bool {
+    pub fn covers(&self, instruction: PaymentId, priced_by: Option<BillId>) -> bool {
         instruction <= self.instruction && priced_by.is_none_or(|bill| bill <= self.bill)
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_has_a_greater_number_than_what_was_shown_is_not_confirmed() {
         let bound = Bound {
-            instruction: 10,
+            instruction: PaymentId::new(10),
             bill: BillId::new(3),
         };
         for (instruction, priced_by, covered) in [
@@ -203,12 +203,12 @@ mod tests {
             (11, Some(3), false),
         ] {
             assert_eq!(
-                bound.covers(instruction, priced_by.map(BillId::new)),
+                bound.covers(PaymentId::new(instruction), priced_by.map(BillId::new)),
                 covered,
                 "{instruction} {priced_by:?}"
             );
         }
-        assert!(Bound::EVERYTHING.covers(i64::MAX, Some(BillId::AFTER_ALL)));
+        assert!(Bound::EVERYTHING.covers(PaymentId::AFTER_ALL, Some(BillId::AFTER_ALL)));
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
             (&[("KES", 1), ("KES", 1), ("UGX", 1), ("KES", 1)], 3),
         ] {
             let bound = Bound {
-                instruction: 3,
+                instruction: PaymentId::new(3),
                 bill: BillId::NONE,
             };
             let confirmation = Confirmation::of(shown.clone(), bound, Answer::Asked);

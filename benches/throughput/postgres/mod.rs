@@ -371,7 +371,10 @@ pub fn try_out(bench: &Bench) -> Outcome<()> {
         ("postgres-callbacks", works.alone(2, rows, true)?),
         ("\\copy", works.copy(rows)?),
         ("postgres-load", works.load(rows)?),
-        ("postgres-run", PAYMENTS_PER_SECOND.of(&works.run(rows, &[])?)),
+        (
+            "postgres-run",
+            PAYMENTS_PER_SECOND.of(&works.run(rows, &[])?),
+        ),
         ("postgres-bytes", works.settled(rows)?),
         ("postgres-report", works.report(rows)?),
         ("postgres-takeover", works.takeover()?),

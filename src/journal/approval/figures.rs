@@ -23,7 +23,9 @@ pub(in crate::journal) fn reach_of(c: &dyn Read, batch_id: BatchId) -> Result<Bo
         .descending();
     let newest_bill = Scan::of(&bill::TABLE).descending();
     Ok(Bound {
-        instruction: c.value(&newest, instruction::seq)?.unwrap_or(0),
+        instruction: c
+            .value(&newest, instruction::seq)?
+            .unwrap_or(PaymentId::NONE),
         bill: c
             .value(&newest_bill, bill::bill_id)?
             .unwrap_or(BillId::NONE),
@@ -72,7 +74,7 @@ fn figures(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<Figures, Err
         // A row that was paid anew counts once, as it stood at the bound.
         let later = retries
             .find_as::<Retried>(seq)?
-            .map(|retry| retry.replaced_by.get());
+            .map(|retry| retry.replaced_by);
         if later.is_some_and(|later| later <= bound.instruction) {
             return Ok(());
         }
@@ -148,7 +150,7 @@ fn instructions(c: &dyn Read, batch_id: BatchId, bound: Bound) -> Result<[u8; 32
     let mut canon = CanonicalHasher::of("approval instructions");
     c.each(&blocks_of(&batch_id), |block: Block| {
         let last = block.number("last")?;
-        if last <= bound.instruction {
+        if PaymentId::new(last) <= bound.instruction {
             canon.integer(last);
             canon.bytes(&block.digest()?);
             canon.flush();

@@ -180,9 +180,9 @@ pub(in crate::journal) fn first_loaded(
     c: &dyn Read,
     batch_id: BatchId,
     (after, last): (LoadId, LoadId),
-) -> Result<i64, Error> {
+) -> Result<PaymentId, Error> {
     // A load without rows of its own changed documents of those that were there.
-    Ok(first_after(c, batch_id, after, last)?.unwrap_or(0))
+    Ok(first_after(c, batch_id, after, last)?.unwrap_or(PaymentId::NONE))
 }
 
 /// Returns the first instruction of the loads after one number, up to another.
@@ -191,7 +191,7 @@ fn first_after(
     batch_id: BatchId,
     after: LoadId,
     last: LoadId,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<PaymentId>, Error> {
     let loads = Scan::by(&load::load_by_batch)
         .at(&batch_id)
         .after(&after)

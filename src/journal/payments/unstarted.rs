@@ -56,7 +56,7 @@ pub(in crate::journal) fn has_fresh(
     c: &dyn Read,
     batch_id: BatchId,
     lane: LaneId,
-    up_to: i64,
+    up_to: PaymentId,
 ) -> Result<bool, Error> {
     let Some(from) = fresh_from(c, batch_id, lane)? else {
         return Ok(false);

@@ -94,7 +94,7 @@ impl<'c> Page<'c> {
     }
 
     /// Takes in the rows without an amount, beyond a row, in the order of loading.
-    fn without_amount(&mut self, batch_id: BatchId, after: i64) -> Result<(), Error> {
+    fn without_amount(&mut self, batch_id: BatchId, after: PaymentId) -> Result<(), Error> {
         let c = self.c;
         let rows = Scan::by(&instruction::unpriced).at(&batch_id);
         c.each_until(&rows.after(&after), |row: Asked| {
@@ -110,7 +110,7 @@ impl<'c> Page<'c> {
         &mut self,
         batch_id: BatchId,
         services: &[LaneId],
-        after: i64,
+        after: PaymentId,
     ) -> Result<(), Error> {
         let c = self.c;
         let rows = Scan::of(&instruction::TABLE)
@@ -165,7 +165,7 @@ impl<'c> Page<'c> {
 
     /// Returns the rows, and where the next page begins.
     fn followed(self, checks: bool) -> (Vec<BillRow>, Option<BillCursor>) {
-        let after = self.rows.last().map_or(0, |row| row.seq.get());
+        let after = self.rows.last().map_or(PaymentId::NONE, |row| row.seq);
         (self.rows, Some(BillCursor { checks, after }))
     }
 }
@@ -196,7 +196,7 @@ fn to_ask(
     let Some(first) = first_ready(c, batch_id, &services)? else {
         return Ok((page.rows, None));
     };
-    let after = from.after.max(first - 1);
+    let after = from.after.max(first.before());
     // The order of the table is the order of loading: one pass over it, however many pages. What may have arrived
     // before is left alone; it was checked before its first post, or belongs to the question after its status.
     page.compared_rows(batch_id, &services, after)?;
@@ -215,18 +215,22 @@ fn services_of(c: &dyn Read, checked: &[ServiceCode]) -> Result<Vec<LaneId>, Err
     Ok(services)
 }
 
-fn first_ready(c: &dyn Read, batch_id: BatchId, services: &[LaneId]) -> Result<Option<i64>, Error> {
-    let mut first: Option<i64> = None;
+fn first_ready(
+    c: &dyn Read,
+    batch_id: BatchId,
+    services: &[LaneId],
+) -> Result<Option<PaymentId>, Error> {
+    let mut first: Option<PaymentId> = None;
     for service in services {
-        let mut found: Option<i64> = None;
+        let mut found: Option<PaymentId> = None;
         let ready = Scan::by(&life::post_queue).at(&batch_id).at(service);
         c.each_row(&ready, &[life::seq], |row| {
             let seq = row.get(0)?;
-            found = Some(found.map_or(seq, |found: i64| found.min(seq)));
+            found = Some(found.map_or(seq, |found: PaymentId| found.min(seq)));
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
-        let fresh = match has_fresh(c, batch_id, *service, i64::MAX)? {
-            true => fresh_from(c, batch_id, *service)?,
+        let fresh = match has_fresh(c, batch_id, *service, PaymentId::AFTER_ALL)? {
+            true => fresh_from(c, batch_id, *service)?.map(PaymentId::new),
             false => None,
         };
         first = [first, found, fresh].into_iter().flatten().min();

@@ -79,7 +79,7 @@ impl Snapshot<'_> {
             }
             false => None,
         };
-        Ok(bound.covers(seq.get(), priced_by))
+        Ok(bound.covers(seq, priced_by))
     }
 
     /// Returns what is under way, in doubt or in conflict over all batches of the account; of a batch that has not run yet, over

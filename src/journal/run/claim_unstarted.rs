@@ -70,7 +70,7 @@ fn claim_some(
     let Some(from) = fresh_from(c, batch_id, lane)? else {
         return Ok(Ok(0));
     };
-    let up_to = confirmed.instruction;
+    let up_to = confirmed.instruction.get();
     let found = match read(c, (batch_id, lane), (from, up_to), share)? {
         Ok(found) => found,
         Err(altered) => return Ok(Err(Halt::Altered(altered))),

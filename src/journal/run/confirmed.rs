@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::{BatchId, BatchName, BillId, Timestamp};
+use crate::domain::{BatchId, BatchName, BillId, PaymentId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::events::CONFIRMED;
 use crate::journal::evidence::chain::Evidence;
@@ -38,7 +38,7 @@ fn bound(c: &dyn Read) -> Result<Bound, Error> {
     let newest = c.value(&instructions.descending(), instruction::seq)?;
     let newest_bill = c.value(&bills.descending(), bill::bill_id)?;
     Ok(Bound {
-        instruction: newest.unwrap_or(0),
+        instruction: newest.unwrap_or(PaymentId::NONE),
         bill: newest_bill.unwrap_or(BillId::NONE),
     })
 }
@@ -61,7 +61,7 @@ pub(in crate::journal) fn record(
     let detail = json!({
         "count": open.count,
         "amounts": open.amounts.decimals(),
-        "up_to": bound.instruction,
+        "up_to": bound.instruction.get(),
         "up_to_bill": bound.bill.get(),
         "by": answer.name(),
     });

@@ -30,7 +30,7 @@ pub(super) fn expect_claim(
     });
     for (first, last) in &mut spans {
         *first = (*first).max(from.unwrap_or(0));
-        *last = (*last).min(confirmed.instruction);
+        *last = (*last).min(confirmed.instruction.get());
     }
     let mut wanted = vec![due_by(&of_lane, &now)];
     wanted.extend(read_to.iter().map(|read_to| about_rows(&batch_id, read_to)));

@@ -24,11 +24,11 @@ impl PostingTerms {
 
     /// Returns whether a confirmation covers the payment, with the amount that its bill told.
     pub(super) fn are_covered(&self, c: &dyn Read, confirmed: Bound) -> Result<bool, Error> {
-        if !confirmed.covers(self.seq.get(), None) {
+        if !confirmed.covers(self.seq, None) {
             return Ok(false);
         }
         Ok(match self.as_due {
-            true => confirmed.covers(self.seq.get(), priced_by(c, self.seq)?),
+            true => confirmed.covers(self.seq, priced_by(c, self.seq)?),
             false => true,
         })
     }
@@ -81,7 +81,8 @@ pub(super) fn waits_for_word(
     (batch_id, lane): (BatchId, LaneId),
     bound: Bound,
 ) -> Result<bool, Error> {
-    if let Some(beyond) = bound.instruction.checked_add(1) {
+    if bound.instruction < PaymentId::AFTER_ALL {
+        let beyond = bound.instruction.next();
         let later = waiting_in_lane(&batch_id, &lane).only(life::seq, Test::at_least(&beyond));
         if c.any(&later)? {
             return Ok(true);

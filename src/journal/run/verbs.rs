@@ -459,7 +459,7 @@ fn next_post(
     let waiting = waiting_in_lane(&batch_id, &lane);
     c.each_row(&waiting, &[life::seq, life::due_at], |row| {
         let (seq, due_at): (PaymentId, i64) = (row.get(0)?, row.get(1)?);
-        if !confirmed.covers(seq.get(), None) {
+        if !confirmed.covers(seq, None) {
             return Ok(ControlFlow::Continue(()));
         }
         let Some(terms) = PostingTerms::of(c, seq)? else {
@@ -566,7 +566,7 @@ fn due_in_lane(
     let of_lane = (token.batch_id, lane);
     due.document |= waits_for_document(c, of_lane, token.confirmed)?;
     let for_word = waits_for_word(c, of_lane, token.confirmed)?;
-    let beyond = has_fresh(c, token.batch_id, lane, i64::MAX)?;
+    let beyond = has_fresh(c, token.batch_id, lane, PaymentId::AFTER_ALL)?;
     due.unconfirmed |= for_word || beyond;
     due.unapproved |= (for_word || beyond) && waits_for_signatures(c, token, lane)?;
     Ok(())
@@ -615,7 +615,7 @@ fn waits_for_signatures(c: &WriteSession, token: RunToken, lane: LaneId) -> Resu
     }
     Ok(waits_for_word(c, (token.batch_id, lane), token.approved)?
         || !has_fresh(c, token.batch_id, lane, instruction)?
-            && has_fresh(c, token.batch_id, lane, i64::MAX)?)
+            && has_fresh(c, token.batch_id, lane, PaymentId::AFTER_ALL)?)
 }
 
 /// Returns the key of the callback addresses.

@@ -1,6 +1,6 @@
 //! Signatures beside a batch: what the verbs about them take and give.
 
-use crate::domain::{Money, Timestamp};
+use crate::domain::{Money, PaymentId, Timestamp};
 use crate::ledger::approval::orders::Orders;
 use crate::ledger::approval::rule::Rule;
 use crate::ledger::approval::ssh;
@@ -46,7 +46,10 @@ impl Approvals {
     /// Returns whether nothing of the batch may be posted.
     #[must_use]
     pub fn covers_nothing(&self) -> bool {
-        self.needed && self.bound.is_none_or(|bound| bound.instruction == 0)
+        self.needed
+            && self
+                .bound
+                .is_none_or(|bound| bound.instruction == PaymentId::NONE)
     }
 }
 

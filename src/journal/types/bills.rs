@@ -9,19 +9,19 @@ use crate::domain::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BillCursor {
     pub(in crate::journal) checks: bool,
-    pub(in crate::journal) after: i64,
+    pub(in crate::journal) after: PaymentId,
 }
 
 impl BillCursor {
     /// Begins with the rows that have no amount, and goes on to those whose amount must fit their bill.
     pub const ALL: Self = Self {
         checks: false,
-        after: 0,
+        after: PaymentId::NONE,
     };
     /// Leaves the rows without an amount as they are.
     pub const CHECKS: Self = Self {
         checks: true,
-        after: 0,
+        after: PaymentId::NONE,
     };
 }
 

@@ -1,6 +1,7 @@
 //! How far a batch may be posted by the signatures that are on record.
 
 use super::ssh::PublicKey;
+use crate::domain::PaymentId;
 use crate::ledger::confirmation::Bound;
 
 /// Who signed with what.
@@ -27,8 +28,8 @@ impl Hand {
 pub struct LoadedBy {
     /// Who.
     pub hand: Hand,
-    /// The first instruction that they loaded; 0: they changed documents of rows that were there.
-    pub first: i64,
+    /// The first instruction that they loaded; none: they changed documents of rows that were there.
+    pub first: PaymentId,
 }
 
 /// An approval that is valid.
@@ -56,7 +57,7 @@ pub fn is_anothers(approval: &Approval, loaders: &[LoadedBy]) -> bool {
 pub fn reach(
     required: u8,
     loaders: &[LoadedBy],
-    unsigned: Option<i64>,
+    unsigned: Option<PaymentId>,
     approvals: &[Approval],
 ) -> Bound {
     let good: Vec<&Approval> = approvals
@@ -77,7 +78,9 @@ pub fn reach(
     };
     let best = best.unwrap_or(Bound::NOTHING);
     Bound {
-        instruction: unsigned.map_or(best.instruction, |first| best.instruction.min(first - 1)),
+        instruction: unsigned.map_or(best.instruction, |first| {
+            best.instruction.min(first.before())
+        }),
         ..best
     }
 }
@@ -97,7 +100,7 @@ mod tests {
 
     fn bound(instruction: i64, bill: i64) -> Bound {
         Bound {
-            instruction,
+            instruction: PaymentId::new(instruction),
             bill: BillId::new(bill),
         }
     }
@@ -273,7 +276,7 @@ mod tests {
                 .iter()
                 .map(|(by, first)| LoadedBy {
                     hand: hand(*by),
-                    first: *first,
+                    first: PaymentId::new(*first),
                 })
                 .collect();
             let approvals: Vec<_> = approvals
@@ -283,10 +286,11 @@ mod tests {
                     bound: bound(*instruction, *bill),
                 })
                 .collect();
+            let unsigned = unsigned.map(PaymentId::new);
             let found = reach(required, &loaders, unsigned, &approvals);
-            assert_eq!(found.instruction, expected.0, "{case}");
+            assert_eq!(found.instruction.get(), expected.0, "{case}");
             assert!(
-                found.instruction == 0 || found.bill.get() == expected.1,
+                found.instruction == PaymentId::NONE || found.bill.get() == expected.1,
                 "{case}"
             );
         }

@@ -4,7 +4,7 @@
 
 use data_encoding::HEXLOWER;
 
-use crate::domain::{BillId, LoadId, Timestamp, Totals};
+use crate::domain::{BillId, LoadId, PaymentId, Timestamp, Totals};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::confirmation::Bound;
@@ -283,7 +283,7 @@ impl Claimed {
             role,
             by: value("by")?.to_owned(),
             bound: Bound {
-                instruction: number("up to number")?,
+                instruction: PaymentId::new(number("up to number")?),
                 bill: BillId::new(number("bills up to")?),
             },
             loads,
@@ -328,7 +328,7 @@ mod tests {
             rule: None,
             figures: Figures {
                 bound: Bound {
-                    instruction: 12,
+                    instruction: PaymentId::new(12),
                     bill: BillId::new(3),
                 },
                 count: 10,

@@ -1,7 +1,7 @@
 //! What lies beside a journal: the time of its mark, its lock file, and the orders that these count.
 
 use super::*;
-use crate::domain::{BillId, Epoch};
+use crate::domain::{BillId, Epoch, PaymentId};
 
 fn stamp(named: u64, changed: u64) -> Stamp {
     Stamp {
@@ -222,13 +222,13 @@ fn orders_that_a_journal_does_not_know_hold_its_posts_back() {
         assert_eq!(newer.map(|newer| newer.orders), brought_to, "{case}");
     }
     let shown = Bound {
-        instruction: 7,
+        instruction: PaymentId::new(7),
         bill: BillId::new(2),
     };
     assert_eq!(held_back(shown, OrdersLost::default()), shown);
     for (count, unknown) in [(1, false), (0, true)] {
         let lost = OrdersLost { count, unknown };
-        assert!(!held_back(Bound::EVERYTHING, lost).covers(1, None));
+        assert!(!held_back(Bound::EVERYTHING, lost).covers(PaymentId::new(1), None));
     }
     for (act, kept) in [
         ("cancel", true),
