@@ -230,6 +230,11 @@ fn a_journal_that_was_moved_is_used_where_it_is_now() {
         format!("warning: this journal was moved to {whole}: what is read here ends there");
     let said = desk.run(&["status"]).finished(0);
     assert!(said.err.starts_with(&warning), "{}", said.err);
+    let said = desk.run(&["status", "b"]).finished(0);
+    let since = format!(
+        "\nnot finished when this journal was moved; what became of it since: disburse --journal {whole} status b\n"
+    );
+    assert!(said.out.contains(&since), "{}", said.out);
     let there = ["--journal", "moved.db"];
     let said = desk.run(&[&["verify", "b"][..], &there].concat());
     said.finished(0);

@@ -273,6 +273,12 @@ fn open_text(
     if standing.is_finished() {
         return Ok(None);
     }
+    if let Some(to) = reader.moved_to()? {
+        return Ok(Some(format!(
+            "not finished when this journal was moved; what became of it since: disburse --journal {to} status {}",
+            commands.batch
+        )));
+    }
     let zone = session.zone(standing.purpose == Purpose::Rehearsal);
     if let Some(at_work) = at_work(session.location()?, commands.batch, &zone) {
         let text = format!("at work on this journal: {}", at_work.who);
