@@ -16,9 +16,9 @@ use crate::store::server_facts::{ServerFacts, Slot, Standby};
 
 /// The oldest release that is taken, and the newest one that was tried.
 const RELEASES: (i64, i64) = (14, 18);
-/// With a longer way there and back, slots are granted too late for the rate to be used up.
+/// With a longer way there and back, a fiftieth of a rate is left unused.
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(10);
-/// Round trips of a transaction that claims payments, or writes what became of them.
+/// Round trips of a transaction that writes what became of payments; one that claims some takes a few more.
 const ROUND_TRIPS: u32 = 3;
 /// How far two clocks may be apart, in milliseconds, before what is due comes noticeably early or late.
 const APART_MAX: u64 = 500;
@@ -279,7 +279,7 @@ fn way(host: &str, facts: &ServerFacts) -> [Finding; 2] {
     );
     let trip = match facts.round_trip > ROUND_TRIP_MAX {
         true => Finding::warning(host, said)
-            .advised("run on a machine nearer to the server: slots of the rate come too late, and rates are not used up"),
+            .advised("run on a machine nearer to the server: for each millisecond there and back, all runs together stay a thousandth below their rate, and wait longer for one another"),
         false => Finding::ok(host, said),
     };
     let apart = facts.ahead.unsigned_abs();

@@ -147,7 +147,7 @@ create table disburse.life (
     check (state <> 1 or posted_at is not null),
     check (state < 5 or due_at = 9223372036854775807),
     check (replaced_by is null or state in (5, 6, 8))
-) with (fillfactor = 37);
+) with (fillfactor = 50);
 create index post_queue on disburse.life (batch_id, service_id, due_at, seq) where state = 0;
 create index replaced on disburse.life (batch_id, seq) where replaced_by is not null;
 create index ask_queue on disburse.life (batch_id, state, due_at, seq) where state >= 2 and state <= 4 and queued = 1;
