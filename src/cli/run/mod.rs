@@ -15,6 +15,7 @@ mod moved;
 mod notices;
 mod preflight;
 mod second_post;
+mod still_open;
 mod verdict;
 mod work;
 
