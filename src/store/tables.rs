@@ -284,6 +284,7 @@ table! {
 }
 table! {
     /// When the next post or question may leave to an account of a gateway, over all sessions, in microseconds; for how many payments
-    /// each request of the last grant is; how late after its slot one may arrive at most, and before when slots allow for that.
-    slot { gateway, account, what ; next_at, packets, spread, spread_until }
+    /// each request of the last grant is; and how late after their slots those may arrive that were granted before, each with the time
+    /// before which slots allow for that.
+    slot { gateway, account, what ; next_at, packets, lateness }
 }

@@ -10,7 +10,7 @@ use crate::journal::session::fence::assert_current;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, RunToken};
 use crate::ledger::slots::{
-    ClockSample, Granted, Paced, RunnerTime, Runners, SlotRequest, SlotRow, Spread, StoreTime,
+    ClockSample, Granted, Lateness, Paced, RunnerTime, Runners, SlotRequest, SlotRow, StoreTime,
     grant,
 };
 use crate::store::tables::{session, slot};
@@ -24,10 +24,9 @@ shape! {
     struct Sharing of session { rate: Option<u32>, query_rate: Option<u32>, lease_until: Timestamp }
 }
 shape! {
-    /// When the next request may leave, for how many payments those of the last grant are, and how late they may arrive.
-    struct Slot of slot {
-        gateway: String, account: String, what: i64, next_at: i64, packets: u32, spread: u64, spread_until: i64,
-    }
+    /// When the next request may leave, for how many payments those of the last grant are, and how late those may arrive that were
+    /// granted before.
+    struct Slot of slot { gateway: String, account: String, what: i64, next_at: i64, packets: u32, lateness: String }
 }
 
 /// Grants what a run asks for.
@@ -61,15 +60,14 @@ pub(in crate::journal) fn slots(
         heard: clock(),
     };
     let granted = grant(row, runners(&sharing, request.of, told), sample, request);
-    if let Some(row) = granted.row {
+    if let Some(row) = &granted.row {
         c.put(&Slot {
             gateway,
             account,
             what,
             next_at: row.next_at.as_micros(),
             packets: row.packets.get(),
-            spread: u64::try_from(row.spread.get().as_micros()).unwrap_or(u64::MAX),
-            spread_until: row.spread_until.as_micros(),
+            lateness: row.lateness.to_text(),
         })?;
     }
     Ok(granted)
@@ -81,8 +79,8 @@ impl Slot {
         Ok(SlotRow {
             next_at: StoreTime::from_micros(self.next_at),
             packets: packets.ok_or_else(|| corrupt("a slot for no payment"))?,
-            spread: Spread::from_micros(self.spread),
-            spread_until: StoreTime::from_micros(self.spread_until),
+            lateness: Lateness::parse(&self.lateness)
+                .ok_or_else(|| corrupt("a slot with a lateness that is none"))?,
         })
     }
 }

@@ -311,7 +311,7 @@ pub enum Error {
 fn closed_text(lease_ran_out: bool) -> &'static str {
     match lease_ran_out {
         true => {
-            "another host has closed the session of this run, because its lease ran out: for longer than 10 s it had not reached the journal"
+            "another host has closed the session of this run, because its lease ran out: for longer than 10 s it had not reached the journal, or had not come to an end with it"
         }
         false => {
             "the session of this run was closed: the server of the journal was promoted, restored or replaced meanwhile"

@@ -4,10 +4,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::clock::{ClockSample, RunnerTime, StoreClock, StoreTime};
+use super::lateness::Lateness;
 use super::spread::Spread;
 
 /// The window over which a rate holds.
-const WINDOW: Duration = Duration::from_secs(1);
+pub(super) const WINDOW: Duration = Duration::from_secs(1);
 /// Nobody is granted a slot that is further ahead: what is not used is lost with it.
 const AHEAD_MAX: Duration = Duration::from_secs(1);
 /// No grant leaves a row this far ahead: the store's clock was set back since.
@@ -53,16 +54,14 @@ pub struct Runners {
 }
 
 /// The row of an account of a gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotRow {
     /// When the next request may leave.
     pub next_at: StoreTime,
     /// The most payments that each request of the last grant carries.
     pub packets: NonZeroU32,
-    /// The longest time after their slots within which requests arrive that were granted of late.
-    pub spread: Spread,
-    /// Slots before this time are so far apart that it holds for that spread.
-    pub spread_until: StoreTime,
+    /// How late requests may arrive whose slots were granted before.
+    pub lateness: Lateness,
 }
 
 /// Slots, one after the other at equal distances.
@@ -141,7 +140,7 @@ impl Slots {
 }
 
 /// What comes of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// For what.
     pub of: Paced,
@@ -204,11 +203,14 @@ pub(super) fn spaced(
     let row = row.map(|row| began(row, now, is_afresh, spread));
     // Whoever knows the time of the store less well may be late beside what is granted now.
     let earliest = now.after(request.lead);
-    let longer =
-        row.filter(|row| row.spread > spread && row.next_at.max(earliest) < row.spread_until);
-    let kept = longer.map_or(spread, |row| row.spread);
+    let kept = row
+        .as_ref()
+        .and_then(|row| row.lateness.at(row.next_at.max(earliest)));
+    let kept = kept.map_or(spread, |kept| kept.max(spread));
     let pitch = Pitch::of(runners, request, allowance(kept));
-    let behind = row.map_or(now, |row| row.next_at.after(pitch.gathers_behind(row)));
+    let behind = row
+        .as_ref()
+        .map_or(now, |row| row.next_at.after(pitch.gathers_behind(row)));
     let first = behind.max(earliest);
     let room = now.after(AHEAD_MAX).since(first);
     let fits = match first > now.after(AHEAD_MAX) {
@@ -229,13 +231,12 @@ pub(super) fn spaced(
         // The first one that is free, rounded up.
         next_at: slots.at(count).after(Duration::from_micros(1)),
         packets: pitch.packets,
-        spread: kept,
-        spread_until: match longer {
-            Some(row) => row.spread_until,
-            None => slots.last().after(WINDOW + spread.get()),
-        },
+        lateness: row
+            .as_ref()
+            .map_or_else(Lateness::default, |row| row.lateness.clone())
+            .with(spread, (first, slots.last())),
     });
-    let free = after.map_or(behind, |after| after.next_at);
+    let free = after.as_ref().map_or(behind, |after| after.next_at);
     Granted {
         row: after.or(row.filter(|_| is_afresh)),
         slots,
@@ -250,7 +251,8 @@ pub(super) fn spaced(
 // Slots that are out leave within what they are ahead and their spread, by whatever clock; a window later nothing of them arrives.
 fn began(row: SlotRow, now: StoreTime, is_afresh: bool, spread: Spread) -> SlotRow {
     let is_of_other_clock = row.next_at > now.after(ROW_AHEAD_MAX);
-    let quiet = now.after(AHEAD_MAX + WINDOW + spread.max(row.spread).get());
+    let late = row.lateness.at(now).map_or(spread, |late| late.max(spread));
+    let quiet = now.after(AHEAD_MAX + WINDOW + late.get());
     let next_at = match (is_of_other_clock, is_afresh) {
         (true, _) => quiet,
         (false, true) => row.next_at.max(quiet),
@@ -290,7 +292,7 @@ impl Pitch {
     }
 
     /// Returns how long a request waits behind the last grant for its payments to gather, where that was for others.
-    fn gathers_behind(&self, row: SlotRow) -> Duration {
+    fn gathers_behind(&self, row: &SlotRow) -> Duration {
         if row.packets == self.packets {
             return Duration::ZERO;
         }

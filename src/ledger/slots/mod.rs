@@ -8,11 +8,12 @@
 //! Why no window of a second holds more than the rate: take the first and the last slot whose requests arrive within one. The first
 //! is no earlier than the window less the spread, the last one lies before the end of the window, so that less than a second and a
 //! spread lies between them; and where more than the rate leaves from one slot to another, [`grant()`] leaves no less than a second
-//! and a spread. Where runners have different spreads, that of the first slot counts: whoever has a lesser one keeps to the greater
-//! as long as a slot of its own may lie in one window with a slot of that one.
+//! and a spread. Where runners have different spreads, that of the first slot counts: whoever has a lesser one keeps to the greatest
+//! of those ([`Lateness`]) of which a slot may lie in one window with its own.
 
 mod clock;
 mod grant;
+mod lateness;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -20,5 +21,6 @@ mod turns;
 
 pub use clock::{ClockSample, RunnerTime, StoreClock, StoreTime};
 pub use grant::{Granted, Paced, Runners, SlotRequest, SlotRow, Slots, Turn, grant};
+pub use lateness::Lateness;
 pub use spread::Spread;
 pub use turns::{SlotWait, Turns};

@@ -27,10 +27,9 @@ impl Spread {
         (needed <= MOST).then(|| Self(needed.max(STANDARD)))
     }
 
-    /// The spread that was stored, in microseconds; never less than what is always allowed for.
-    #[must_use]
-    pub fn from_micros(micros: u64) -> Self {
-        Self(Duration::from_micros(micros).max(STANDARD))
+    /// A spread that was stored; never less than what is always allowed for.
+    pub(super) fn of_stored(spread: Duration) -> Self {
+        Self(spread.max(STANDARD))
     }
 
     /// Returns it as a duration.

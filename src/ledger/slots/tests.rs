@@ -42,8 +42,7 @@ fn row(next_at: i64, packets: u32) -> SlotRow {
     SlotRow {
         next_at: store(next_at),
         packets: number(packets),
-        spread: Spread::from_micros(0),
-        spread_until: store(0),
+        lateness: Lateness::default(),
     }
 }
 
@@ -213,11 +212,11 @@ fn whoever_knows_the_time_badly_lowers_the_rate() {
         let row = granted.row.unwrap();
         let behind = row.next_at.as_micros() - T0 * 1_000 - times[1] - apart;
         assert!(behind.abs() <= 2, "{took}: {behind}");
-        assert_eq!(row.spread, slots.spread());
-        assert_eq!(
-            row.spread_until.since(slots.last()),
-            ms(1_000) + slots.spread().get()
-        );
+        let until = slots.last().after(ms(1_000) + slots.spread().get());
+        let just = until.before(Duration::from_micros(1));
+        let is_more = !slots.spread().beyond_standard().is_zero();
+        assert_eq!(row.lateness.at(just), is_more.then(|| slots.spread()));
+        assert_eq!(row.lateness.at(until), None);
     }
     let far = grant(
         None,
@@ -230,32 +229,59 @@ fn whoever_knows_the_time_badly_lowers_the_rate() {
 
 #[test]
 fn whoever_knows_the_time_better_allows_for_those_before_as_long_as_one_may_arrive_beside_it() {
-    let badly = grant(None, runners(2, 10), sample(20, 5, 0), &request(10, 1, 3));
-    let badly = badly.row.unwrap();
+    // Readings that take 40 ms, 20 ms and 1 ms, one after the other. The slots of the second lie under the lateness of the first, which
+    // ends before its own: the third allows for that.
+    let of = |row: Option<SlotRow>, took: u64, count: u32| {
+        let among = runners(3, 100);
+        grant(row, among, sample(took, 5, 0), &request(100, 1, count))
+    };
+    let step = |granted: &Granted| {
+        let times = times(granted);
+        times[1] - times[0]
+    };
+    let first = of(None, 40, 2);
+    let second = of(first.row.clone(), 20, 30);
+    let (worst, bad) = (step(&first), step(&of(None, 20, 2)));
+    assert_eq!(step(&second), worst);
+    let row = second.row.unwrap();
     for (case, next_at, expected) in [
-        ("behind it", 200, 102_775),
-        ("a window behind it", 1_150, 102_775),
-        ("no window has slots of both", 1_250, 101_000),
+        ("beside both", 400, worst),
+        ("behind the first", 1_100, bad),
+        ("behind both", 1_500, 10_100),
     ] {
-        let row = SlotRow {
+        let at = SlotRow {
             next_at: store(next_at),
-            spread_until: store(1_200),
-            ..badly
+            ..row.clone()
         };
         let told = next_at - 100;
-        let granted = grant(
-            Some(row),
-            runners(2, 10),
-            sample(1, u64::try_from(told).unwrap(), told),
-            &request(10, 1, 2),
-        );
-        let times = times(&granted);
-        let apart = times[1] - times[0];
-        assert!((apart - expected).abs() < 30, "{case}: {apart}");
-        let next = granted.row.unwrap();
-        let keeps = expected > 101_000;
-        assert_eq!(next.spread == badly.spread, keeps, "{case}");
-        assert_eq!(next.spread_until == row.spread_until, keeps, "{case}");
+        let sample = sample(1, u64::try_from(told).unwrap(), told);
+        let granted = grant(Some(at), runners(3, 100), sample, &request(100, 1, 2));
+        let found = step(&granted);
+        assert!((found - expected).abs() < 5, "{case}: {found} {expected}");
+    }
+}
+
+#[test]
+fn lateness_is_read_as_it_was_written_and_never_less_is_allowed_for() {
+    let spread = |millis| Spread::of(ms(millis)).unwrap();
+    let granted = |late: &Lateness, millis, at| late.with(spread(millis), (store(0), store(at)));
+    let mut late = Lateness::default();
+    assert_eq!(Lateness::parse(&late.to_text()), Some(late.clone()));
+    late = granted(&late, 2, 100);
+    assert_eq!(late, Lateness::default(), "it is always allowed for");
+    // Each is less, and later, than the one before: more than are told apart.
+    for place in 0..20 {
+        late = granted(&late, 400 - 10 * place, 100 * i64::try_from(place).unwrap());
+        assert_eq!(Lateness::parse(&late.to_text()), Some(late.clone()));
+        for earlier in 0..=place {
+            let of = spread(400 - 10 * earlier);
+            let last = store(100 * i64::try_from(earlier).unwrap());
+            let just = last.after(ms(1_000) + of.get()).before(ms(1));
+            assert!(late.at(just) >= Some(of), "{place} {earlier}: {late:?}");
+        }
+    }
+    for text in ["x", "1", "1:", ":1", "1:2,,x:1", "-1:5"] {
+        assert_eq!(Lateness::parse(text), None, "{text}");
     }
 }
 

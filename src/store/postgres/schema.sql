@@ -496,8 +496,7 @@ create table disburse.slot (
     what bigint not null check (what in (0, 1)),
     next_at bigint not null,
     packets bigint not null,
-    spread bigint not null,
-    spread_until bigint not null,
+    lateness text collate "C" not null,
     primary key (gateway, account, what)
 );
 

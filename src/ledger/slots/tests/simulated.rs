@@ -214,8 +214,10 @@ impl World {
             told: self.of_store(read),
             heard: self.of_runner(host, heard),
         };
-        let granted = spaced(self.row, sharing, sample, request, self.allowance);
-        self.row = granted.row.or(self.row);
+        let granted = spaced(self.row.clone(), sharing, sample, request, self.allowance);
+        if let Some(row) = &granted.row {
+            self.row = Some(row.clone());
+        }
         self.plan(committed + way, Event::Heard(host, granted));
     }
 
@@ -323,7 +325,8 @@ fn runners_that_come_and_go_with_limits_of_their_own_keep_to_the_least() {
                         0 => i64::MAX,
                         _ => joins + dice.from(SECOND / 10, 10 * SECOND),
                     },
-                    way: [100, 300, 2_000, 9_000][usize::try_from(dice.from(0, 3)).unwrap()],
+                    way: [100, 300, 2_000, 9_000, 60_000, 200_000]
+                        [usize::try_from(dice.from(0, 5)).unwrap()],
                     ready: [1, 3, 50, 5_000][usize::try_from(dice.from(0, 3)).unwrap()],
                 }
             })
@@ -331,7 +334,7 @@ fn runners_that_come_and_go_with_limits_of_their_own_keep_to_the_least() {
         let mut world = World::of(&kinds, seed);
         world.stall = (SECOND, 400_000);
         world.run(30 * SECOND);
-        assert!(world.arrivals.len() > 50, "seed {seed}");
+        assert!(world.arrivals.len() > 20, "seed {seed}");
         assert_eq!(world.broken(), None, "seed {seed}");
     }
 }
