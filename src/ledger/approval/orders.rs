@@ -265,6 +265,7 @@ mod tests {
     use super::super::ssh::made_up::public;
     use super::*;
     use crate::domain::Currency;
+    use crate::seeded_bugs::SeededBug;
 
     fn line() -> OrderLine {
         OrderLine {
@@ -426,6 +427,12 @@ mod tests {
             assert_ne!(same, one(other.clone()), "{other:?}");
         }
         assert_ne!(same, orders(vec![line(), line()], "none").digest());
+        let _awake = SeededBug::OrderUnbound.wake();
+        let other = OrderLine {
+            about: "code 11".to_owned(),
+            ..line()
+        };
+        assert_eq!(one(line()), one(other), "the table finds it");
         assert_ne!(same, orders(vec![line()], "2 of 28 November").digest());
     }
 

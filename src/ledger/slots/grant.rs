@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use super::clock::{ClockSample, RunnerTime, StoreClock, StoreTime};
 use super::lateness::Lateness;
-use super::spread::Spread;
+use super::spread::{Spread, WINDOW};
 
-/// The window over which a rate holds.
-pub(super) const WINDOW: Duration = Duration::from_secs(1);
 /// Nobody is granted a slot that is further ahead: what is not used is lost with it.
 const AHEAD_MAX: Duration = Duration::from_secs(1);
 /// No grant leaves a row this far ahead: the store's clock was set back since.

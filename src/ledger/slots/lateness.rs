@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::clock::StoreTime;
-use super::spread::Spread;
+use super::spread::{Spread, WINDOW};
 
 /// So many spreads are told apart at most.
 const APART_MAX: usize = 8;
@@ -26,7 +26,7 @@ impl Lateness {
     /// from there on is forgotten.
     #[must_use]
     pub(super) fn with(&self, spread: Spread, (first, last): (StoreTime, StoreTime)) -> Self {
-        let until = last.after(super::grant::WINDOW + spread.get());
+        let until = last.after(WINDOW + spread.get());
         let mut kept = self.clone();
         kept.0.retain(|(_, until)| *until > first);
         kept.add(spread, until);

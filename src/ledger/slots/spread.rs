@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+/// The window over which a rate holds.
+pub(super) const WINDOW: Duration = Duration::from_secs(1);
 /// How much later than its slot a request may leave at least: timers, and whoever waits for a processor, are late by that.
 const LATENESS: Duration = Duration::from_millis(4);
 /// By so much more unevenly than they left, requests may arrive: those of hosts, too, of which one is further from the gateway than
