@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use super::columns::kinds_of;
 use super::known::{Columns, Key, Known};
 use super::link::Answer;
-use super::read::{PAGE, columns_of};
+use super::rows::{PAGE, columns_of, next_number};
 use super::statement::{self, Statement, newest};
-use super::write::next_number;
 use crate::store::{Error, Scan, Table, Value};
 
 /// Rows of one table that one statement reads at most.

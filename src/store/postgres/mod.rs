@@ -26,6 +26,7 @@ mod origin;
 mod password;
 mod pending;
 mod read;
+mod rows;
 mod statement;
 mod store;
 mod survey;

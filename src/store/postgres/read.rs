@@ -3,18 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::ahead::Ahead;
-use super::codec::{self, Kind, Raw};
+use super::codec::Kind;
 use super::columns::{kinds_of, order_of};
 use super::expected;
 use super::known::{Columns, Key, Shown, passes};
 use super::link::Request;
 use super::pending::Leaving;
+use super::rows::{PAGE, columns_of, value_of};
 use super::statement;
 use super::store::{Phase, Postgres};
 use crate::store::{Column, Error, Read, Row, Scan, Transact as _, Value};
-
-/// Rows of the first page, and of the greatest one: most passes want few rows, but for those that say how many.
-pub(super) const PAGE: (usize, usize) = (16, 1024);
 
 /// Rows that are expected by one statement at most.
 const EXPECTED_MAX: usize = 1_000;
@@ -35,25 +33,6 @@ impl Row for Page<'_> {
     fn value(&self, at: usize) -> Result<Value<'_>, Error> {
         value_of(&self.row, self.kinds, at)
     }
-}
-
-pub(super) fn value_of<'r>(
-    row: &'r tokio_postgres::Row,
-    kinds: &[Kind],
-    at: usize,
-) -> Result<Value<'r>, Error> {
-    let raw = row.try_get::<_, Option<Raw<'_>>>(at);
-    let raw = raw.map_err(|error| Error::corrupt(error.to_string()))?;
-    let kind = kinds
-        .get(at)
-        .ok_or_else(|| Error::corrupt("a column that nobody asked for"))?;
-    codec::value(*kind, raw)
-}
-
-/// Reads all columns of a row.
-pub(super) fn columns_of(row: &tokio_postgres::Row, kinds: &[Kind]) -> Result<Columns, Error> {
-    let values = (0..kinds.len()).map(|at| Ok(value_of(row, kinds, at)?.into_owned()));
-    values.collect()
 }
 
 impl Postgres {

@@ -4,6 +4,7 @@ use super::append::Appender;
 use super::columns::{is_guarded, key_of};
 use super::known::{self, Key, passes};
 use super::pending::Leaving;
+use super::rows::next_number;
 use super::statement;
 use super::store::{Phase, Postgres};
 use crate::store::{Append, Clash, Column, Error, Scan, Table, Value, Write};
@@ -224,14 +225,6 @@ impl Write for Postgres {
         self.known.borrow_mut().set_next(table, next);
         Ok(next)
     }
-}
-
-/// Returns the number behind the greatest one of a table.
-pub(super) fn next_number(rows: &[tokio_postgres::Row]) -> Result<i64, Error> {
-    let newest = rows.first().and_then(|row| row.try_get(0).ok());
-    let newest: i64 = newest.ok_or_else(|| Error::corrupt("no greatest number"))?;
-    let next = newest.max(0).checked_add(1);
-    next.ok_or_else(|| Error::corrupt("the greatest number of all"))
 }
 
 impl Postgres {
