@@ -58,6 +58,7 @@ pub mod slots;
 pub mod stale;
 pub mod standstill;
 pub mod successor;
+pub mod tallies;
 pub mod told_identifier;
 pub mod unread;
 pub mod was_repeat;

@@ -15,7 +15,7 @@ use super::members::counted;
 use super::ordered::{GivenOrder, Ordered};
 use super::payment_cache::PaymentCache;
 use super::subject::Subject;
-use super::tallies::Tallies;
+use super::tallies::{self, Moves};
 use super::watched_clock::WatchedClock;
 use crate::domain::{
     Actor, BatchId, Country, Epoch, EvidenceId, Money, Msisdn, PayerTransactionId, Payment,
@@ -40,7 +40,7 @@ use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Transact
 pub(in crate::journal) struct WriteSession {
     keeper: Keeper,
     chain: RefCell<Chain>,
-    tallies: RefCell<Tallies>,
+    tallies: RefCell<Moves>,
     recent: RefCell<PaymentCache>,
     /// Who gave the command that the transaction carries out.
     actor: RefCell<Option<Arc<Actor>>>,
@@ -350,13 +350,13 @@ impl WriteSession {
             }
             true => counted(self.keeper.store(), subject.moved.seq, from)?,
         };
-        self.tallies.borrow_mut().moved(subject, from, to);
+        tallies::move_row(&mut self.tallies.borrow_mut(), subject, from, to);
         Ok(())
     }
 
     /// Writes the tally: before it is read in the same transaction.
     pub(in crate::journal) fn write_tallies(&self) -> Result<(), Error> {
-        self.tallies.take().write(self.keeper.store())
+        tallies::write(self.tallies.take(), self.keeper.store())
     }
 
     /// Returns where a payment stands, if that is known without reading it.

@@ -5,6 +5,7 @@
 
 mod apply;
 mod change;
+mod covered;
 mod standing;
 mod words;
 
@@ -13,5 +14,6 @@ mod tests;
 
 pub use apply::{NewEvidence, apply};
 pub use change::{Change, Heard, Kind, Row, Told};
+pub use covered::{AsidePlace, Counts, Covered, Covers, Digest};
 pub use standing::{Standing, WORDS, misfits_without_amount};
 pub use words::{Keeping, Words, keeping};

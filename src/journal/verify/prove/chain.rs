@@ -1,61 +1,31 @@
-//! The walk over the chain, and what its rows hold the digests of.
+//! The walk over the chain.
 
 use std::ops::ControlFlow;
 
-use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
+use super::covered::covers;
 use super::prover::Verifier;
-use crate::domain::{BatchId, BillId, EvidenceId, LoadId, PaymentId, PhraseId, PolicyId};
+use crate::domain::{EvidenceId, PaymentId, PhraseId, PolicyId};
 use crate::journal::Error;
-use crate::journal::codec::catalog::{account, loaded_for, reading, rehearsal};
-use crate::journal::codec::events::{
-    ACCOUNT_MOVED, ACCOUNT_TAKEN, BILLED, CLAIMED_TOGETHER, FILE_LOADED, FORGOTTEN, GATEWAY_MOVED,
-    MENDED, MIGRATED, PINNED, READING_ACCEPTED, READING_TAKEN, RECONCILED, REPLACED, ROW_WITHDRAWN,
-    ROWS_LOADED, STATEMENT_FINDING, UPLOADED, WATCHED,
-};
+use crate::journal::codec::events::{CLAIMED_TOGETHER, RECONCILED, STATEMENT_FINDING};
 use crate::journal::codec::values::corrupt;
-use crate::journal::evidence::digests::{
-    bill_digest, file_digest, forgotten_digest, pin_digest, upload_digest,
-};
 use crate::journal::evidence::encoding::genesis;
 use crate::journal::evidence::encoding::{CanonicalHasher, Digest};
-use crate::journal::evidence::instruction_blocks::{self, instruction_digest};
 use crate::journal::evidence::salt::Sealed;
 use crate::journal::payments::first_claims::ClaimRange;
-use crate::journal::payments::watched::recorded_pairs;
 use crate::journal::read::phrases::Phrases;
 use crate::journal::verify::intact::text_of;
-use crate::store::tables::{
-    batch, bill, evidence, identifier, instruction, load, rejected, upload, watched,
-};
-use crate::store::{self, Beside, Column, Field, Read, Reads, Scan, Test, Value};
+use crate::ledger::evidence::Covered;
+use crate::store::tables::evidence;
+use crate::store::{self, Column, Field, Reads, Scan, Test, Value};
 
-/// How many rows of other tables the chain covers.
+/// What was added up on the way along the chain.
 #[derive(Default)]
-struct Covered {
-    instructions: i64,
-    uploads: i64,
-    bills: i64,
-    loads: i64,
-    rejected: i64,
-    mended: i64,
-    withdrawn: i64,
-    watched: i64,
-    /// Rows whose persons were forgotten: payments, and rejected rows.
-    forgotten: [i64; 2],
-    /// Of what was left of them when people were forgotten last.
-    left: Option<Digest>,
+struct Walked {
+    covered: Covered,
     /// Findings of a reconciliation that is still to come.
     stated: Sha256,
-    pinned: bool,
-    /// Of the address that the batch was tied or moved to last.
-    gateway: Option<Digest>,
-    /// Whether the batch was loaded as a rehearsal; `None`: earlier versions loaded it.
-    rehearsal: Option<bool>,
-    /// The account that the batch was moved to last.
-    account: Option<String>,
-    reading: Option<String>,
 }
 
 /// What is read of a row of evidence: what its hash is taken over in its order, what it was judged by, its hash, the words of the
@@ -130,7 +100,7 @@ fn sealed(value: &Value<'_>) -> Result<Sealed, Error> {
 impl Verifier<'_> {
     pub(super) fn walk(&mut self, earlier: Option<Digest>) -> Result<(), Error> {
         let mut previous = genesis(self.c, self.batch_id)?;
-        let mut covered = Covered::default();
+        let mut walked = Walked::default();
         let mut intact = true;
         // The oldest row that no hash on record covers yet.
         let mut uncovered: Option<EvidenceId> = None;
@@ -166,30 +136,11 @@ impl Verifier<'_> {
             if intact && earlier == Some(previous) {
                 self.proof.earlier_head_at = Some(self.proof.evidence);
             }
-            self.cover(row, &mut covered)?;
+            self.cover(row, &mut walked)?;
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
         self.compare_head(&previous, uncovered)?;
-        self.compare_counts(&covered)?;
-        if reading(self.c, self.batch_id)? != covered.reading {
-            self.find(
-                "the way in which replies about the batch are read is not as it was recorded"
-                    .to_owned(),
-            );
-        }
-        if covered.left.is_some() && covered.left != Some(forgotten_digest(self.c, self.batch_id)?)
-        {
-            self.find("what is left of people who were forgotten is not as it was recorded");
-        }
-        if account(self.c, self.batch_id)? != covered.account {
-            self.find("the account that the batch belongs to is not as it was recorded");
-        }
-        if covered.pinned && pin_digest(self.c, self.batch_id)? != covered.gateway {
-            self.find("the gateway that the batch is tied to is not as it was recorded");
-        }
-        if rehearsal(loaded_for(self.c, self.batch_id)?) != covered.rehearsal {
-            self.find("what the batch was loaded for is not as it was recorded");
-        }
+        self.compare_covered(&walked.covered)?;
         if let (Some(earlier), None) = (earlier, self.proof.earlier_head_at) {
             let hex = data_encoding::HEXLOWER.encode(&earlier);
             self.find(format!(
@@ -260,14 +211,14 @@ impl Verifier<'_> {
     }
 
     /// Adds the findings of a reconciliation up again, and compares them with what it says of them.
-    fn stated(&mut self, row: &Cells<'_>, event: i64, covered: &mut Covered) -> Result<(), Error> {
+    fn stated(&mut self, row: &Cells<'_>, event: i64, stated: &mut Sha256) -> Result<(), Error> {
         if event == STATEMENT_FINDING {
             let detail: String = get(row, 8)?;
-            covered.stated.update(detail.as_bytes());
-            covered.stated.update([0]);
+            stated.update(detail.as_bytes());
+            stated.update([0]);
             return Ok(());
         }
-        let found: Digest = std::mem::take(&mut covered.stated).finalize().into();
+        let found: Digest = std::mem::take(stated).finalize().into();
         if get::<Option<Digest>>(row, 7)? != Some(found) {
             self.find(
                 "the findings of a reconciliation with a statement are not as they were recorded",
@@ -276,8 +227,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Compares the rows of other tables with the digest that a row of evidence holds of them.
-    fn cover(&mut self, row: &Cells<'_>, covered: &mut Covered) -> Result<(), Error> {
+    /// Compares the rows of other tables with what a row of evidence says of them.
+    fn cover(&mut self, row: &Cells<'_>, walked: &mut Walked) -> Result<(), Error> {
         let (seq, event): (PaymentId, i64) = (get(row, 1)?, get(row, 3)?);
         self.about_payments += u64::from(seq != PaymentId::NONE);
         if event == CLAIMED_TOGETHER {
@@ -286,272 +237,14 @@ impl Verifier<'_> {
             }
         }
         if matches!(event, STATEMENT_FINDING | RECONCILED) {
-            return self.stated(row, event, covered);
-        }
-        if !(REPLACED..=MIGRATED).contains(&event)
-            && !matches!(
-                event,
-                ACCOUNT_TAKEN
-                    | ACCOUNT_MOVED
-                    | READING_TAKEN
-                    | READING_ACCEPTED
-                    | GATEWAY_MOVED
-                    | MENDED
-                    | ROW_WITHDRAWN
-                    | WATCHED
-                    | FORGOTTEN
-            )
-        {
-            return Ok(());
+            return self.stated(row, event, &mut walked.stated);
         }
         let digest: Option<Digest> = get(row, 7).unwrap_or(None);
-        let detail: Json = text_of(&row[8])
-            .and_then(|text| serde_json::from_str(text).ok())
-            .unwrap_or_default();
-        if let Some((what, found)) = self.covered_rows((seq, event), digest, &detail, covered)? {
-            if found != digest {
-                self.find(format!("{what} is not as it was recorded"));
-            }
+        let Some(covers) = covers((seq, event), digest.is_some(), text_of(&row[8]))? else {
             return Ok(());
-        }
-        self.compare_fact((get(row, 0)?, seq, event), digest, &detail, covered)
-    }
-
-    /// Returns which rows of other tables a row of evidence covers, in words, and their digest as they stand there.
-    fn covered_rows(
-        &mut self,
-        (seq, event): (PaymentId, i64),
-        digest: Option<Digest>,
-        detail: &Json,
-        covered: &mut Covered,
-    ) -> Result<Option<(String, Option<Digest>)>, Error> {
-        let number = |name: &str| number(detail, name);
-        Ok(Some(match event {
-            UPLOADED => {
-                covered.uploads += 1;
-                (
-                    format!("upload of payment {seq}"),
-                    upload_digest(self.c, seq)?,
-                )
-            }
-            BILLED => {
-                covered.bills += 1;
-                let bill = BillId::new(number("bill"));
-                (
-                    format!("bill {bill} of row {seq}"),
-                    bill_digest(self.c, bill)?,
-                )
-            }
-            FILE_LOADED => {
-                covered.loads += 1;
-                covered.rehearsal = detail["rehearsal"].as_bool().or(covered.rehearsal);
-                covered.rejected = covered.rejected.saturating_add(number("rejected"));
-                let load = LoadId::new(number("load"));
-                let found = file_digest(self.c, load)?.map(|(digest, _)| digest);
-                (format!("load {load}, or a row that it set aside"), found)
-            }
-            ROWS_LOADED => {
-                let (first, last) = (number("first"), number("last"));
-                let found = self.instructions(first, last)?;
-                covered.instructions = covered.instructions.saturating_add(number("rows"));
-                (
-                    format!("an instruction among the rows {first} to {last}"),
-                    found,
-                )
-            }
-            // Before it was sealed, the instruction of a retry was not covered here.
-            REPLACED if digest.is_some() => {
-                covered.instructions += 1;
-                self.proof.instructions += 1;
-                let id = detail["replaced_by"].as_str().unwrap_or_default();
-                (format!("the retry {id}"), self.retry(id)?)
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    /// Compares a fact that a row of evidence holds itself, without a digest of other rows, with the tables that repeat it.
-    fn compare_fact(
-        &mut self,
-        (evidence_id, seq, event): (EvidenceId, PaymentId, i64),
-        digest: Option<Digest>,
-        detail: &Json,
-        covered: &mut Covered,
-    ) -> Result<(), Error> {
-        let place = || ["load", "line", "nth"].map(|name| number(detail, name));
-        match event {
-            PINNED | GATEWAY_MOVED => {
-                covered.pinned = true;
-                covered.gateway = digest;
-            }
-            MENDED => {
-                covered.mended += 1;
-                let id = detail["payment"].as_str().unwrap_or_default();
-                if !self.is_mended_by(place(), id)? {
-                    let [_, line, _] = place();
-                    self.find(format!(
-                        "the rejected row of line {line} is not mended by payment {id}, as was recorded"
-                    ));
-                }
-            }
-            WATCHED => {
-                for (other, by_word) in recorded_pairs(&detail.to_string())? {
-                    covered.watched += 1;
-                    if !self.is_watched(seq, PaymentId::new(other), by_word)? {
-                        self.find(format!(
-                            "payment {seq} is not held against the failed row {other} before it leaves, as was recorded"
-                        ));
-                    }
-                }
-            }
-            ROW_WITHDRAWN => {
-                covered.withdrawn += 1;
-                if !self.is_withdrawn_by(place(), evidence_id)? {
-                    let [_, line, _] = place();
-                    self.find(format!(
-                        "the rejected row of line {line} is not withdrawn, as was recorded"
-                    ));
-                }
-            }
-            ACCOUNT_TAKEN | ACCOUNT_MOVED => {
-                covered.account = detail["account"].as_str().map(str::to_owned);
-            }
-            READING_TAKEN | READING_ACCEPTED => {
-                covered.reading = detail["reading"].as_str().map(str::to_owned);
-            }
-            FORGOTTEN => {
-                for (sum, name) in covered.forgotten.iter_mut().zip(["payments", "rejected"]) {
-                    *sum = sum.saturating_add(number(detail, name));
-                }
-                self.proof.forgotten = covered.forgotten[0].unsigned_abs();
-                covered.left = digest;
-            }
-            MIGRATED => self.proof.sealed = number(detail, "rows").unsigned_abs(),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn instructions(&mut self, first: i64, last: i64) -> Result<Option<Digest>, Error> {
-        let mut digest = None;
-        let mut count = 0;
-        instruction_blocks::stored(self.c, self.batch_id, (first, last), usize::MAX, |block| {
-            digest = Some(block.digest);
-            count = block.rows;
-            Ok(())
-        })?;
-        self.proof.instructions += count as u64;
-        Ok(digest)
-    }
-
-    fn is_mended_by(&self, place: [i64; 3], id: &str) -> Result<bool, Error> {
-        let own = self.rejected_at(&place);
-        let by: Option<Option<PaymentId>> = self.c.value(&own, rejected::replaced_by)?;
-        let Some(by) = by.flatten() else {
-            return Ok(false);
         };
-        let named = Scan::of(&identifier::TABLE)
-            .at(&id)
-            .only(identifier::seq, Test::is(&by));
-        Ok(self.c.any(&named)?)
-    }
-
-    fn rejected_at<'s>(&'s self, [load, line, nth]: &'s [i64; 3]) -> Scan<'s> {
-        Scan::of(&rejected::TABLE)
-            .at(load)
-            .at(line)
-            .at(nth)
-            .only(rejected::batch_id, Test::is(&self.batch_id))
-    }
-
-    fn is_watched(&self, seq: PaymentId, other: PaymentId, by_word: bool) -> Result<bool, Error> {
-        let pair = Scan::of(&watched::TABLE)
-            .at(&seq)
-            .at(&other)
-            .only(watched::by_word, Test::is(&by_word));
-        Ok(self.c.any(&pair)?)
-    }
-
-    fn is_withdrawn_by(&self, place: [i64; 3], evidence_id: EvidenceId) -> Result<bool, Error> {
-        let own = self
-            .rejected_at(&place)
-            .only(rejected::withdrawn, Test::is(&evidence_id));
-        Ok(self.c.any(&own)?)
-    }
-
-    fn retry(&self, id: &str) -> Result<Option<Digest>, Error> {
-        let named = Scan::of(&identifier::TABLE).at(&id);
-        let seq: Option<PaymentId> = self.c.value(&named, identifier::seq)?;
-        match seq {
-            Some(seq) => instruction_digest(self.c, seq),
-            None => Ok(None),
-        }
-    }
-
-    /// Rows that were added to other tables are on no chain.
-    fn compare_counts(&mut self, covered: &Covered) -> Result<(), Error> {
-        let (c, batch_id) = (self.c, self.batch_id);
-        let instructions =
-            || Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
-        let loads = Scan::by(&load::load_by_batch).at(&batch_id);
-        let rejected = || Scan::by(&rejected::rejected_by_batch).at(&batch_id);
-        let mended = rejected().only(rejected::replaced_by, Test::Present);
-        let withdrawn = rejected().only(rejected::withdrawn, Test::Present);
-        let pinned = Scan::of(&batch::TABLE)
-            .at(&batch_id)
-            .only(batch::gateway, Test::Present);
-        let count =
-            |scan: &Scan<'_>| Ok::<_, Error>(i64::try_from(c.count(scan)?).unwrap_or(i64::MAX));
-        let forgotten = [
-            forgotten(c, instructions(), instruction::salt)?,
-            forgotten(c, rejected(), rejected::salt)?,
-        ];
-        let of_batch = |scan: Scan<'_>, seq: Column| of_batch(c, batch_id, &scan, seq);
-        let counted = [
-            (
-                "instructions",
-                covered.instructions,
-                count(&instructions())?,
-            ),
-            ("loads", covered.loads, count(&loads)?),
-            ("rows set aside", covered.rejected, count(&rejected())?),
-            ("mended rows", covered.mended, count(&mended)?),
-            ("withdrawn rows", covered.withdrawn, count(&withdrawn)?),
-            (
-                "failed rows that payments are held against",
-                covered.watched,
-                of_batch(Scan::of(&watched::TABLE), watched::seq)?,
-            ),
-            (
-                "payments whose persons were forgotten",
-                covered.forgotten[0],
-                forgotten[0],
-            ),
-            (
-                "rejected rows whose persons were forgotten",
-                covered.forgotten[1],
-                forgotten[1],
-            ),
-            (
-                "uploads",
-                covered.uploads,
-                of_batch(Scan::of(&upload::TABLE), upload::seq)?,
-            ),
-            (
-                "bills",
-                covered.bills,
-                of_batch(Scan::by(&bill::bill_by_payment), bill::seq)?,
-            ),
-            ("gateways", i64::from(covered.pinned), count(&pinned)?),
-        ];
-        for (what, on_chain, there) in counted {
-            if there != on_chain {
-                self.find(format!(
-                    "{what}: {there} are there, the chain covers {on_chain}"
-                ));
-            }
-        }
-        Ok(())
+        walked.covered.add(&covers, digest);
+        self.compare_rows(get(row, 0)?, &covers, digest)
     }
 }
 
@@ -564,34 +257,4 @@ fn which((first, last): (EvidenceId, EvidenceId), seq: PaymentId) -> String {
         (_, PaymentId::NONE) => format!("evidence {last}, about the batch: its hash"),
         (_, seq) => format!("evidence {last}, about payment {seq}: its hash"),
     }
-}
-
-/// Counts the rows whose persons were forgotten: a leaf stands in the place of the salt.
-fn forgotten(c: &dyn Read, rows: Scan<'_>, salt: Column) -> Result<i64, Error> {
-    let mut count = 0;
-    c.each_row(&rows.only(salt, Test::Present), &[salt], |row| {
-        let salt = row.value(0)?;
-        count +=
-            i64::from(matches!(&salt, Value::Bytes(leaf) if leaf.len() == size_of::<Digest>()));
-        Ok::<_, Error>(ControlFlow::Continue(()))
-    })?;
-    Ok(count)
-}
-
-/// Counts the rows that are of payments of a batch.
-fn of_batch(c: &dyn Read, batch_id: BatchId, rows: &Scan<'_>, seq: Column) -> Result<i64, Error> {
-    let mut payments = Beside::of(c, &instruction::TABLE, &[instruction::batch_id]);
-    let mut count = 0;
-    c.each_row(rows, &[seq], |row| {
-        if let Some(payment) = payments.find(row.get(0)?)? {
-            count += i64::from(payment.get::<BatchId>(0)? == batch_id);
-        }
-        Ok::<_, Error>(ControlFlow::Continue(()))
-    })?;
-    Ok(count)
-}
-
-/// Returns a number of a row's detail; -1, which no row has, where it is missing.
-fn number(detail: &Json, name: &str) -> i64 {
-    detail[name].as_i64().unwrap_or(-1)
 }

@@ -360,9 +360,7 @@ impl Verifier<'_> {
             }
             self.proof.unpriced += 1;
             self.tallies
-                .entry((subject.service_id, currency, UNPRICED))
-                .or_default()
-                .0 += 1;
+                .add((subject.service_id, currency, UNPRICED), 0);
             return Ok(());
         };
         self.proof.payments += 1;
@@ -373,9 +371,7 @@ impl Verifier<'_> {
         }
         if let Some((state, minor)) = self.counted_as(subject, standing)? {
             let key = (subject.service_id, currency, state_number(state));
-            let sum = self.tallies.entry(key).or_default();
-            sum.0 += 1;
-            sum.1 = sum.1.saturating_add(minor);
+            self.tallies.add(key, minor);
         }
         let Some(amount) = money.amount else {
             let replayed = &folded.standing.life;

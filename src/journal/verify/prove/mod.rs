@@ -4,6 +4,7 @@
 
 mod ceilings;
 mod chain;
+mod covered;
 mod learn;
 mod lives;
 mod next;
@@ -17,6 +18,7 @@ use crate::journal::evidence::chain::head;
 use crate::journal::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{ChainHead, Error, Proof};
+use crate::ledger::tallies::Tallies;
 
 impl Snapshot<'_> {
     /// Returns how far the evidence of the batch reaches.
@@ -62,7 +64,7 @@ impl Snapshot<'_> {
             policies: BTreeMap::new(),
             about_payments: 0,
             first_claims: 0,
-            tallies: BTreeMap::new(),
+            tallies: Tallies::default(),
             above: Above::default(),
             leaves: CanonicalHasher::of("evidence"),
             proof: Proof {

@@ -7,6 +7,7 @@ use crate::journal::approval::proven::verify_signatures;
 use crate::journal::codec::catalog::scheme_of;
 use crate::journal::evidence::encoding::{CanonicalHasher, Terms};
 use crate::journal::{Error, Proof};
+use crate::ledger::tallies::{Sum, Tallies};
 use crate::lifecycle::Policy;
 use crate::store::tables::{policy, tally};
 use crate::store::{Read, Reads, Scan, shape};
@@ -43,7 +44,7 @@ pub(super) struct Verifier<'a> {
     /// First claims of payments that share rows of evidence.
     pub(super) first_claims: u64,
     /// Count and amount by service, currency and state, as the lives add up.
-    pub(super) tallies: BTreeMap<(LaneId, String, i64), (i64, i64)>,
+    pub(super) tallies: Tallies<(LaneId, String, i64)>,
     pub(super) above: Above,
     pub(super) leaves: CanonicalHasher,
     pub(super) proof: Proof,
@@ -119,24 +120,21 @@ impl Verifier<'_> {
     }
 
     pub(super) fn compare_tallies(&mut self) -> Result<(), Error> {
+        let mut tallies = std::mem::take(&mut self.tallies);
         let batch_id = self.batch_id;
-        self.c
-            .each(&Scan::of(&tally::TABLE).at(&batch_id), |row: Told| {
-                let key = (row.service_id, row.currency, row.state);
-                let told = (row.count, row.amount);
-                if told == (0, 0) {
-                    return Ok(());
-                }
-                let sum = self.tallies.remove(&key).unwrap_or_default();
-                if told != sum {
-                    self.find(tally_text(&key, told, sum));
-                }
-                Ok::<_, Error>(())
-            })?;
-        for (key, sum) in std::mem::take(&mut self.tallies) {
-            if sum != (0, 0) {
-                self.find(tally_text(&key, (0, 0), sum));
+        let of_batch = Scan::of(&tally::TABLE).at(&batch_id);
+        self.c.each(&of_batch, |row: Told| {
+            let (place, told) = (
+                (row.service_id, row.currency, row.state),
+                (row.count, row.amount),
+            );
+            if let Some(sum) = tallies.misfit(&place, told) {
+                self.find(tally_text(&place, told, sum));
             }
+            Ok::<_, Error>(())
+        })?;
+        for (place, sum) in tallies.unrecorded() {
+            self.find(tally_text(&place, (0, 0), sum));
         }
         Ok(())
     }
@@ -151,8 +149,8 @@ impl Verifier<'_> {
 
 pub(super) fn tally_text(
     (service, currency, state): &(LaneId, String, i64),
-    told: (i64, i64),
-    sum: (i64, i64),
+    told: Sum,
+    sum: Sum,
 ) -> String {
     let state = crate::journal::codec::values::state_of(*state)
         .map_or("without amount", |state| state.name());
