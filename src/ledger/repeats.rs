@@ -5,13 +5,16 @@
 //! recipient, amount and service, where one of them has no reference to say otherwise. References and accounts are compared as
 //! a person reads them ([`crate::ledger::likeness`]). An amount that waits for its bill may be any amount.
 
+mod standing;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use standing::{Generation, History, Standing, TakenBack, Told};
+
 use super::likeness::{self, of_name};
 use crate::domain::{AmountField, Instruction, ServiceCode};
-use crate::lifecycle::State;
 
 /// What is configured about repeats, for one service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,43 +87,6 @@ impl TermsByService {
     pub fn longest(&self) -> Duration {
         let windows = self.services.values().map(|terms| terms.window);
         windows.fold(self.default.window, Duration::max)
-    }
-}
-
-/// Where the other row stands, over all its generations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// Withdrawn before it was ever posted.
-    Cancelled,
-    /// Not paid, proven by the gateway.
-    Failed,
-    /// Paid; or failed by the word of a person, which proves nothing.
-    Ended,
-    /// It may be paid yet.
-    Unfinished,
-}
-
-impl Standing {
-    /// Returns where one payment stands; `has_code`: what ended it was the gateway's word.
-    #[must_use]
-    pub fn of(state: State, has_code: bool) -> Self {
-        match state {
-            State::Cancelled => Self::Cancelled,
-            State::Failed if has_code => Self::Failed,
-            State::Failed | State::Paid => Self::Ended,
-            State::Ready
-            | State::Posting
-            | State::InDoubt
-            | State::Acknowledged
-            | State::Delivered
-            | State::Conflict => Self::Unfinished,
-        }
-    }
-
-    /// Returns where a row stands whose generations stand there.
-    #[must_use]
-    pub fn of_row(generations: impl IntoIterator<Item = Self>) -> Self {
-        generations.into_iter().max().unwrap_or(Self::Unfinished)
     }
 }
 

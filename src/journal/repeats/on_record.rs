@@ -14,13 +14,12 @@ use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{Stored, corrupt};
 use crate::journal::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::run::belongs::assert_rehearsals;
-use crate::journal::session::members::{Member, of_row, states};
+use crate::journal::session::members::{Member, of_row};
 use crate::journal::{Doubt, Error, RepeatPlan};
 use crate::ledger::Purpose;
 use crate::ledger::forgetting::forgotten;
-use crate::ledger::generations::stands_for;
-use crate::ledger::repeats::{Standing, Terms, counts};
-use crate::lifecycle::{PaymentState, State};
+use crate::ledger::repeats::{Generation, History, Standing, TakenBack, Terms, Told, counts};
+use crate::lifecycle::State;
 use crate::store::tables::{batch, inquiry, instruction, life, load, tally};
 use crate::store::{Read, Reads, Scan, Test, shape};
 
@@ -33,12 +32,6 @@ pub(in crate::journal) fn has_unfinished(c: &dyn Read, batch_id: BatchId) -> Res
     let tallies = tallies.only(tally::state, Test::among(&UNFINISHED));
     Ok(c.any(&tallies.only(tally::count, Test::at_least(&1_i64)))?)
 }
-
-/// In the place of a state that the evidence contradicts.
-const EDITED: &str = "not where its evidence says";
-
-/// Of what a person decided.
-const BY_WORD: &str = "failed by the word of a person, which the gateway has not confirmed";
 
 /// A row on record.
 pub(in crate::journal) struct Other {
@@ -140,20 +133,21 @@ fn read_other(
     let loaded_at = loaded_at.ok_or_else(|| corrupt("a row without its load"))?;
     let loaded_at = stored.received_at.max(loaded_at);
     let has_begun = c.any(&Scan::of(&life::TABLE).at(&seq))?;
-    let (standing, state, newest, generations) = match has_begun {
+    let (standing, state, by_word, newest, generations) = match has_begun {
         false => {
             let state = match stored.instruction.money.amount {
                 None => "unpriced",
-                Some(_) => "ready",
+                Some(_) => State::Ready.name(),
             };
-            (Standing::Unfinished, state, loaded_at, vec![seq])
+            (Standing::Unfinished, state, false, loaded_at, vec![seq])
         }
         true => {
             let members = of_row(c, seq)?;
-            let (standing, state) = standing_of_row(c, vouched, seq, &members)?;
+            let (standing, told) = standing_of_row(c, vouched, seq, &members)?;
             let newest = newest_of_row(c, &members, loaded_at)?;
             let generations = members.iter().map(|member| member.seq).collect();
-            (standing, state, newest, generations)
+            let by_word = told == Told::ByWord;
+            (standing, told.text(), by_word, newest, generations)
         }
     };
     Ok(Some(Other {
@@ -161,14 +155,11 @@ fn read_other(
         row: stored.instruction,
         standing,
         state,
-        by_word: state == BY_WORD,
+        by_word,
         newest,
         generations,
     }))
 }
-
-/// What is said of a failure that another reading of replies found.
-const READ_OTHERWISE: &str = "not certain to be unpaid: replies about its batch were read by another dialect than the one in force, by which it may be paid";
 
 /// Returns where a row stands by all its generations, and the words for it.
 fn standing_of_row(
@@ -176,49 +167,28 @@ fn standing_of_row(
     vouched: &Vouched,
     seq: PaymentId,
     members: &[Member],
-) -> Result<(Standing, &'static str), Error> {
-    let mut missed = true;
-    let standings: Vec<Standing> = members
+) -> Result<(Standing, Told), Error> {
+    let generations: Vec<Generation> = members
         .iter()
-        .map(|member| {
-            let PaymentState {
-                state,
-                code,
-                attempts,
-                ..
-            } = member.life;
-            let taken_back = is_taken_back(c, member)?;
-            missed &= !taken_back || doubt_of(c, member.seq)? == Doubt::Missed;
-            Ok(match planted!(journal::is_taken_back(taken_back)) {
-                true => Standing::Unfinished,
-                // It has left, and that it was not paid is the gateway's word, which may change.
-                false if state == State::Cancelled && attempts > 0 => Standing::Failed,
-                false => Standing::of(state, code.is_some()),
-            })
-        })
+        .map(|member| generation(c, member))
         .collect::<Result<_, Error>>()?;
-    let states = states(members);
-    let has_failed = members
-        .iter()
-        .any(|member| member.life.state == State::Failed && member.life.code.is_some());
-    let standing = match has_failed && vouched.is_read_otherwise(c, seq)? {
-        true => return Ok((Standing::Unfinished, READ_OTHERWISE)),
-        false => Standing::of_row(standings),
-    };
-    let state = states[stands_for(&states)];
-    let is_unpaid = matches!(state, State::Failed | State::Cancelled);
-    Ok(match standing {
-        _ if is_unpaid && !vouched.stands(c, seq)? => (Standing::Unfinished, EDITED),
-        Standing::Unfinished if is_unpaid && missed => (
-            standing,
-            "not certain to be unpaid: this journal may have missed what became of it since it ended",
-        ),
-        Standing::Unfinished if is_unpaid => (
-            standing,
-            "not certain to be unpaid: the gateway has spoken of it since it ended",
-        ),
-        Standing::Ended if is_unpaid => (standing, BY_WORD),
-        standing => (standing, state.name()),
+    let history = History(&generations);
+    let read_otherwise = history.has_failed() && vouched.is_read_otherwise(c, seq)?;
+    let is_vouched = read_otherwise || !history.is_unpaid() || vouched.stands(c, seq)?;
+    Ok(history.standing(read_otherwise, is_vouched))
+}
+
+fn generation(c: &dyn Read, member: &Member) -> Result<Generation, Error> {
+    let is_taken_back = is_taken_back(c, member)?;
+    let is_missed = is_taken_back && doubt_of(c, member.seq)? == Doubt::Missed;
+    Ok(Generation {
+        state: member.life.state,
+        has_code: member.life.code.is_some(),
+        has_left: member.life.attempts > 0,
+        taken_back: planted!(journal::is_taken_back(is_taken_back)).then_some(match is_missed {
+            true => TakenBack::Missed,
+            false => TakenBack::Spoken,
+        }),
     })
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::domain::{Amount, Country, Currency, Money, Msisdn};
+use crate::lifecycle::State;
 use crate::seeded_bugs::SeededBug;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
