@@ -47,6 +47,7 @@ pub use origin::Origin;
 pub use payment::{
     AmountField, BANK_MEMBERS, BankAccount, DATE_RECEIVED, DocumentPath, Instruction, NOT_BEFORE,
     ORIGIN, Payment, PaymentKind, SUPPORT_DOCUMENT, UnknownKind, Unpriced, names_document,
+    sent_name,
 };
 pub use pulse::Pulse;
 pub use response_details::{Member, Named, ResponseDetails};

@@ -3,6 +3,8 @@
 //! A reference may be any text, another row's identifier among them. Such a text names two payments, and a decision about the
 //! wrong one is money: nothing is guessed.
 
+use crate::domain::PayerTransactionId;
+
 /// What a text is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -35,6 +37,15 @@ impl From<String> for PaymentName {
 impl From<&str> for PaymentName {
     fn from(text: &str) -> Self {
         text.to_owned().into()
+    }
+}
+
+impl From<PayerTransactionId> for PaymentName {
+    fn from(id: PayerTransactionId) -> Self {
+        Self {
+            text: id.to_string(),
+            by: By::Identifier,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::job::Job;
 use crate::cli::files::rules::only_country;
 use crate::cli::gateway;
 use crate::cli::terminal::output;
-use crate::gateway::wire::misfit;
+use crate::gateway::wire::{fits_the_document, misfit};
 use crate::journal::{Home, Reader};
 use crate::lifecycle::State;
 
@@ -75,11 +75,19 @@ impl Job<'_> {
         let dialect = self.settings.dialect.dialect.clone();
         let only = only_country(self.settings);
         let found = tokio::task::spawn_blocking(move || -> Result<_, Error> {
+            let reader = Reader::open(&at)?;
+            let snapshot = reader.snapshot(&batch)?;
+            let is_told = |country| only.is_none_or(|only| only == country);
             let (mut named, mut count) = (Vec::new(), 0_u64);
-            Reader::open(&at)?.snapshot(&batch)?.each_ready(|payment| {
+            let is_odd = snapshot.any_outline(|row| {
+                !is_told(row.country) || !fits_the_document(row.identifier, row.extra, &dialect)
+            })?;
+            if !is_odd {
+                return Ok((named, count));
+            }
+            snapshot.each_ready(|payment| {
                 let country = payment.instruction.country;
-                let is_told = only.is_none_or(|only| only == country);
-                let why = match is_told {
+                let why = match is_told(country) {
                     true => misfit(payment, &dialect),
                     false => Some(format!(
                         "its country {} would be told to nobody",

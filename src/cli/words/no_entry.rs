@@ -16,7 +16,7 @@ pub(in crate::cli) fn is_so(
 ) -> Result<bool, Error> {
     const ENOUGH: usize = 2;
     const LATEST: usize = 12;
-    let Some(record) = snapshot.find(id.as_str())?.into_iter().next() else {
+    let Some(record) = snapshot.find(id)?.into_iter().next() else {
         return Ok(false);
     };
     let trail = snapshot.trail(record.seq)?;

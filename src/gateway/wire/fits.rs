@@ -2,7 +2,16 @@
 //! dialect was chosen.
 
 use crate::dialect::{Dialect, ExtraType, OWN_EXTRA};
-use crate::domain::{BANK_MEMBERS, Instruction, Payment};
+use crate::domain::{BANK_MEMBERS, Instruction, Payment, sent_name};
+
+/// Returns whether the interface document, or what a deployment makes of it without another dialect, can carry a row with this identifier
+/// and these members of `extra`: nothing else of a row decides that.
+#[must_use]
+pub fn fits_the_document(identifier: &str, extra: &[(String, String)], dialect: &Dialect) -> bool {
+    dialect.is_the_document()
+        && dialect.identifiers.has(identifier)
+        && lacking_bank_member(extra, dialect).is_none()
+}
 
 /// Says why a row cannot be said in the dialect; `None` where it can.
 #[must_use]
@@ -14,7 +23,7 @@ pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
         ));
     }
     let row = &payment.instruction;
-    if let Some(member) = lacking_bank_member(row, dialect) {
+    if let Some(member) = lacking_bank_member(&row.extra, dialect) {
         return Some(format!(
             "{member} is missing, which this gateway needs of a payment to a bank"
         ));
@@ -69,10 +78,13 @@ fn lost_member(row: &Instruction, dialect: &Dialect) -> Option<&'static str> {
 }
 
 /// Returns the first member that a payment to a bank must have and lacks.
-fn lacking_bank_member<'d>(row: &Instruction, dialect: &'d Dialect) -> Option<&'d str> {
-    let has = |member: &str| row.extra_members().any(|(name, _)| name == member);
+fn lacking_bank_member<'d>(extra: &[(String, String)], dialect: &'d Dialect) -> Option<&'d str> {
+    let has = |member: &str| {
+        let mut sent = extra.iter().filter_map(|(name, _)| sent_name(name));
+        sent.any(|name| name == member)
+    };
     // Whatever pays to a bank names the account there.
-    if row.extra.is_empty() || !has(BANK_MEMBERS[3].1) {
+    if !has(BANK_MEMBERS[3].1) {
         return None;
     }
     let required = dialect.required_bank_members.iter();

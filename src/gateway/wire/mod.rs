@@ -19,7 +19,7 @@ pub use around::{
     AccountEntry, AccountReply, FloatEntry, FloatReply, IssuedToken, LookupReply, TokenReply,
     is_token_expired, read_accounts, read_float, read_lookup, read_token, write_lookup,
 };
-pub use fits::misfit;
+pub use fits::{fits_the_document, misfit};
 pub use pushed::{CallbackBody, read_pushed};
 pub use renamed::in_our_words;
 pub use reply::{Entry, Envelope, Status, Unreadable, read_envelope};

@@ -213,6 +213,14 @@ impl StoredRow {
     }
 }
 
+/// Reads members of `extraData`.
+pub(in crate::journal) fn members_of(text: &str) -> Result<Vec<(String, String)>, Error> {
+    match text {
+        "" => Ok(Vec::new()),
+        text => serde_json::from_str(text).map_err(|_| corrupt("extra data that is not JSON")),
+    }
+}
+
 /// Reads an instruction whose columns begin with its service, which is read already.
 pub(in crate::journal) fn row_of(
     row: &dyn store::Row,
@@ -223,7 +231,6 @@ pub(in crate::journal) fn row_of(
     let maybe = |index: usize| Ok::<_, Error>(optional(row, at + index)?.unwrap_or_default());
     let currency = currency_of(&text(9)?)?;
     let msisdn = msisdn_of(&text(6)?)?;
-    let extra = maybe(16)?;
     Ok(StoredRow {
         id: identifier_of(&text(2)?)?,
         generation: row.get(at + 4)?,
@@ -251,11 +258,7 @@ pub(in crate::journal) fn row_of(
             invoice_number: maybe(13)?.into_owned(),
             payment_mode: maybe(14)?.into_owned(),
             hub_id: maybe(15)?.into_owned(),
-            extra: if extra.is_empty() {
-                Vec::new()
-            } else {
-                serde_json::from_str(&extra).map_err(|_| corrupt("extra data that is not JSON"))?
-            },
+            extra: members_of(&maybe(16)?)?,
             document: match &*maybe(17)? {
                 "" => None,
                 written => Some(DocumentPath {
