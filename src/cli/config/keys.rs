@@ -405,7 +405,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_REPEATS_WINDOW",
         Some("20d"),
         at_least(0),
-        "How long rows that were paid keep the same ones from being loaded again. Shorter for what is paid more often.",
+        "For how long a row that repeats an earlier one is refused. Set it shorter for payments that are made more often.",
     ),
     key(
         "repeats.references_restart",
@@ -427,7 +427,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_LOOKUP_MISMATCH",
         Some("error"),
         Kind::Word(&["error", "warning"]),
-        "What a number on another network than its service's carriers is.",
+        "How a number that is on no network of its service's carriers counts: as an error or as a warning.",
     ),
     key(
         "float.query",
