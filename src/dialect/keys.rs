@@ -170,7 +170,7 @@ fn all() -> Vec<Key> {
         Kind::Text,
         &["{base32:26}"],
         Affects::Requests,
-        "What our payerTransactionID looks like: a prefix, or none, and then {uuid} or {base32:16} to {base32:26} (characters of five bits). A batch keeps that of its load.",
+        "The form of our payerTransactionID: an optional prefix, and then {uuid} or {base32:16} to {base32:26} (characters of five bits). A batch keeps the form of its load.",
     ));
     types(&mut keys);
     signing(&mut keys, "signing", Affects::Requests);
@@ -254,7 +254,7 @@ fn operations(keys: &mut Vec<Key>) {
                 "authentication",
                 Kind::Word(AUTHENTICATION),
                 "profile",
-                "What the request shows: credentials in the body, a bearer token, HTTP Basic. \"profile\" is the body, and a token with payment_bearer.",
+                "How the request authenticates: credentials in the body, a bearer token, HTTP Basic. \"profile\" is the body, and a token with payment_bearer.",
             ),
         ]);
     }
@@ -310,7 +310,7 @@ fn types(keys: &mut Vec<Key>) {
             Kind::Word(&["object", "empty_text", "omitted"]),
             &["object"],
             Affects::Requests,
-            "What extraData is in questions, where it holds nothing: {}, \"\", or no member at all.",
+            "What extraData is in queries when it holds nothing: {}, \"\", or no member at all.",
         ),
     ]);
 }
@@ -334,7 +334,7 @@ fn signing(keys: &mut Vec<Key>, table: &str, affects: Affects) {
             "key_file",
             Kind::File,
             &[],
-            "The key: the bytes of the file for HMAC (a line break at its end is none of them), PEM for RSA.",
+            "The file with the key: its bytes for HMAC (without a line break at the end), PEM for RSA.",
         ),
         defined(
             "header",
@@ -368,7 +368,7 @@ fn replies(keys: &mut Vec<Key>) {
             Kind::Word(&["required", "absent"]),
             &["required"],
             Affects::Reading,
-            "Whether replies carry authStatus. Where they do, a reply without it proves nothing.",
+            "Whether replies carry authStatus. If they do, a reply without it proves nothing.",
         ),
         codes("replies.authenticated", &["131"], "authStatusCode: authenticated."),
         codes(
@@ -397,14 +397,14 @@ fn replies(keys: &mut Vec<Key>) {
         texts(
             "replies.upload_refused",
             &[],
-            "What else in an upload's reply says that it was refused, such as \"state=REJECTED\".",
+            "Further values in an upload's reply that mean a refusal, such as \"state=REJECTED\".",
         ),
         key(
             "replies.not_found_code",
             Kind::Codes,
             &[],
             Affects::Reading,
-            "A status code that means \"no such transaction\" where its description is exactly not_found_description.",
+            "A status code that means \"no such transaction\" if its description is exactly not_found_description.",
         ),
         key(
             "replies.not_found_description",
@@ -418,7 +418,7 @@ fn replies(keys: &mut Vec<Key>) {
             Kind::Flag,
             &["false"],
             Affects::Reading,
-            "Whether the body of a server error is read where it has an entry about our identifier. It ends no payment (section 7.5).",
+            "Whether the body of a server error is read if it has an entry about our identifier. It ends no payment (section 7.5).",
         ),
     ]);
 }
@@ -431,7 +431,7 @@ fn callbacks(keys: &mut Vec<Key>) {
             "callbacks.functions",
             Kind::Texts,
             &["*.pushPaymentStatus"],
-            "The functions that are taken for a payment's status, * for whatever comes before; any where there are none. A callback without one is taken too.",
+            "The functions that mean a payment's status; * stands for any beginning, and an empty list accepts every function. A callback without a function is accepted, too.",
         ),
         reading(
             "callbacks.packet",
