@@ -96,27 +96,39 @@ fn prepare<'c>(
     })
 }
 
-fn name(text: &mut String, table: &Table, column: Column) -> std::fmt::Result {
+// Written for every statement that is asked for, a dozen for each payment: without the machinery of `write!`.
+fn quoted(text: &mut String, name: &str) {
+    text.push('"');
+    text.push_str(name);
+    text.push('"');
+}
+
+fn name(text: &mut String, table: &Table, column: Column) {
     let of = |at: u8| table.columns[usize::from(at)];
     match column.or {
-        None => write!(text, "\"{}\"", of(column.at)),
-        Some(or) => write!(text, "coalesce(\"{}\", \"{}\")", of(column.at), of(or)),
+        None => quoted(text, of(column.at)),
+        Some(or) => {
+            text.push_str("coalesce(");
+            quoted(text, of(column.at));
+            text.push_str(", ");
+            quoted(text, of(or));
+            text.push(')');
+        }
     }
 }
 
-fn names(text: &mut String, table: &Table, columns: &[Column]) -> std::fmt::Result {
-    for (place, column) in columns.iter().enumerate() {
+fn names(text: &mut String, table: &Table, columns: impl Iterator<Item = Column>) {
+    for (place, column) in columns.enumerate() {
         if place > 0 {
             text.push_str(", ");
         }
-        name(text, table, *column)?;
+        name(text, table, column);
     }
-    Ok(())
 }
 
 /// Names the table, and by what its rows are found.
 fn table_of(text: &mut String, scan: &Scan<'_>) -> std::fmt::Result {
-    write!(text, "\"{}\"", scan.table.name)?;
+    quoted(text, scan.table.name);
     match scan.index {
         // What is unique in a table has an index that SQLite names itself, and takes by itself.
         Some(index) if index.is_unique && index.of.is_empty() => Ok(()),
@@ -138,21 +150,21 @@ fn rows_of(text: &mut String, scan: &Scan<'_>) -> std::fmt::Result {
         text.push_str(so_far);
         so_far = " and ";
     };
-    for (column, _) in order.iter().zip(&scan.at) {
+    for (column, _) in order.clone().zip(&scan.at) {
         and(text);
-        name(text, scan.table, *column)?;
+        name(text, scan.table, column);
         text.push_str(" = ?");
     }
-    let behind = order.get(scan.at.len()..).unwrap_or_default();
+    let behind = order.skip(scan.at.len());
     for (bound, more) in [(&scan.from, '>'), (&scan.to, '<')] {
         let Some(bound) = bound else { continue };
-        let columns = behind.get(..bound.values.len()).unwrap_or_default();
+        let columns = behind.clone().take(bound.values.len());
         and(text);
         text.push('(');
-        names(text, scan.table, columns)?;
+        names(text, scan.table, columns.clone());
         let equal = if bound.is_included { "=" } else { "" };
         write!(text, ") {more}{equal} (")?;
-        marks(text, columns.len());
+        marks(text, columns.count());
         text.push(')');
     }
     for condition in scan.index.map_or(&[][..], |index| index.of) {
@@ -161,18 +173,17 @@ fn rows_of(text: &mut String, scan: &Scan<'_>) -> std::fmt::Result {
     }
     for (column, test) in &scan.only {
         and(text);
-        test_of(text, scan.table, *column, test)?;
+        test_of(text, scan.table, *column, test);
     }
     Ok(())
 }
 
 /// Returns the columns by which rows are found and ordered.
-fn order_of(table: &Table, index: Option<&Index>) -> Vec<Column> {
+fn order_of(table: &Table, index: Option<&Index>) -> impl Iterator<Item = Column> + Clone {
     let key = (0..table.key).map(|at| Column::new(u8::try_from(at).unwrap_or(u8::MAX)));
     let by = index.map_or(&[][..], |index| index.columns);
-    let own = by.to_vec();
     let rest = key.filter(|column| !by.contains(column));
-    own.iter().copied().chain(rest).collect()
+    by.iter().copied().chain(rest)
 }
 
 fn condition_of(text: &mut String, table: &Table, condition: Condition) -> std::fmt::Result {
@@ -183,24 +194,24 @@ fn condition_of(text: &mut String, table: &Table, condition: Condition) -> std::
         Condition::AtMost(column, 1) => (column, "<", 2),
         Condition::AtMost(column, number) => (column, "<=", number),
         Condition::Absent(column) => {
-            name(text, table, column)?;
+            name(text, table, column);
             text.push_str(" is null");
             return Ok(());
         }
         Condition::Present(column) => {
-            name(text, table, column)?;
+            name(text, table, column);
             text.push_str(" is not null");
             return Ok(());
         }
     };
-    name(text, table, column)?;
+    name(text, table, column);
     write!(text, " {sign} {number}")
 }
 
-fn test_of(text: &mut String, table: &Table, column: Column, test: &Test<'_>) -> std::fmt::Result {
+fn test_of(text: &mut String, table: &Table, column: Column, test: &Test<'_>) {
     // Without an index: the order by which rows are found is the one that was asked for.
     text.push('+');
-    name(text, table, column)?;
+    name(text, table, column);
     match test {
         Test::Is(_) => text.push_str(" = ?"),
         Test::IsNot(_) => text.push_str(" is not ?"),
@@ -214,7 +225,6 @@ fn test_of(text: &mut String, table: &Table, column: Column, test: &Test<'_>) ->
             text.push(')');
         }
     }
-    Ok(())
 }
 
 fn marks(text: &mut String, count: usize) {
@@ -223,12 +233,11 @@ fn marks(text: &mut String, count: usize) {
     }
 }
 
-fn order(text: &mut String, scan: &Scan<'_>) -> std::fmt::Result {
-    let columns = order_of(scan.table, scan.index);
-    let behind = columns.get(scan.at.len()..).unwrap_or_default();
-    for (place, column) in behind.iter().enumerate() {
+fn order(text: &mut String, scan: &Scan<'_>) {
+    let behind = order_of(scan.table, scan.index).skip(scan.at.len());
+    for (place, column) in behind.enumerate() {
         text.push_str(if place == 0 { " order by " } else { ", " });
-        name(text, scan.table, *column)?;
+        name(text, scan.table, column);
         if scan.is_descending {
             text.push_str(" desc");
         }
@@ -236,19 +245,19 @@ fn order(text: &mut String, scan: &Scan<'_>) -> std::fmt::Result {
     if scan.limit.is_some() {
         text.push_str(" limit ?");
     }
-    Ok(())
 }
 
 fn select(text: &mut String, scan: &Scan<'_>, columns: &[Column]) -> std::fmt::Result {
     text.push_str("select ");
     match columns {
         [] => text.push('1'),
-        columns => names(text, scan.table, columns)?,
+        columns => names(text, scan.table, columns.iter().copied()),
     }
     text.push_str(" from ");
     table_of(text, scan)?;
     rows_of(text, scan)?;
-    order(text, scan)
+    order(text, scan);
+    Ok(())
 }
 
 /// Returns how SQLite finds the rows of a scan, in its own words.
@@ -410,7 +419,7 @@ impl Write for Connection {
                 if place > 0 {
                     text.push_str(", ");
                 }
-                name(text, scan.table, *column)?;
+                name(text, scan.table, *column);
                 text.push_str(" = ?");
             }
             rows_of(text, scan)
@@ -513,7 +522,7 @@ fn insert_into(
     (rows, clash): (usize, Clash),
 ) -> std::fmt::Result {
     write!(text, "insert or fail into \"{}\" (", table.name)?;
-    names(text, table, columns)?;
+    names(text, table, columns.iter().copied());
     text.push_str(") values ");
     for row in 0..rows {
         text.push_str(if row == 0 { "(" } else { ", (" });
@@ -521,20 +530,22 @@ fn insert_into(
         text.push(')');
     }
     let key = order_of(table, None);
-    let others = columns.iter().filter(|column| !key.contains(column));
+    let others = columns
+        .iter()
+        .filter(|column| !key.clone().any(|of_key| of_key == **column));
     match clash {
         Clash::Refuse => {}
         Clash::Keep => text.push_str(" on conflict do nothing"),
         Clash::Replace => {
             text.push_str(" on conflict (");
-            names(text, table, &key)?;
+            names(text, table, key.clone());
             text.push_str(") do ");
             let mut so_far = "update set ";
             for column in others {
                 text.push_str(so_far);
-                name(text, table, *column)?;
+                name(text, table, *column);
                 text.push_str(" = excluded.");
-                name(text, table, *column)?;
+                name(text, table, *column);
                 so_far = ", ";
             }
             if so_far != ", " {
