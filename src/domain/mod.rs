@@ -9,6 +9,7 @@ mod batch;
 mod bill;
 mod boot_time;
 mod day;
+mod digits;
 mod electricity;
 mod identifier;
 mod identifier_form;
@@ -30,6 +31,7 @@ pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
 pub use boot_time::BootTime;
 pub use day::Day;
+pub use digits::{decimal, grouped};
 pub use electricity::Electricity;
 pub use identifier::PayerTransactionId;
 pub use identifier_form::{

@@ -10,7 +10,7 @@ use super::job::Job;
 use crate::cli::commands::bills;
 use crate::cli::terminal::output;
 use crate::cli::words::{approvals, next};
-use crate::domain::{Currency, PaymentId, Timestamp};
+use crate::domain::{PaymentId, Timestamp, decimal};
 use crate::engine::Clock;
 use crate::gateway::{Gateway, HttpGateway, OperationError};
 use crate::intake;
@@ -235,7 +235,7 @@ fn forecast_text(need: &Need) -> String {
     } = need;
     let needed = format!(
         "float of {service}: {currency} {} needed for {}",
-        decimal(ready.amounts.minor(*currency), *currency),
+        output::grouped(&decimal(ready.amounts.minor(*currency), *currency)),
         output::counted(ready.count, "payment")
     );
     match account {
@@ -245,24 +245,15 @@ fn forecast_text(need: &Need) -> String {
                 "" => String::new(),
                 name => format!(" in {name}"),
             };
-            let balance = decimal(i128::from(account.balance), *currency);
+            let balance = output::grouped(&decimal(i128::from(account.balance), *currency));
             let short = match account.short_by {
                 0 => String::new(),
-                by => format!(", short by {currency} {}", decimal(by, *currency)),
+                by => format!(
+                    ", short by {currency} {}",
+                    output::grouped(&decimal(by, *currency))
+                ),
             };
             format!("{needed}, {currency} {balance} there{name}{short}")
         }
     }
-}
-
-/// Returns minor units for reading; a balance may be negative.
-fn decimal(minor: i128, currency: Currency) -> String {
-    let mut totals = crate::domain::Totals::default();
-    totals.add_minor(currency, minor.abs());
-    let text = totals
-        .decimals()
-        .remove(currency.code())
-        .unwrap_or_else(|| "0".to_owned());
-    let sign = if minor < 0 { "-" } else { "" };
-    format!("{sign}{}", output::grouped(&text))
 }

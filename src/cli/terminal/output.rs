@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use comfy_table::{CellAlignment, Table, presets};
 
+pub(in crate::cli) use crate::domain::grouped;
+
 use super::screen;
 use crate::journal::Location;
 
@@ -288,23 +290,6 @@ pub(in crate::cli) fn table(header: &[&str], rows: Vec<Vec<String>>, right: &[us
     text
 }
 
-/// Groups the digits of a number for reading: `1234567.80` becomes `1,234,567.80`.
-pub(in crate::cli) fn grouped(decimal: &str) -> String {
-    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
-    let mut text = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) && digit != '-' {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if !fraction.is_empty() {
-        text.push('.');
-        text.push_str(fraction);
-    }
-    text
-}
-
 /// Returns amounts per currency for reading: `KES 1,234.00, UGX 5,000`.
 pub(in crate::cli) fn amounts(totals: &crate::domain::Totals) -> String {
     let parts: Vec<String> = totals
@@ -345,19 +330,6 @@ mod tests {
             assert_eq!(harmless(text), shown);
         }
         assert_eq!(name("two\nlines"), "two\\nlines");
-    }
-
-    #[test]
-    fn digits_are_grouped() {
-        for (text, expected) in [
-            ("0", "0"),
-            ("999", "999"),
-            ("1000", "1,000"),
-            ("1234567.80", "1,234,567.80"),
-            ("123456", "123,456"),
-        ] {
-            assert_eq!(grouped(text), expected);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use crate::domain::{Currency, Timestamp};
+use crate::domain::{Currency, Timestamp, decimal};
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
 use crate::report::fold::difference::Difference;
@@ -55,8 +55,8 @@ impl<'a> Page<'a> {
         currency: Currency,
     ) -> io::Result<()> {
         let decimals = currency.exponent();
-        let (count, amount) = told(found, decimals);
-        let loaded = loaded.map(|sum| told(sum, decimals));
+        let (count, amount) = told(found, currency);
+        let loaded = loaded.map(|sum| told(sum, currency));
         let (of_loaded, amount_of_loaded) = match &loaded {
             Some((count, amount)) => (count.as_str(), amount.as_str()),
             None => ("", ""),
@@ -73,19 +73,8 @@ impl<'a> Page<'a> {
     }
 }
 
-fn told(sum: Sum, decimals: u8) -> (String, String) {
-    (sum.count.to_string(), decimal(sum.minor, decimals))
-}
-
-/// Writes an amount of minor units.
-fn decimal(minor: i128, decimals: u8) -> String {
-    let digits = format!("{:0>1$}", minor.unsigned_abs(), usize::from(decimals) + 1);
-    let (whole, part) = digits.split_at(digits.len() - usize::from(decimals));
-    let sign = if minor < 0 { "-" } else { "" };
-    match part {
-        "" => format!("{sign}{whole}"),
-        part => format!("{sign}{whole}.{part}"),
-    }
+fn told(sum: Sum, currency: Currency) -> (String, String) {
+    (sum.count.to_string(), decimal(sum.minor, currency))
 }
 
 /// Writes what the batch adds up to, and how that compares with what was loaded.
@@ -243,23 +232,4 @@ pub(super) fn statements(book: &mut Book<File>, header: &BatchHeader) -> io::Res
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_have_the_decimals_of_their_currency() {
-        for (minor, decimals, written) in [
-            (0, 2, "0.00"),
-            (5, 2, "0.05"),
-            (-5, 2, "-0.05"),
-            (150_050, 2, "1500.50"),
-            (1500, 0, "1500"),
-            (-1500, 3, "-1.500"),
-        ] {
-            assert_eq!(decimal(minor, decimals), written);
-        }
-    }
 }

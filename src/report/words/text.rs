@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::domain::{Currency, Totals};
+pub(in crate::report) use crate::domain::{decimal, grouped};
 
 /// Returns a cell that no spreadsheet takes for a formula, without terminal escapes. Line breaks and tabs stay.
 pub(in crate::report) fn for_spreadsheet(text: &str) -> Cow<'_, str> {
@@ -102,18 +103,6 @@ fn overrides_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns minor units as decimal digits, with a sign when negative: `-1234.50`.
-pub(in crate::report) fn decimal(minor: i128, currency: Currency) -> String {
-    let sign = if minor < 0 { "-" } else { "" };
-    let digits = minor.unsigned_abs();
-    let exponent = usize::from(currency.exponent());
-    if exponent == 0 {
-        return format!("{sign}{digits}");
-    }
-    let unit = 10_u128.pow(u32::from(currency.exponent()));
-    format!("{sign}{}.{:0exponent$}", digits / unit, digits % unit)
-}
-
 /// Returns minor units for reading: `1,234,567.50`.
 pub(in crate::report) fn amount(minor: i128, currency: Currency) -> String {
     grouped(&decimal(minor, currency))
@@ -130,27 +119,6 @@ pub(in crate::report) fn amounts(totals: &Totals) -> Vec<String> {
 /// Returns a count for reading: `1,000`.
 pub(in crate::report) fn count(count: u64) -> String {
     grouped(&count.to_string())
-}
-
-/// Puts a comma after every third digit of the whole part.
-pub(in crate::report) fn grouped(decimal: &str) -> String {
-    let (sign, digits) = match decimal.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", decimal),
-    };
-    let (whole, fraction) = digits
-        .find('.')
-        .map_or((digits, ""), |point| digits.split_at(point));
-    let mut text = String::with_capacity(decimal.len() + whole.len() / 3);
-    text.push_str(sign);
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text.push_str(fraction);
-    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The float account of one service.
 
 use super::verdict::FloatAccount;
-use crate::domain::Totals;
+use crate::domain::decimal;
 use crate::sandbox::options::Service;
 
 /// What is in it, and what of that is promised, in minor units.
@@ -55,15 +55,8 @@ impl Account {
         }
     }
 
+    // A float that was configured smaller since the payments were made is overdrawn.
     fn decimal(&self, minor: i128) -> String {
-        let mut totals = Totals::default();
-        totals.add_minor(self.service.currency, minor.abs());
-        let digits = totals.decimals().into_values().next().unwrap_or_default();
-        // A float that was configured smaller since the payments were made is overdrawn.
-        if minor < 0 {
-            format!("-{digits}")
-        } else {
-            digits
-        }
+        decimal(minor, self.service.currency)
     }
 }

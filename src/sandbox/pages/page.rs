@@ -2,7 +2,7 @@
 //!
 //! Numbers show their last four digits, and prepaid tokens too: whoever reads one can use it.
 
-use crate::domain::PaymentKind;
+use crate::domain::{PaymentKind, grouped};
 use crate::page::{SCRIPT, TO_THE_CONTENT, head};
 use crate::sandbox::books::event::Post;
 use crate::sandbox::books::ledger::Status;
@@ -244,27 +244,6 @@ fn listed(gateway: &Gateway, id: &str, status: &Status) -> Option<Listed> {
 fn money(post: &Post) -> String {
     let digits = grouped(&post.money.to_string());
     format!("{} {digits}", post.money.currency)
-}
-
-/// Sets commas between the thousands of decimal digits.
-fn grouped(decimal: &str) -> String {
-    let (sign, digits) = match decimal.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", decimal),
-    };
-    let (whole, fraction) = match digits.find('.') {
-        Some(point) => digits.split_at(point),
-        None => (digits, ""),
-    };
-    let mut out = sign.to_owned();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out.push_str(fraction);
-    out
 }
 
 /// The last four characters; all of a shorter text would be no mask.
