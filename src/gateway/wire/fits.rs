@@ -90,3 +90,82 @@ fn lacking_bank_member<'d>(extra: &[(String, String)], dialect: &'d Dialect) -> 
     let required = dialect.required_bank_members.iter();
     required.map(String::as_str).find(|member| !has(member))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::build;
+    use crate::domain::{
+        Amount, Country, Currency, Money, Msisdn, PayerTransactionId, ServiceCode, Timestamp,
+    };
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    fn payment(identifier: &str, extra: &[(&str, &str)]) -> Payment {
+        let msisdn = Msisdn::from_digits("254712345678").unwrap();
+        let extra = extra
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Payment {
+            id: PayerTransactionId::parse(identifier).unwrap(),
+            generation: 0,
+            received_at: Timestamp::from_millis(0),
+            instruction: Instruction {
+                line: 1,
+                reference: None,
+                service: ServiceCode::parse("B2C").unwrap(),
+                msisdn,
+                account_number: msisdn.as_str().to_owned(),
+                money: Money {
+                    amount: Amount::from_minor(100).unwrap(),
+                    currency: Currency::from_code("KES").unwrap(),
+                },
+                country: Country::from_code("KE").unwrap(),
+                narration: String::new(),
+                customer_names: String::new(),
+                invoice_number: String::new(),
+                payment_mode: String::new(),
+                hub_id: String::new(),
+                extra: extra.collect(),
+                document: None,
+            },
+        }
+    }
+
+    #[test]
+    fn what_decides_for_the_document_is_all_that_does() {
+        let ours = "0123456789ABCDEFGHJKMNPQR1";
+        let bank: Vec<(&str, &str)> = BANK_MEMBERS.map(|(_, sent)| (sent, "x")).to_vec();
+        let document = Dialect::default();
+        for (identifier, extra) in [
+            (ours, vec![]),
+            ("123456", vec![]),
+            (ours, vec![("remark", "x")]),
+            (ours, bank.clone()),
+            (ours, bank[1..].to_vec()),
+            (ours, bank[3..4].to_vec()),
+            (ours, vec![("\tremark", "x")]),
+        ] {
+            let payment = payment(identifier, &extra);
+            let row = &payment.instruction;
+            assert_eq!(
+                fits_the_document(identifier, &row.extra, &document),
+                misfit(&payment, &document).is_none(),
+                "{identifier} {extra:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_are_read_whole_for_every_other_dialect() {
+        let values = BTreeMap::from([("types.decimals.B2C".to_owned(), vec!["0".to_owned()])]);
+        let Ok(other) = build(&values, Path::new("")) else {
+            panic!("the key is none");
+        };
+        assert!(!fits_the_document(
+            "0123456789ABCDEFGHJKMNPQR1",
+            &[],
+            &other
+        ));
+    }
+}

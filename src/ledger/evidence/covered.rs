@@ -106,11 +106,14 @@ pub struct Counts {
     pub gateways: i64,
 }
 
+/// Rows of a kind in words, and how many there are.
+type Kind = (&'static str, fn(&Counts) -> i64);
+
 impl Counts {
     /// Compares what the evidence covers with what is there; returns every misfit in words.
     #[must_use]
     pub fn misfits(&self, there: &Self) -> Vec<String> {
-        let kinds: [(&str, fn(&Self) -> i64); 11] = [
+        let kinds: [Kind; 11] = [
             ("instructions", |counts| counts.instructions),
             ("loads", |counts| counts.loads),
             ("rows set aside", |counts| counts.rejected),
