@@ -288,9 +288,9 @@ fn a_row_is_not_mended_in_place_of_a_retry_that_is_lost() {
         .says("Nothing was loaded")
         .says("give that order again first");
     let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
-    world.expect(2, &word).says(
-        "A row that was mended, or loaded again, in place of a listed retry is not the same order",
-    );
+    world
+        .expect(2, &word)
+        .says("Give a listed retry again as a retry, and do not mend or load its row instead");
     // The hint is followed: the gateway is asked about the retry, and nobody is paid a second time.
     world.expect(0, &RETRY);
     world.expect(0, &RUN);

@@ -129,7 +129,7 @@ fn what_a_file_alone_can_do_is_refused_for_a_server() {
         &format!(
             "error: journal {SHOWN}: is on a server, and archive --rewrite writes the file of a journal anew; nothing was changed"
         ),
-        "hint: the server writes over by itself what was removed (VACUUM); its log, its copies and its backups are kept by those who run it",
+        "hint: the server overwrites by itself what was removed (VACUUM); the people who run the server keep its log, its copies and its backups, which may still have it",
     ];
     let desk = Desk::configured().file("disburse.toml", with_journal(SERVER));
     for (arguments, lines) in [
