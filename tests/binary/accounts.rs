@@ -369,7 +369,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     world.set("DISBURSE_USERNAME", "stranger");
     world
         .expect(2, &RUN)
-        .says("nobody knows where it was posted from")
+        .says("nothing says which account posted it")
         .says("disburse run b --asked-as USER");
     // A name in a script does not follow the configuration.
     let named = ["run", "b", "--yes", "--asked-as", "acme"];
@@ -392,7 +392,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     world.expect(0, &["load", "later.csv", "--batch", "later"]);
     world
         .expect(2, &["run", "later", "--yes"])
-        .says("nobody knows where it was posted from");
+        .says("nothing says which account posted it");
     let later = ["run", "later", "--yes", "--asked-as", "acme"];
     world
         .expect(4, &later)

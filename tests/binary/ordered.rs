@@ -207,7 +207,7 @@ fn other_batches_are_asked_about_as_well_and_rehearsals_begin_nothing() {
     assert_eq!(world.count("a", "in_doubt"), 2);
     world
         .expect(2, &RUN)
-        .says("nobody knows where it was posted");
+        .says("nothing says which account posted it");
     world.expect(4, &NAMED);
     assert_eq!(executions(&books), 0);
     world.no_order_is_missing("disburse.db");

@@ -346,7 +346,7 @@ fn a_batch_that_is_there_already_is_given_back_to_asking_by_hand() {
         .says("0 payments");
     world
         .expect(2, &RUN)
-        .says("nobody knows where it was posted");
+        .says("nothing says which account posted it");
     world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
     world.no_order_is_missing("disburse.db");

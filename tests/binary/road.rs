@@ -367,9 +367,9 @@ fn a_declared_total_is_that_of_the_whole_batch_with_the_newest_amounts() {
     );
     world
         .expect(2, &pay("160.00", "none"))
-        .says("a total of KES 160.00 was declared, and it comes to KES 150.00")
+        .says("a total of KES 160.00 was declared, found KES 150.00")
         .says("(KES 160.00 as its files had it, and KES 90.00 instead of KES 100.00 by 1 corrected row)")
-        .says("that of the whole batch");
+        .says("are those of the whole batch");
     assert_eq!(world.count("b", "ready"), 2, "nothing was sent");
     world.expect(0, &pay("150.00", "none"));
     assert!(

@@ -33,7 +33,7 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
     match why {
         HeldFor::Float => "because its float cannot pay what is next (230)",
         HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
-        HeldFor::Taken => "because ten first posts in a row were answered with 229",
+        HeldFor::Taken => "because the gateway answered ten first posts in a row with 229",
         HeldFor::Failures => "because more of its payments failed than limits.stop_above allows",
     }
 }

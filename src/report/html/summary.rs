@@ -289,7 +289,7 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. Do first what “disburse recover” says.</p>
 {%- endif %}
 {%- if !paid_twice.is_empty() %}
-<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> What had been called failed was paid, too.
+<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> A payment that the gateway had called failed was paid as well.
 <ul>
 {%- for row in paid_twice %}
 <li>{{ row }}</li>
