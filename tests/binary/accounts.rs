@@ -488,7 +488,7 @@ fn what_had_failed_before_the_copy_is_neither_retried_nor_loaded_anew_unasked() 
         };
         let left = match with_mark {
             true => "1 order to be given again",
-            false => "nobody has said which orders were given since",
+            false => "nobody has confirmed which orders were given since",
         };
         world.expect(0, &["status"]).says(left);
         world.expect(0, &["retry", "b", "--yes"]);

@@ -263,7 +263,7 @@ fn whoever_is_withdrawn_before_the_gateway_was_asked_is_paid_only_if_he_was_alre
         .expect(2, &word)
         .says("1 lost order is known that nobody has given again");
     let said = world.expect(0, &[&word[..], &["--without", "1"]].concat());
-    said.says("2 lost orders, of which 1 was not given again as it was, by your word");
+    said.says("2 lost orders; by your word, 1 of them was not given again as it was");
     assert!(!said.out.contains("orders given again"), "{said:?}");
     let run = world.disburse(&RUN);
     assert!(matches!(run.code, Some(0 | 3)), "{run:?}");

@@ -147,5 +147,5 @@ fn a_rehearsal_that_is_moved_without_its_sandbox_says_what_is_missing() {
     .unwrap();
     world
         .expect(0, &there)
-        .says("Nothing but rehearsals (--sandbox) is posted");
+        .says("Only rehearsals (--sandbox) are posted");
 }

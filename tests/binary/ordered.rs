@@ -122,7 +122,7 @@ fn what_was_corrected_by_a_journal_that_is_gone_is_not_paid_anew_by_hints() {
     world
         .expect(0, &PRESUMED)
         .says("this begins a recovery")
-        .says("in this order: load every other file that this journal may lack");
+        .says("in this order: (1) load every other file that this journal may lack");
     nobody_is_paid_by_what_is_said_next(&world, &books);
 }
 
@@ -238,7 +238,7 @@ fn a_word_that_nothing_ran_is_refused_where_the_mark_knows_better() {
     }
     assert_eq!(world.count("a", "in_doubt"), 2);
     let shown = world.expect(0, &["recover"]);
-    shown.says("mark and lock file said then: a run with the number 1");
+    shown.says("what the mark and the lock file showed then: a run with the number 1");
     assert!(!shown.err.contains("--nothing-ran-since"), "{shown:?}");
     world.disburse(&RUN);
     assert_eq!(executions(&books), 2);
