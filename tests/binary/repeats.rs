@@ -452,8 +452,8 @@ fn a_failure_that_may_be_paid_since_under_another_reference_is_paid_anew_by_its_
     world
         .expect(0, &["retry", "a", "--yes"])
         .says("1 failed payment is to be paid again")
-        .says("1 failure not retried, which may be paid since by another row:")
-        .says(": paid since, perhaps, as N-1 of batch later, which pays the same recipient, or the same name, the same amount")
+        .says("1 failure not retried: another row may have paid since then:")
+        .says(": perhaps paid since then by N-1 of batch later, which pays the same amount to the same recipient or name")
         .says("disburse retry a REFERENCE");
     assert_eq!(world.count("a", "ready"), 1);
     world

@@ -148,7 +148,7 @@ fn what_somebody_else_than_the_loader_has_signed_for_is_paid() {
     let again = approve(&desk, "bob", "KES 600.50").finished(0);
     says(
         &again,
-        "bob@example.org has signed that before, and nothing came into batch b since",
+        "bob@example.org has signed for batch b already, and nothing was added to it since",
     );
     says(
         &desk.run(&["status", "b"]).finished(0),

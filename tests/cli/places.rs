@@ -226,8 +226,9 @@ fn a_journal_that_was_moved_is_used_where_it_is_now() {
         let found: Vec<&str> = said.err.lines().collect();
         assert_eq!(found, lines, "{arguments:?}");
     }
-    let warning =
-        format!("warning: this journal was moved to {whole}: what is shown here is its state when it was moved");
+    let warning = format!(
+        "warning: this journal was moved to {whole}: what is shown here is its state when it was moved"
+    );
     let said = desk.run(&["status"]).finished(0);
     assert!(said.err.starts_with(&warning), "{}", said.err);
     let said = desk.run(&["status", "b"]).finished(0);
