@@ -343,8 +343,8 @@ fn whoever_was_withdrawn_and_comes_again_is_told_to_stay_so() {
         "{}",
         said.out
     );
-    let words = "1 row of the file is of a payment that batch b has cancelled, and stays so: nobody is paid by it. To pay it all the same, \
-                 load its row, references as they are, under a new batch name";
+    let words = "1 row of the file is of a payment that batch b has cancelled, and stays cancelled: nobody is paid by it. To pay it after all, \
+                 load its row, with the same references, under a new batch name";
     assert!(said.err.contains(words), "{}", said.err);
     // The way that it shows.
     desk.run(&load("again.csv", "c", &[])).finished(0);
