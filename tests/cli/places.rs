@@ -233,7 +233,7 @@ fn a_journal_that_was_moved_is_used_where_it_is_now() {
     assert!(said.err.starts_with(&warning), "{}", said.err);
     let said = desk.run(&["status", "b"]).finished(0);
     let since = format!(
-        "\nnot finished when this journal was moved; what became of it since: disburse --journal {whole} status b\n"
+        "\nnot finished when this journal was moved; to see how it stands now: disburse --journal {whole} status b\n"
     );
     assert!(said.out.contains(&since), "{}", said.out);
     let there = ["--journal", "moved.db"];

@@ -258,8 +258,8 @@ fn in_time(opens: Timestamp, until: Timestamp, per_second: u64, lanes: u64) -> u
 fn ways_out(commands: Commands<'_>) -> String {
     let batch = commands.batch;
     format!(
-        "To give the batch more time: disburse schedule {batch} --not-after TIME --reason TEXT, then {}. What is not to be paid any more: \
-         disburse cancel {batch}",
+        "To give the batch more time: disburse schedule {batch} --not-after TIME --reason TEXT, then {}. To cancel \
+         what must not be paid any more: disburse cancel {batch}",
         commands.run()
     )
 }
