@@ -255,7 +255,7 @@ fn where_every_post_was_lost_and_the_account_renamed_people_decide_and_the_batch
     let first = decide(0, &["--failed"]);
     assert_eq!(first.code, Some(2), "{first:?}");
     first.says("the gateway cannot be asked").says(
-        "say the same with the user name and the address of that account in the configuration",
+        "repeat this command with the user name and the address of that account in the configuration",
     );
     assert!(!books.lock().unwrap().asked_by.contains("acme-ltd"));
     for row in 0..2 {
@@ -297,7 +297,7 @@ fn an_older_journal_asks_nobody_but_the_account_that_the_mark_names() {
     for command in [&RUN[..], &PAY[..]] {
         world
             .expect(2, command)
-            .says("would be asked about as stranger")
+            .says("this run would ask about it as stranger")
             .says("as far as is known, it was posted as acme at");
     }
     let resolve = [

@@ -458,7 +458,7 @@ fn a_failure_that_may_be_paid_since_under_another_reference_is_paid_anew_by_its_
     assert_eq!(world.count("a", "ready"), 1);
     world
         .expect(2, &["retry", "a", "--yes"])
-        .says("no failure of batch a is retried: 1 failure may be paid since")
+        .says("no failure of batch a is retried: 1 failure may have been paid since")
         .says("perhaps, as N-1 of batch later");
     // Whoever names it has it in view.
     world

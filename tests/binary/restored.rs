@@ -244,7 +244,7 @@ fn a_recovery_is_shown_and_ends_when_it_is_declared_done() {
     world.expect(0, &["run", "today", "--yes"]);
     world
         .expect(2, &["recover", "--done"])
-        .says("Nobody is there to ask");
+        .says("There is no terminal to ask at");
     assert_eq!(
         sandbox.ledger().executed_once,
         executed,
@@ -290,7 +290,7 @@ fn a_persons_word_skips_the_questions_and_is_on_record() {
         &["--reason", "the disk died before the job began"],
     ]
     .concat();
-    world.expect(2, &reasoned).says("Nobody is there to ask");
+    world.expect(2, &reasoned).says("There is no terminal to ask at");
     assert_eq!(world.count("b", "in_doubt"), ROWS as u64);
     world
         .expect(2, &[&reasoned[..], &["--yes"]].concat())

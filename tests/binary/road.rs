@@ -382,7 +382,7 @@ fn a_declared_total_is_that_of_the_whole_batch_with_the_newest_amounts() {
     world.write(failed, "reference\nmine\n");
     world
         .expect(0, &["report", "b", "--out", "reports/b"])
-        .says("failed.csv is of an earlier report, or somebody's own");
+        .says("failed.csv is of an earlier report, or somebody else's file");
     assert_eq!(world.read(failed), "reference\nmine\n");
 }
 

@@ -91,7 +91,7 @@ fn a_batch_waits_for_its_first_date_and_is_over_after_its_last() {
         &other,
         2,
         &[
-            "error: batch b is posted from 2199-12-01 00:00:00 EAT on, and before 2199-12-04 00:00:00 EAT, and this file comes with other dates; nothing was loaded",
+            "error: batch b is posted from 2199-12-01 00:00:00 EAT on, and before 2199-12-04 00:00:00 EAT, but other dates were given with this file; nothing was loaded",
             "hint: leave the dates out here; to change those of the batch: disburse schedule b --not-before TIME --not-after TIME --reason TEXT",
         ],
     );

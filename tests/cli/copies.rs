@@ -50,7 +50,7 @@ fn in_a_copy_nothing_says_that_no_money_moved() {
         ("disburse cancel b --yes", "the money may have moved"),
         (
             "printf 'refuse = 1.0\\n' > f.toml; disburse run b --sandbox --yes --faults f.toml",
-            "may have missed that it was paid again since",
+            "may have missed a later payment of the same row",
         ),
     ] {
         let desk = restored(until);

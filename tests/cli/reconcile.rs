@@ -74,7 +74,7 @@ fn what_is_proven_is_settled_and_what_is_not_is_left() {
         said.err
     );
     assert!(
-        said.out.contains("held against the batch before"),
+        said.out.contains("was compared with the batch before"),
         "{}",
         said.out
     );

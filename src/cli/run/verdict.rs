@@ -254,7 +254,8 @@ fn tell_who_is_not_paid(
     if failed + conflict + rejected == 0 {
         output::complain(
             "hint",
-            "what was cancelled is never paid under this batch name; to pay it after all, load it under another one",
+            "what was cancelled is never paid under this batch name; to pay it after all, load it under another batch \
+            name",
         );
     }
 }
@@ -316,8 +317,8 @@ fn tell_rejected(batch: &BatchName, purpose: Purpose, knows_all: bool) {
     };
     let hint = format!(
         "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
-             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
-             all: disburse cancel {batch} --rejected LINE --reason TEXT",
+             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. To \
+             withdraw a row that must not be paid: disburse cancel {batch} --rejected LINE --reason TEXT",
         sandbox_flag(purpose)
     );
     output::complain("hint", &hint);
@@ -394,9 +395,9 @@ fn float_text(batch: &BatchName, standing: &Standing) -> Option<String> {
         _ => ("wait", "them"),
     };
     Some(format!(
-        "{} of {} not sent, and {wait} for the float of {} (230). When it is topped up: disburse resume-lane {batch} {lane} (or the \
-         service opens by itself, where that is configured); then {} sends {them}. What shall not be paid after all: \
-         disburse cancel {batch} REFERENCE",
+        "{} of {} not sent, and {wait} for the float of {} (230). When it is topped up: disburse resume-lane {batch} \
+         {lane} (or the service opens by itself, where that is configured); then {} sends {them}. To cancel what must \
+         not be paid any more: disburse cancel {batch} REFERENCE",
         output::counted(waiting.count, "payment"),
         output::amounts(&waiting.amounts),
         lanes.join(", "),
