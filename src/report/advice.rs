@@ -320,14 +320,15 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
             first,
             correct: Some(what),
         } => format!(
-            "{first}. If the row is wrong: {} If the gateway was wrong, when that is solved: {retry}.",
+            "{first}. If the row is wrong: {} If the gateway was wrong, once it is mended: {retry}.",
             correct(what)
         ),
         Help::Ask {
             first,
             correct: None,
         } => format!(
-            "{first}. If the file is wrong, load the corrected rows as a new batch; if the gateway was wrong, when that is solved: {retry}."
+            "{first}. If the file is wrong, load the corrected rows as a new batch; if the gateway was wrong, once it \
+            is mended: {retry}."
         ),
     }
 }

@@ -410,7 +410,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
         "--yes",
     ];
     world.expect(0, &word).says("runs post again");
-    world.expect(2, &word).says("there is nothing to say");
+    world.expect(2, &word).says("there is nothing to confirm");
     world.expect(0, &["run", "later", "--yes"]);
     assert_executed_once(&books, 5);
     world.expect(0, &["recover", "--done", "--yes"]);

@@ -212,7 +212,7 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
     world.expect(2, &word).says("There is no terminal to ask at");
     let word = [&word[..], &["--yes"]].concat();
     world.expect(0, &word).says("1 lost order given again");
-    world.expect(2, &word).says("there is nothing to say");
+    world.expect(2, &word).says("there is nothing to confirm");
     world.expect(3, &RUN);
     assert_eq!(sandbox.ledger().executed_once, 1);
     nothing_twice(&sandbox.ledger());

@@ -459,11 +459,11 @@ fn a_failure_that_may_be_paid_since_under_another_reference_is_paid_anew_by_its_
     world
         .expect(2, &["retry", "a", "--yes"])
         .says("no failure of batch a is retried: 1 failure may have been paid since")
-        .says("perhaps, as N-1 of batch later");
+        .says("perhaps paid since then by N-1 of batch later");
     // Whoever names it has it in view.
     world
         .expect(0, &["retry", "a", &own, "--yes"])
-        .says("perhaps, as N-1 of batch later")
+        .says("perhaps paid since then by N-1 of batch later")
         .says("1 failed payment is to be paid again");
     assert_eq!(world.count("a", "ready"), 2);
 }

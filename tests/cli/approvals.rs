@@ -357,7 +357,7 @@ fn a_signature_that_does_not_fit_is_refused_with_what_to_do() {
         &text.replace("signed: 2", "signed: 9"),
         "disburse",
         "bob",
-        "is still to come",
+        "is in the future",
     );
     signed(
         "hello\n",

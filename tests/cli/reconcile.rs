@@ -69,7 +69,7 @@ fn what_is_proven_is_settled_and_what_is_not_is_left() {
         said.out
     );
     assert!(
-        said.err.contains("nobody is there to be asked"),
+        said.err.contains("there is no terminal to ask at"),
         "{}",
         said.err
     );

@@ -114,7 +114,7 @@ fn a_retry_that_waits_behind_slow_replies_stays_where_the_first_one_is_paid_mean
     let told = office.call(&["explain", BATCH, "ROW-00005"]);
     assert!(
         told.out
-            .contains("Nothing is left to pay: an earlier payment of its row is paid"),
+            .contains("Nothing is left to pay: an earlier payment of the same row is paid"),
         "{told:?}"
     );
 }
