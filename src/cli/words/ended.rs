@@ -306,7 +306,7 @@ mod tests {
                 vec![
                     "4 rows are wrong, and would fail again: the number is invalid (110), the amount is above what the service allows (231). Mend \
                      them in r/failed.csv, remove the other rows, then: disburse load r/failed.csv --batch b --amend --sandbox",
-                    "1,200 other rows can be paid again without a change, when the reason is gone: disburse retry b --code 216. Each first shows \
+                    "1,200 other rows can be paid again without a change, once the reason is gone: disburse retry b --code 216. Each command first shows \
                      how many and how much, and asks",
                     close,
                 ],
