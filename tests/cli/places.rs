@@ -158,7 +158,7 @@ fn the_doctor_says_that_a_journal_is_on_a_server_and_looks_at_the_rest() {
     let (_, of_journal) = said.out.split_once(SHOWN).unwrap();
     assert!(
         of_journal.starts_with(
-            ": the journal is on a server; nothing of it was looked at\n         -> disburse journal check 'postgres://pay@db.example/journal?sslmode=verify-full'\n"
+            ": the journal is on a server, and was not checked here\n         -> disburse journal check 'postgres://pay@db.example/journal?sslmode=verify-full'\n"
         ),
         "{}",
         said.out
