@@ -469,6 +469,6 @@ fn a_run_that_only_waits_for_outcomes_goes_on_after_a_standstill() {
     run.signal(Signal::CONT);
     let done = run.wait();
     assert_eq!(done.code, Some(0), "{done:?}");
-    done.says("looks whether another run has taken over");
+    done.says("checks whether another run has taken over");
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
 }

@@ -132,7 +132,7 @@ fn the_proposed_layout_reads_the_file_once_its_services_are_filled_in() {
     }
     assert!(said.out.contains("# Configured: "), "{}", said.out);
     assert!(
-        said.out.contains("is called as an account at a bank"),
+        said.out.contains("its header is that of a bank account"),
         "{}",
         said.out
     );

@@ -117,7 +117,7 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
     desk.run(&["verify", "b"]).finished(0);
     let told = desk.run(&["explain", "b", "R-2"]).finished(0).out;
     assert!(
-        told.contains("paid, says a statement") && told.contains("line 3"),
+        told.contains("paid in a statement, but not here") && told.contains("line 3"),
         "{told}"
     );
 }

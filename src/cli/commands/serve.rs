@@ -33,7 +33,8 @@ pub(in crate::cli) async fn serve(
             "open in a browser on this machine: {}",
             page.address()
         ));
-        session.note("whoever has this address sees whom the batches pay; nothing can be changed there; Ctrl-C ends it");
+        session.note("anybody who has this address sees whom the batches pay; nothing can be changed there; Ctrl-C \
+            ends it");
     }
     stop.cancelled().await;
     page.end();
