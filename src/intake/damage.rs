@@ -271,7 +271,7 @@ fn separators(cell: &str, currency: Option<Currency>) -> Option<String> {
         }
         Some(_) => None,
         None => Some(advice(
-            "has separators that cannot be told apart",
+            "has separators that may stand for thousands or decimals",
             Vec::new(),
             currency,
         )),

@@ -477,7 +477,7 @@ fn a_row_of_a_country_that_no_post_names_is_refused() {
     );
     let refused = world.disburse(&["check", "batch.csv"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    refused.says("told the country of no row");
+    refused.says("not told the country of a row");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn a_wrong_sum_refuses_the_file() {
         &["load", "sheet.csv", "--batch", "b", "--layout", "sheet-1"],
         2,
         &[
-            "error: sheet.csv:8: says that its rows add up to 2000.51, and they add up to 1700.50",
+            "error: sheet.csv:8: says that its rows add up to 2000.51, but they add up to 1700.50",
             "hint: rows may be missing, doubled or changed in the file: export it again, or ask whoever made it",
         ],
     );

@@ -424,7 +424,7 @@ fn the_period_is_a_part_of_each_reference_and_is_said_at_each_load() {
     let said = load("nov", &["--period", "2026-11"]).finished(0);
     assert!(
         said.err
-            .contains("the period 2026-11 stands behind each reference"),
+            .contains("the period 2026-11 is added to each reference"),
         "{}",
         said.err
     );

@@ -240,7 +240,7 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
     for (total, expected) in [
         (
             "TOTAL,,\"1,550.49\",,,\n",
-            "7: says that its rows add up to 1550.49, and they add up to 1550.50",
+            "7: says that its rows add up to 1550.49, but they add up to 1550.50",
         ),
         (
             "",
@@ -284,7 +284,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         ),
         (
             ",,,,,checked",
-            "4 skipped by layout payroll-1: no payment behind the sum, and empty in all columns that are read",
+            "4 skipped by layout payroll-1: below the sum, and empty in all columns that are read",
         ),
         ("Approved by: A. Otieno,,,,,", stray.as_str()),
         (",,,Ann,,", &stray),
@@ -302,7 +302,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         let file = file.replace("TOTAL,,50", "TOTAL,,51");
         let told = told(&file, &layout);
         assert!(
-            told[1].contains("add up to 51, and they add up to 50"),
+            told[1].contains("add up to 51, but they add up to 50"),
             "{told:?}"
         );
     }
