@@ -220,7 +220,7 @@ fn where_the_gateway_has_shown_nothing_the_account_cannot_move() {
     let moved = ["run", "b", "--yes", "--account-moved", "--reason", "merger"];
     world
         .expect(2, &moved)
-        .says("nothing can show that acme-ltd is the same account")
+        .says("nothing can prove that acme-ltd is the same account")
         .says("run it with the user name acme");
     assert_eq!(books.lock().unwrap().posted_by.len(), 1);
     world.set("DISBURSE_USERNAME", "acme");
@@ -566,7 +566,7 @@ fn where_every_post_was_lost_and_the_gateway_moved_people_decide_and_the_batch_g
     let world = world.towards(&new.url());
     world
         .expect(2, &GATEWAY_MOVED)
-        .says("nothing can show that")
+        .says("nothing can prove that")
         .says("disburse resolve b ID --paid, or --failed --although-accepted");
     for row in &rows[..2] {
         let order = [

@@ -404,7 +404,7 @@ fn a_payment_leaves_only_when_the_evidence_goes_on_from_the_head_that_was_told()
         |head: &str| world.disburse(&["pay", "batch.csv", "--batch", "b", "--yes", "--head", head]);
     let refused = pay(&"0".repeat(64));
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    refused.says("was never at this head");
+    refused.says("has no such head");
     assert_eq!(pay("short").code, Some(2));
     assert_eq!(sandbox.ledger().posts, 0);
     let paid = pay(&head);

@@ -416,7 +416,7 @@ fn a_copy_is_not_made_over_a_file_and_not_of_a_damaged_journal() {
         .unwrap();
     world
         .expect(2, &["backup", "copy.db"])
-        .says("is not what was recorded");
+        .says("differs from what was recorded");
     assert!(!world.path("copy.db").exists());
 }
 

@@ -268,7 +268,7 @@ fn nobody_is_forgotten_out_of_a_journal_that_was_edited() {
     ] {
         let said = desk.run(command);
         assert!(
-            said.err.contains("is not what was recorded"),
+            said.err.contains("differs from what was recorded"),
             "{command:?}: {}",
             said.err
         );

@@ -92,7 +92,7 @@ fn what_does_not_fit_is_told_and_ends_with_code_1() {
     assert!(findings[2].starts_with("tally of service 1, KES, paid:"));
     assert!(
         said.err.starts_with(
-            "error: the journal of batch b is not what was recorded: 3 findings\nhint: "
+            "error: the journal of batch b differs from what was recorded: 3 findings\nhint: "
         ),
         "{}",
         said.err

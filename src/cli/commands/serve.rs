@@ -25,7 +25,7 @@ pub(in crate::cli) async fn serve(
     let page = watch::start(session, address)?;
     // Heard before it says that it serves: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    signals::drain_on_signal(stop.clone(), "stopping".to_owned())?;
     if session.common.json {
         output::json(&serde_json::json!({"page": page.address()}));
     } else {

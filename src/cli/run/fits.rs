@@ -24,8 +24,8 @@ impl Job<'_> {
         let paid = standing.of(State::Paid).count;
         if paid > 0 {
             let text = format!(
-                "{} of batch {} were called paid by a reading of before, and stay paid: compare them with a statement of the gateway or \
-                 the bank (disburse reconcile)",
+                "{} of batch {} were called paid under an earlier dialect, and stay paid: compare them with a \
+                 statement of the gateway or the bank (disburse reconcile)",
                 output::counted(paid, "payment"),
                 self.batch
             );
