@@ -181,8 +181,8 @@ fn the_commands_about_a_journal_on_a_server_are_about_no_file() {
             &[&["journal"], words].concat(),
             2,
             &[
-                &format!("error: {file}: is a file, and this command is about a journal on a server"),
-                "hint: the first load makes a journal in a file, and disburse doctor checks it; a server is named as postgres://USER@HOST/DATABASE",
+                &format!("error: {file}: is a file, but this command is for a journal on a server"),
+                "hint: a journal in a file is made by the first load, and checked by disburse doctor; name a server as postgres://USER@HOST/DATABASE",
             ],
         );
     }
