@@ -98,7 +98,7 @@ fn tell(info: &PanicHookInfo<'_>) {
 fn message(info: &PanicHookInfo<'_>) -> String {
     match info.payload().downcast_ref::<&'static str>() {
         Some(literal) => (*literal).to_owned(),
-        None => "its text has values in it, and is not told".to_owned(),
+        None => "its text has values in it, and is not shown".to_owned(),
     }
 }
 

@@ -245,8 +245,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some(FULL)
         }
         E::Mark { .. } => Some(
-            "a file beside the journal says how far it has come, so that an older copy is noticed: make its folder writable, \
-             and run the same command again",
+            "the mark beside the journal records how far the journal has come, so that an older copy is noticed: make \
+             its folder writable, and run the same command again",
         ),
         E::Storage { .. } | E::Poisoned { .. } => Some(
             "run the same command again: what was sent without an outcome is asked about, never posted blindly",

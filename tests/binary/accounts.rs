@@ -540,7 +540,7 @@ fn a_gateway_that_has_another_address_shows_that_it_is_the_same() {
     world
         .expect(0, &GATEWAY_MOVED)
         .says("is moved from gateway")
-        .says("the new address told of payment");
+        .says("the new address knows payment");
     world
         .expect(0, &GATEWAY_MOVED)
         .says("--gateway-moved changes nothing");

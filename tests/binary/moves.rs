@@ -51,7 +51,7 @@ fn a_gateway_with_another_address_and_another_name_for_the_account_shows_both_at
         .says("--reason is empty");
     world
         .expect(0, &BOTH)
-        .says("the new address told the new name of payment");
+        .says("the new address shows the new name the payment");
     world
         .expect(0, &BOTH)
         .says("--gateway-moved changes nothing");

@@ -321,7 +321,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
     assert_eq!(world.count("b", "paid"), paid.len() as u64 + 2);
     world
         .expect(0, &["explain", "b", one])
-        .says("Its row is paid all the same, by a later payment");
+        .says("Its row is paid after all, by a later payment");
     nothing_twice(&ledger_beside_journal(&world));
 }
 

@@ -275,7 +275,7 @@ fn where_the_key_of_the_loader_counts_no_more_somebody_else_signs_in_their_place
     };
     says(
         &as_loader("eve").finished(2),
-        "let somebody sign whose key was there then",
+        "somebody whose key was there then must sign",
     );
     assert_eq!(paid(&desk), 0);
     // The way out: Carol takes the rows over, and what Bob has approved leaves.

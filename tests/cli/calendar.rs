@@ -269,13 +269,13 @@ fn dates_and_hours_that_say_nothing_are_refused_with_what_to_write() {
     }
     let said = desk.run(&[&PAY[..], &["--not-after", "2026-01-31"]].concat());
     assert_eq!(said.code, 2, "{said:?}");
-    let error = "error: --not-after 2026-01-31: that is over, and nothing of the batch could be posted; nothing was loaded";
+    let error = "error: --not-after 2026-01-31: that is past, so nothing of the batch could be posted; nothing was loaded";
     assert!(said.err.contains(error), "{}", said.err);
     let turned = ["--not-before", "2199-12-02", "--not-after", "2199-12-01"];
     let said = desk.run(&[&PAY[..], &turned[..]].concat());
     assert_eq!(said.code, 2, "{said:?}");
     assert!(
-        said.err.contains("the last date is not behind the first"),
+        said.err.contains("the last date is not after the first"),
         "{}",
         said.err
     );

@@ -39,7 +39,7 @@ fn a_mended_row_without_a_reference_is_not_added_as_a_new_one() {
     ] {
         let said = desk.run(&load(file, &["--amend"])).finished(2);
         let error = format!(
-            "error: batch b: {counts}, and without references a row that was mended cannot be told from a new one; nothing \
+            "error: batch b: {counts}, and without references a mended row looks like a new one; nothing \
              was loaded"
         );
         assert!(said.err.contains(&error), "{}", said.err);

@@ -313,7 +313,7 @@ fn a_layout_that_is_not_there_is_refused_with_the_nearest() {
         .finished(2);
     assert!(
         said.err
-            .contains("what its amounts are multiplied by is not said"),
+            .contains("it does not say what its amounts are multiplied by"),
         "{}",
         said.err
     );

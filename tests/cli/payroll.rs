@@ -406,7 +406,7 @@ fn the_period_is_a_part_of_each_reference_and_is_said_at_each_load() {
     let said = load("nov", &[]).finished(2);
     assert!(
         said.err
-            .contains("the period that the file pays is a part of each"),
+            .contains("the period that the file pays becomes a part of each"),
         "{}",
         said.err
     );

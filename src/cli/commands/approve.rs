@@ -125,7 +125,8 @@ fn name_of(in_force: &InForce, key: &SigningKey) -> Result<String, Error> {
             "the key {print} is not among the allowed signers; {NOTHING}"
         ))
         .hint(
-            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, it does not count: let somebody sign whose key was there then",
+            "approval.allowed_signers has a line for everybody who signs. A line counts only for batches that were \
+            loaded after it was added: for an earlier batch, somebody whose key was there then must sign",
         )),
         names => Err(Error::refused(format!(
             "the key {print} is that of several names: {}",

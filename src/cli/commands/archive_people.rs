@@ -80,7 +80,7 @@ pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
         output::complain(
             "warning",
             &format!(
-                "the journal's file was not written anew ({error}): parts of it that are not in use any more may still hold what was removed"
+                "the journal's file was not written anew ({error}): unused parts of it may still hold what was removed"
             ),
         );
         output::complain(

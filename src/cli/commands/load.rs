@@ -235,7 +235,7 @@ fn documents_text(summary: &LoadSummary, batch: &str) -> String {
         ),
     };
     format!(
-        "{} taken anew in batch {batch}{kept}",
+        "{} taken again into batch {batch}{kept}",
         output::counted(summary.new_documents, "document")
     )
 }

@@ -244,7 +244,7 @@ async fn token(settings: &Settings) -> Result<Finding, Error> {
             STEP,
             match bearer.lifetime() {
                 Some(lifetime) => format!("issued, valid for {} s", lifetime.as_secs()),
-                None => "issued; how long it is valid is not said".to_owned(),
+                None => "issued; the endpoint does not say how long it is valid".to_owned(),
             },
         ),
         Err(error) => Finding::otherwise(

@@ -73,7 +73,7 @@ impl Job<'_> {
             .move_account(batch.clone(), order, Timestamp::now())
             .await?;
         self.session.note(&format!(
-            "batch {batch} is moved from account {from} to {to}: the gateway told {to} of payment {witness}"
+            "batch {batch} is moved from account {from} to {to}: the gateway shows {to} the payment {witness}"
         ));
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Job<'_> {
             .move_gateway(batch.clone(), order, Timestamp::now())
             .await?;
         let why = match witness {
-            Some(witness) => format!("the new address told of payment {witness}"),
+            Some(witness) => format!("the new address knows payment {witness}"),
             None => "nothing of it can be at the old address".to_owned(),
         };
         self.session.note(&format!(
@@ -147,8 +147,8 @@ impl Job<'_> {
         };
         journal.move_account(batch.clone(), account, now).await?;
         self.session.note(&format!(
-            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: the new address \
-             told the new name of payment {witness}",
+            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: \
+             the new address shows the new name the payment {witness}",
             home.account, home.gateway
         ));
         Ok(())

@@ -193,7 +193,7 @@ pub(in crate::cli) fn sentence(
                 .code
                 .map_or_else(|| decision(record), |code| reason(code).to_owned());
             let now = match record.row_stands {
-                Some(State::Paid) => "Its row is paid all the same, by a later payment",
+                Some(State::Paid) => "Its row is paid after all, by a later payment",
                 Some(State::Failed) => "It was retried, and the retry is not paid either",
                 Some(State::Cancelled) => "Its retry was cancelled: the row is not paid",
                 _ => "It is to be paid again: see its retry",

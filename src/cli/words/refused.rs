@@ -196,8 +196,8 @@ fn how_to_change(difference: &Difference) -> &'static str {
 /// Without references a mended row cannot be told from a new one.
 fn ambiguous(batch: &str, difference: &Difference) -> Error {
     Error::refused(format!(
-        "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
-         nothing was loaded{}",
+        "batch {batch}: {} new and {} gone, and without references a mended row looks like a new one; nothing was \
+         loaded{}",
         output::counted(difference.new, "row"),
         output::counted(difference.gone, "row"),
         examples(difference)
