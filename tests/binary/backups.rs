@@ -267,6 +267,6 @@ fn a_copy_from_the_middle_of_a_run_that_then_loses_its_disk_pays_nothing_twice()
     fs::copy(world.path("copies").join(copy), world.path("disburse.db")).unwrap();
     world
         .expect(0, &["run", "wages", "--yes"])
-        .says("asked about before it is posted");
+        .says("before it is posted");
     prove_outcome(&world, "wages", &rows(30, 87), &sandbox.ledger());
 }

@@ -13,7 +13,7 @@ const LOAD: [&str; 4] = ["load", "batch.csv", "--batch", "b"];
 const RUN: [&str; 3] = ["run", "b", "--yes"];
 /// Where nobody knows which account posted.
 const NAMED: [&str; 5] = ["run", "b", "--yes", "--asked-as", "acme"];
-const ASKED: &str = "asked about before it is posted";
+const ASKED: &str = "before it is posted";
 const DB: &str = "disburse.db";
 const ALL: [&str; 3] = ["disburse.db", "disburse.db.mark", "disburse.db.lock"];
 

@@ -123,7 +123,7 @@ fn a_person_who_named_the_wrong_account_corrects_it_and_everything_is_asked_agai
     world.set("DISBURSE_USERNAME", "acme");
     world
         .expect(2, &RUN)
-        .says("as far as is known, it was posted as stranger");
+        .says("it was posted as stranger");
     world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     assert_eq!(world.count("b", "paid"), 3);
     assert_executed_once(&books, 3);

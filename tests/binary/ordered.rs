@@ -232,7 +232,7 @@ fn a_word_that_nothing_ran_is_refused_where_the_mark_knows_better() {
         refused
             .says("the mark and lock file of this journal contradict that: a run with the number 1 was begun here")
             .says("the evidence of batch a had")
-            .says("let it be asked");
+            .says("run each batch that `disburse recover` lists");
         let (code, shown) = world.at_terminal(&word, "nothing ran since");
         assert_eq!(code, Some(2), "{shown}");
     }

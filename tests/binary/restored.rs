@@ -13,7 +13,7 @@ const ROWS: usize = 30;
 const LOAD: [&str; 4] = ["load", "batch.csv", "--batch", "b"];
 const RUN: [&str; 3] = ["run", "b", "--yes"];
 const SLOWLY: [&str; 5] = ["run", "b", "--yes", "--rate", "10/s"];
-const ASKED: &str = "asked about before it is posted";
+const ASKED: &str = "before it is posted";
 
 fn world(seed: u64) -> (World, Sandbox, Vec<crate::files::Row>) {
     world_with(seed, "1s")

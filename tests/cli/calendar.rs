@@ -185,7 +185,7 @@ fn a_job_whose_last_date_is_over_goes_on_where_the_batch_was_given_more_time() {
     ]
     .concat();
     let said = desk.run(&other).finished(2);
-    assert!(said.err.contains("the last date is past"), "{}", said.err);
+    assert!(said.err.contains("that is past"), "{}", said.err);
 }
 
 #[test]

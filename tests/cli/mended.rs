@@ -523,7 +523,7 @@ fn a_row_that_stands_in_the_place_of_one_that_is_left_out_is_not_paid_beside_it(
     for words in [
         "w2.csv: leaves out rows of batch w, and has new ones for the same recipients; nothing was loaded",
         "w2.csv:3: pays the same recipient through the same service as line 3 of w.csv, reference W-2, which is left out",
-        "First cancel the old one with `disburse cancel w REFERENCE`",
+        "First cancel the old row with `disburse cancel w REFERENCE`",
         "A row that is paid, or may be, cannot be corrected: pay the difference as a row of a new batch",
     ] {
         assert!(said.err.contains(words), "{words}: {}", said.err);

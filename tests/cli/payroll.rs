@@ -502,7 +502,7 @@ fn dates_that_nothing_waits_for_are_told() {
         write(sheet, 2, &["TOTAL", "", "", "", "#100.5"]);
         let desk = configured(|_| {}).file("nov.xlsx", book.save_to_buffer().unwrap());
         let said = desk.run(&check).finished(0);
-        let text = "column \"Payment Date\" is not read by layout umoja-1: 1 row has a date in it, and no payment waits for it";
+        let text = "column \"Payment Date\" is not read by layout umoja-1: 1 row has a date in it, but no payment waits for its date";
         assert_eq!(said.err.contains(text), told, "{header}: {}", said.err);
         assert_eq!(
             said.err.contains("is not read by"),
@@ -564,7 +564,7 @@ fn a_date_of_a_layout_that_comes_along_is_told_as_it_is_paid_at_once() {
         ])
         .finished(0);
     assert!(
-        said.err.contains("column \"Payment Date\" is not read by layout erpnext-bank-remittance-1: 2 rows have dates in it, and no payment waits for it"),
+        said.err.contains("column \"Payment Date\" is not read by layout erpnext-bank-remittance-1: 2 rows have dates in it, but no payment waits for its date"),
         "{}",
         said.err
     );

@@ -105,7 +105,7 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
     let said = reconcile(&desk, &[]).finished(3);
     assert!(
         said.err
-            .contains("2 payments not paid here, and paid in the statement"),
+            .contains("2 payments not paid here, but paid in the statement"),
         "{}",
         said.err
     );

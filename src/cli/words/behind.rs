@@ -102,8 +102,8 @@ pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
 pub(in crate::cli) fn missed_text(missed: &Missed, zone: &WireZone) -> String {
     let since = noticed(missed.since, zone);
     format!(
-        "the journal may have missed payments: {}{since}. Before any unfinished payment is posted, or any that is \
-         loaded until the recovery is declared done, the gateway is asked about it",
+        "the journal may have missed payments: {}{since}. The gateway is asked about everything that is unfinished, \
+         and about everything that is loaded until the recovery is declared done, before it is posted",
         missed.cause.sentence()
     )
 }

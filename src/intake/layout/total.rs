@@ -232,7 +232,7 @@ mod tests {
                 &[][..],
                 "says that its rows add up to 10.51, but they add up to 10.50",
             ),
-            (rows, Some("x"), &[], "whose amount is no number"),
+            (rows, Some("x"), &[], "whose amount is not a number"),
             (rows, None, &[], "has no row with the sum"),
             (
                 rows,
@@ -244,7 +244,7 @@ mod tests {
                 &[("x", false)],
                 Some("10.50"),
                 &[],
-                "as the amount of line 2 cannot be read: it is no number",
+                "because the amount of line 2 cannot be read: it is not a number",
             ),
         ] {
             let found = of(rows, total, behind).unwrap_err();

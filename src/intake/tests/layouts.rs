@@ -314,7 +314,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         .unwrap();
     assert_eq!(
         error.hint().unwrap(),
-        "if it is no payment, as a signature, say so in a layout of your own: \"Emp No\" = [\"Approved by: A. Otieno\"] in its table skip; \
+        "if it is not a payment, such as a signature, say so in a layout of your own: \"Emp No\" = [\"Approved by: A. Otieno\"] in its table skip; \
          a * in the text stands for anything. Otherwise move the sum to the end"
     );
 }
