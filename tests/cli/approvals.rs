@@ -454,7 +454,7 @@ fn a_broken_file_of_signers_stops_everything_with_its_line() {
             good.replace("alice@example.org ", "alice@example.org cert-authority "),
             "signers:1: cert-authority is not taken",
         ),
-        (String::new(), "signers: nobody is in it who may sign"),
+        (String::new(), "signers: it names nobody who may sign"),
     ] {
         fs::write(desk.path("signers"), text).unwrap();
         for command in [

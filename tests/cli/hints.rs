@@ -35,7 +35,7 @@ fn every_mistake_is_told_with_what_to_do() {
         ),
         (&["explain", "b"], "name it by the reference"),
         (&["cancel", "b", "R-1"], "`disburse explain b --id "),
-        (&["recover", "--done", "--yes"], "nothing is to be done"),
+        (&["recover", "--done", "--yes"], "there is nothing to do"),
         (
             &["run", "b", "--sandbox", "--faults", "nowhere.toml"],
             "--faults takes none, realistic, hostile",

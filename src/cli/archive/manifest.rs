@@ -169,10 +169,10 @@ mod tests {
     fn what_is_no_manifest_is_refused_with_the_reason() {
         for (text, expected) in [
             ("", "it is not JSON"),
-            ("[]", "not that of an archive"),
+            ("[]", "does not belong to an archive"),
             (
                 r#"{"format": "other", "version": 1}"#,
-                "not that of an archive",
+                "does not belong to an archive",
             ),
             (r#"{"format": "disburse archive"}"#, "it has no version"),
             (

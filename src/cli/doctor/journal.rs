@@ -333,7 +333,7 @@ mod tests {
                 &[Fine, Fine][..],
                 "agree",
             ),
-            (|f| (f.file, f.inside) = (None, None), &[Note], "none yet"),
+            (|f| (f.file, f.inside) = (None, None), &[Note], "no journal yet"),
             (
                 |f| (f.file, f.inside, f.is_gone) = (None, None, true),
                 &[Problem],

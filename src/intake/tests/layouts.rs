@@ -256,7 +256,7 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
     assert_told(
         &format!("{HEADER}\nE1,0712345678,50,A,B,F\n"),
         &layout,
-        &["has nothing in row 4, where layout payroll-1 has the names of the columns"],
+        &["has an empty row 4, where layout payroll-1 expects the names of the columns"],
     );
 }
 

@@ -277,7 +277,7 @@ fn a_file_that_is_no_message_of_a_known_version_says_what_it_is() {
             "1:1: has a document type",
         ),
         (stand("&amp;", "&a;"), "has an entity"),
-        (stand("</Document>", ""), "ends before its end"),
+        (stand("</Document>", ""), "is cut off before its end"),
         (stand("</Document>", "</Dokument>"), "cannot be read as XML"),
         (stand("</CdtTrfTxInf>", ""), "cannot be read as XML"),
         (

@@ -237,7 +237,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
             Note,
             "lacks rights of disburse_runner",
         ),
-        (&|f| f.is_owner = true, Warning, "guards off"),
+        (&|f| f.is_owner = true, Warning, "switch off its guards"),
         (
             &|f| {
                 f.missed = Some(Missed {
@@ -256,7 +256,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         (
             &|f| f.runners = vec![runner(true)],
             Warning,
-            "not heard of since",
+            "not been heard from since",
         ),
     ];
     for (change, level, part) in cases {
