@@ -187,8 +187,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::Gone { .. } => Some(GONE),
         E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
         E::Busy { .. } => Some(
-            "wait until that process ends, or end it, and repeat this command: nothing is lost. `fuser FILE` or `lsof \
-             FILE` lists the programs that have the journal open",
+            "wait until that process ends, or end it, and repeat this command: nothing is lost. `fuser FILE` or `lsof FILE` lists the programs that \
+             have the journal open",
         ),
         E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
         E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
@@ -196,29 +196,25 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some("a journal holds names and phone numbers; keep it in a file of your own")
         }
         E::Foreign { found, .. } if found.is_empty() => Some(
-            "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or \
-             copied journal\" in docs/operations.md",
+            "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or copied journal\" in \
+             docs/operations.md",
         ),
         E::Linked { .. } => Some(
-            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
-             name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
+            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one name, and remove the \
+             others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
         ),
         E::Displaced => Some(
-            "nothing more was posted; `disburse status` shows the journal that is there now, and `disburse recover` \
-            shows what it may have missed",
+            "nothing more was posted; `disburse status` shows the journal that is there now, and `disburse recover` shows what it may have missed",
         ),
         E::Archive { .. } => Some(
-            "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal \
-             that pays",
+            "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal that pays",
         ),
         E::Exists { .. } => Some("name a file that is not there yet"),
         E::CopyUnderWay { .. } => Some("wait until that copy is made, then repeat this command; nothing was written"),
-        E::NotRemoved { .. } => Some("remove the earlier copy by hand, or give this user the right to write in its \
-            folder"),
+        E::NotRemoved { .. } => Some("remove the earlier copy by hand, or give this user the right to write in its folder"),
         E::Corrupt { .. } => Some(
-            "send nothing from this file: `disburse status` lists its batches, and `disburse verify BATCH` says what \
-             is wrong with each. Go on with a copy from before the damage: a run of it asks the gateway about every \
-             unfinished payment before it posts",
+            "send nothing from this file: `disburse status` lists its batches, and `disburse verify BATCH` says what is wrong with each. Go on with \
+             a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
         ),
         E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
         E::Foreign { .. } => Some("name another file with --journal"),
@@ -245,8 +241,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some(FULL)
         }
         E::Mark { .. } => Some(
-            "the mark beside the journal records how far the journal has come, so that an older copy is noticed: make \
-             its folder writable, and run the same command again",
+            "the mark beside the journal records how far the journal has come, so that an older copy is noticed: make its folder writable, and run \
+             the same command again",
         ),
         E::Storage { .. } | E::Poisoned { .. } => Some(
             "run the same command again: what was sent without an outcome is asked about, never posted blindly",

@@ -63,8 +63,8 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "warning",
             &format!(
-                "{} of this journal, {} first, with something that the journal lacks: the journal was put back, or has \
-                lost something; --keep never removes them",
+                "{} of this journal, {} first, with something that the journal lacks: the journal was put back, or has lost something; --keep never removes \
+                them",
                 counted_copies(copied.apart.len(), ""),
                 output::name(&first.display().to_string())
             ),
@@ -72,8 +72,8 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "hint",
             &format!(
-                "disburse recover says what this journal may have missed; when the recovery is declared done, remove \
-                them yourself. To see what a copy has: disburse status --journal {}",
+                "disburse recover says what this journal may have missed; when the recovery is declared done, remove them yourself. To see what a copy has: \
+                disburse status --journal {}",
                 output::quoted(&first.display().to_string())
             ),
         );
@@ -102,8 +102,8 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "hint",
             &format!(
-                "to see what a copy has: disburse status --journal {}; when this journal has all of it, and disburse \
-                recover has nothing left to do, remove them yourself",
+                "to see what a copy has: disburse status --journal {}; when this journal has all of it, and disburse recover has nothing left to do, remove \
+                them yourself",
                 output::quoted(&first.display().to_string())
             ),
         );

@@ -18,28 +18,24 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         Error::OtherGateway {
             pinned, configured, ..
         } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
-            "this rehearsal needs the sandbox that remembers what it paid: copy the file whose name ends in .sandbox \
-             from beside the old journal to the same place beside this one; or rehearse the file again under another \
-             batch name"
+            "this rehearsal needs the sandbox that remembers what it paid: copy the file whose name ends in .sandbox from beside the old journal to the same place beside this one; or rehearse the file again \
+             under another batch name"
                 .to_owned()
         }
         Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
         Error::OtherGateway { batch, .. } => format!(
-            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has \
-             another address now: disburse run {batch} --gateway-moved --reason TEXT, which asks there about a payment of the batch first. \
-             If it has given the account another name as well: both, --account-moved --gateway-moved"
+            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has another address now: disburse run {batch} --gateway-moved --reason TEXT, \
+             which asks there about a payment of the batch first. If it has given the account another name as well: both, --account-moved --gateway-moved"
         ),
         Error::OtherAccount { batch, .. } => format!(
-            "choose the profile with the user name it was started with. If the gateway has given that account another name: \
-             disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a payment of the batch first. If it has \
-             another address as well: both, --account-moved --gateway-moved"
+            "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \
+             payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved"
         ),
         Error::OtherReading {
             batch, configured, ..
         } => format!(
-            "set the dialect back to the one that the batch was begun with. If that dialect reads replies wrongly, \
-             look at the difference with disburse dialect show, then accept the new one, which is recorded: disburse \
-             run {batch} --accept-dialect {configured}"
+            "set the dialect back to the one that the batch was begun with. If that dialect reads replies wrongly, look at the difference with disburse dialect show, then accept the new one, which is \
+             recorded: disburse run {batch} --accept-dialect {configured}"
         ),
         Error::Altered { batch, .. } | Error::AlteredRow { batch, .. } => {
             altered(&format!("`disburse verify {batch}` lists what was changed"))
@@ -48,10 +44,8 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             "`disburse status` lists the batches, and `disburse verify BATCH` says what was changed in each",
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
-            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as \
-             USER, with that name. If it was another account, choose its profile first: {account} would get \"not \
-             found\" for everything. Before the run, give this journal the same orders (cancel, resolve, retry) that \
-             the earlier journal was given"
+            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was another account, choose its profile first: {account} would get \
+             \"not found\" for everything. Before the run, give this journal the same orders (cancel, resolve, retry) that the earlier journal was given"
         ),
         Error::PayerElsewhere {
             batch,
@@ -59,26 +53,21 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             told_gateway,
             ..
         } => format!(
-            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name \
-             here. If the gateway no longer accepts that name, ask its people what became of each payment, and record \
-             it: disburse resolve {batch} ID --paid or --failed (payments.csv of disburse report lists the IDs). After \
-             disburse recover --done has ended the recovery, you can load what failed under another batch name"
+            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name here. If the gateway no longer accepts that name, ask its people what became of each \
+             payment, and record it: disburse resolve {batch} ID --paid or --failed (payments.csv of disburse report lists the IDs). After disburse recover --done has ended the recovery, you can load what \
+             failed under another batch name"
         ),
         Error::BatchesLost { lost } => {
             let unnamed = match lost.unnamed {
                 0 => "",
                 _ => {
-                    " Not every old batch is known by its name: earlier reports and the files have the names. Of the \
-                    batches before the last 80 only the number is kept, and it stays the same when you load them. Once \
-                    every file that may have paid what failed here is loaded and run, confirm that at a terminal: \
-                    disburse recover --done."
+                    " Not every old batch is known by its name: earlier reports and the files have the names. Of the batches before the last 80 only the number is kept, and it stays the same when you load \
+                    them. Once every file that may have paid what failed here is loaded and run, confirm that at a terminal: disburse recover --done."
                 }
             };
             format!(
-                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, \
-                 and nothing is paid twice.{unnamed} If a row of these files repeats one that failed here, the load is \
-                 refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly those rows; the \
-                 gateway is asked about them before any is posted. Then repeat this command"
+                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid twice.{unnamed} If a row of these files repeats one that failed here, \
+                 the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly those rows; the gateway is asked about them before any is posted. Then repeat this command"
             )
         }
         error => return of_debt(error),

@@ -31,8 +31,8 @@ pub(in crate::cli) fn refused(
             output::counted(bad, "row")
         ))
         .hint(format!(
-            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} \
-             with --amend",
+            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} with \
+             --amend",
             input.corrections().display()
         )),
         LoadRefusal::Corrections(errors) => corrections(file, errors),
@@ -44,8 +44,7 @@ pub(in crate::cli) fn refused(
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Forgotten => forgotten(batch),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
-            .hint("run the same command again; if the error comes back, copy the file to another disk, and load the \
-                copy"),
+            .hint("run the same command again; if the error comes back, copy the file to another disk, and load the copy"),
         LoadRefusal::OtherContent(difference) => other_content(batch, difference),
         LoadRefusal::Ambiguous(difference) => ambiguous(batch, difference),
         LoadRefusal::Instead(rows) => instead(file, batch, rows),
@@ -75,8 +74,8 @@ pub(in crate::cli) fn refused(
         .hint("one of the amounts must be far too large: look for the largest"),
         LoadRefusal::OverCeiling { total, ceiling } => over_ceiling(file, batch, *total, *ceiling),
         LoadRefusal::TotalOpen(rows) => Error::refused(format!(
-            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
-             nothing was loaded",
+            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; nothing \
+             was loaded",
             output::counted(*rows, "row"),
             if *rows == 1 { "has" } else { "have" },
         ))
