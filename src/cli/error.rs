@@ -210,8 +210,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal that pays",
         ),
         E::Exists { .. } => Some("name a file that is not there yet"),
-        E::CopyUnderWay { .. } => Some("wait until that copy is made, then repeat this command; nothing was written"),
-        E::NotRemoved { .. } => Some("remove the earlier copy by hand, or give this user the right to write in its folder"),
+        E::CopyUnderWay { .. } => Some("wait until that copy is made; nothing was written"),
+        E::NotRemoved { .. } => Some("remove the earlier copy, or let this user write in its folder"),
         E::Corrupt { .. } => Some(
             "send nothing from this file: `disburse status` lists its batches, and `disburse verify BATCH` says what is wrong with each. Go on with \
              a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
