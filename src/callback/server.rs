@@ -248,7 +248,7 @@ async fn take(
         Ok(Received::Repeat) => CallbackOutcome::Repeat,
         // Sent again, it would change nothing again.
         Ok(Received::TooMany) => {
-            tracing::debug!(%id, "a callback that changes nothing is not kept: there are many like it");
+            tracing::debug!(%id, "a callback that changes nothing is not kept: many like it are kept already");
             CallbackOutcome::TooMany
         }
         Ok(Received::Unknown) => return empty(StatusCode::NOT_FOUND),

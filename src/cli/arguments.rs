@@ -341,8 +341,9 @@ fn copies_kept(text: &str) -> Result<NonZeroU16, String> {
     })?;
     let kept = u16::try_from(number).ok().and_then(NonZeroU16::new);
     kept.ok_or_else(|| match number {
-        0 => "the copy that is made now is one of those that are kept: write 1 to keep it alone, or leave --keep out to remove none".to_owned(),
-        _ => format!("no more than {} are counted: leave --keep out to remove none", u16::MAX),
+        0 => "the new copy counts as one of those that are kept: write 1 to keep only the new one, or leave --keep out \
+            to remove nothing".to_owned(),
+        _ => format!("at most {}: leave --keep out to remove nothing", u16::MAX),
     })
 }
 

@@ -78,14 +78,17 @@ fn tell(info: &PanicHookInfo<'_>) {
         Ok(path) => output::complain(
             "hint",
             &format!(
-                "{} says where, and has no data of people: send it to the people who maintain disburse. You can run the same command again: what was under way is asked about, never posted blindly",
+                "{} says where it happened, and has no personal data: send it to the people who maintain disburse. You \
+                can run the same command again: the gateway is asked about what was under way, and nothing is posted \
+                blindly",
                 output::name(&path.display().to_string())
             ),
         ),
         Err(error) => output::complain(
             "hint",
             &format!(
-                "no report of it was written: {error}. You can run the same command again: what was under way is asked about, never posted blindly"
+                "no report of it was written: {error}. You can run the same command again: the gateway is asked about \
+                what was under way, and nothing is posted blindly"
             ),
         ),
     }
@@ -95,7 +98,7 @@ fn tell(info: &PanicHookInfo<'_>) {
 fn message(info: &PanicHookInfo<'_>) -> String {
     match info.payload().downcast_ref::<&'static str>() {
         Some(literal) => (*literal).to_owned(),
-        None => "its text has values in it, and is not told".to_owned(),
+        None => "its text has values in it, and is not shown".to_owned(),
     }
 }
 
@@ -153,7 +156,7 @@ fn write_in(folder: &Path, journal: &str, text: &str, number: u32) -> io::Result
         .count();
     if there >= KEPT_MAX {
         return Err(io::Error::other(format!(
-            "{there} of them exist already ({begin}*): remove those that somebody has read"
+            "{there} of them exist already ({begin}*): remove those that were read"
         )));
     }
     let name = format!(

@@ -111,7 +111,8 @@ impl Error {
     pub fn of_report(mut self, batch: &str) -> Self {
         self.code = 1;
         self.hints = vec![format!(
-            "the run is in the journal, only its report is missing; once that is mended: disburse report {batch} --out DIR"
+            "the run is recorded in the journal, and only its report is missing; once the cause is mended: disburse \
+            report {batch} --out DIR"
         )];
         self
     }
@@ -186,8 +187,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::Gone { .. } => Some(GONE),
         E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
         E::Busy { .. } => Some(
-            "wait until that process ends, or end it, and repeat this command: what was not written is not lost. `fuser FILE` or \
-             `lsof FILE` lists the programs that have the journal open",
+            "wait until that process ends, or end it, and repeat this command: nothing is lost. `fuser FILE` or `lsof FILE` lists the programs that \
+             have the journal open",
         ),
         E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
         E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
@@ -195,26 +196,25 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some("a journal holds names and phone numbers; keep it in a file of your own")
         }
         E::Foreign { found, .. } if found.is_empty() => Some(
-            "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or \
-             copied journal\" in docs/operations.md",
+            "name another file with --journal; if this was your journal, its first bytes are damaged: see \"A lost, restored or copied journal\" in \
+             docs/operations.md",
         ),
         E::Linked { .. } => Some(
-            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one \
-             name, and remove the others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
+            "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one name, and remove the \
+             others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
         ),
         E::Displaced => Some(
-            "nothing more was posted; `disburse status` shows the journal that is there now, `disburse recover` what it may have missed",
+            "nothing more was posted; `disburse status` shows the journal that is there now, and `disburse recover` shows what it may have missed",
         ),
         E::Archive { .. } => Some(
-            "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal \
-             that pays",
+            "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal that pays",
         ),
         E::Exists { .. } => Some("name a file that is not there yet"),
-        E::CopyUnderWay { .. } => Some("wait for it; nothing was written"),
-        E::NotRemoved { .. } => Some("remove it by hand, or let this user write in its folder"),
+        E::CopyUnderWay { .. } => Some("wait until that copy is made; nothing was written"),
+        E::NotRemoved { .. } => Some("remove the earlier copy, or let this user write in its folder"),
         E::Corrupt { .. } => Some(
-            "send nothing from this file: `disburse status` lists its batches, and `disburse verify` says of each what is wrong with it; go \
-             on with a copy of the journal from before that, which asks about everything first",
+            "send nothing from this file: `disburse status` lists its batches, and `disburse verify BATCH` says what is wrong with each. Go on with \
+             a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
         ),
         E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
         E::Foreign { .. } => Some("name another file with --journal"),
@@ -241,8 +241,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some(FULL)
         }
         E::Mark { .. } => Some(
-            "a file beside the journal says how far it has come, so that an older copy is noticed: make its folder writable, \
-             and run the same command again",
+            "the mark beside the journal records how far the journal has come, so that an older copy is noticed: make its folder writable, and run \
+             the same command again",
         ),
         E::Storage { .. } | E::Poisoned { .. } => Some(
             "run the same command again: what was sent without an outcome is asked about, never posted blindly",
@@ -259,18 +259,20 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
             "name a file with --journal FILE, or use a disburse that was built with its PostgreSQL store"
         }
         E::Arriving => {
-            "repeat the command that moves it: disburse journal copy FROM TO. If that is refused with these words, nothing has left FROM: \
-             remove the file TO, or drop the schema disburse of that database and make it anew (journal init), and repeat it"
+            "repeat the command that moves it: disburse journal copy FROM TO. If it is refused with this same error, \
+             FROM is still whole and in use: remove the file TO, or drop the schema disburse of that database and make \
+             it again (disburse journal init), then repeat the move"
         }
         E::Storage {
             cause: store::Error::OutcomeUnknown { .. } | store::Error::ConnectionLost { .. },
         } => {
-            "run the same command again: what was sent without an outcome is asked about, never posted blindly. If it says so again, disburse \
-             journal check tells what is wrong with the server, such as a standby that commits wait for and that is away"
+            "run the same command again: what was sent without an outcome is asked about, never posted blindly. If the \
+             error comes back, disburse journal check says what is wrong with the server, for example that commits \
+             wait for a standby that is away"
         }
         E::SessionClosed { .. } => {
-            "start it again: nothing of it is lost. What it had under way is in doubt, and asked about before anything of it is posted again; \
-             disburse status BATCH shows who runs the batch now"
+            "start the run again: nothing is lost. The payments that it had under way are in doubt, and the gateway is \
+             asked about them before any is posted again; disburse status BATCH shows who runs the batch now"
         }
         E::Outdated { .. } => {
             "update this program, and give the same command again: what it had under way is asked about, never posted blindly"
@@ -291,7 +293,8 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
                 "copy the database with the server's own tools: pg_dump, or a base backup with the log that follows it"
             }
             FileOnly::Rewrite => {
-                "the server writes over by itself what was removed (VACUUM); its log, its copies and its backups are kept by those who run it"
+                "the server overwrites by itself what was removed (VACUUM); the people who run the server keep its \
+                log, its copies and its backups, which may still have it"
             }
         },
         _ => return None,
@@ -303,18 +306,24 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
     use journal::Error as E;
     match error {
         E::Unasked { .. } => Some(
-            "`disburse recover` names their batches: run each of them, so that the gateway is asked. What cannot be asked is \
-             decided one by one with `disburse resolve`, or by --nothing-ran-since, where that is certain",
+            "`disburse recover` names their batches: run each of them, and the run asks the gateway. Where the gateway \
+             cannot be asked, decide the payments one by one with `disburse resolve`; or use --nothing-ran-since, if \
+             it is certain that nothing was posted",
         ),
         E::OrdersLost { .. } => Some(crate::cli::words::hints::ORDERS_LOST_HINT),
         E::SomethingRan { .. } => Some(
-            "let it be asked: a run of each batch that `disburse recover` lists asks the gateway first, and posts what it does not know. Where \
-             the gateway cannot be asked, decide the payments one by one with disburse resolve",
+            "run each batch that `disburse recover` lists: the run asks the gateway first, and posts only what the \
+             gateway does not know. Where the gateway cannot be asked, decide the payments one by one with disburse \
+             resolve",
         ),
         E::OrdersMissing { .. } => Some(
-            "give them again as they were (the same payments, the same order), then repeat this command. A row that was mended, or loaded again, in place of a listed retry is not the same order: give the retry itself again, so that the gateway is asked about it and what it paid is recognised. Only if all that are listed here were given in another way, or need not be given, add --without N, where N is how many are listed. Anyone they kept from being paid is paid then, and what they have paid may be paid again",
+            "give each order again as it was (the same payments, the same kind of order), then repeat this command. \
+            Give a listed retry again as a retry, and do not mend or load its row instead: only then is the gateway \
+            asked about what the retry paid. Add --without N, where N is the number of listed orders, only if each of \
+            them was given in another way or is not needed: whoever they kept from being paid is paid then, and what \
+            they have paid may be paid a second time",
         ),
-        E::NoRecovery => Some("nothing is to be done: what is loaded is paid without asking first"),
+        E::NoRecovery => Some("there is nothing to do: what you load is paid without asking the gateway first"),
         E::UnknownPayment { .. } => Some(
             "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
         ),
@@ -342,9 +351,9 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
             "give one of the two rows another reference; identifiers.form of the dialect can make them longer for new batches",
         ),
         E::OtherWire { .. } => Some(
-            "set the profile back, so that every repeat of a post has the same bytes. Where the gateway refuses them as they are: with the \
-                 profile of before, record each payment that was posted as failed once that is certain (disburse resolve), and retry it with the \
-                 new one: a retry has an identifier of its own",
+            "set the profile back to what it was, so that a repeated post has the same bytes as the first. If the \
+                 gateway refuses those posts: keep the old profile, record each posted payment as failed once that is \
+                 certain (disburse resolve), then retry it with the new profile; a retry has an identifier of its own",
         ),
         _ => None,
     }

@@ -245,15 +245,15 @@ const ELSEWHERE: &str = "sign elsewhere: the same command with --as NAME --print
      --text TEXT --signature TEXT.sig";
 
 fn nothing_to_sign() -> Error {
-    Error::refused("nothing asks for signatures of this order; nothing was ordered").hint(
+    Error::refused("this order needs no signatures; nothing was ordered").hint(
         "give it without --print and --signature; approval.orders says which orders are signed for",
     )
 }
 
 /// Refuses to print a text for nothing.
 pub(in crate::cli) fn nothing_to_order() -> Error {
-    Error::refused("there is nothing that this would order, and nothing to sign").hint(
-        "look where the batch stands: disburse status BATCH; it may have been carried out already",
+    Error::refused("this order would change nothing, so there is nothing to sign").hint(
+        "see how the batch stands: disburse status BATCH; the order may have been carried out already",
     )
 }
 

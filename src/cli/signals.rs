@@ -79,7 +79,7 @@ pub(super) fn end_with_signal() {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        output::note("ended; what was unfinished was removed");
+        output::note("stopped; unfinished files were removed");
         leave();
     });
 }
@@ -99,7 +99,7 @@ pub(super) fn drain_on_signal(drain: CancellationToken, notice: String) -> Resul
             heard += 1;
             if heard > 1 {
                 output::note(
-                    "ended at once; what was under way is asked about when the run resumes",
+                    "stopped at once; the gateway is asked about what was under way when the run resumes",
                 );
                 leave();
             }

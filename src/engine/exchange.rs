@@ -165,7 +165,7 @@ fn exchange(seqs: &[PaymentId], reply: Reply, dry_lanes: Vec<LaneId>, absent: Ev
             let Outcome { event, said } = outcomes.next().unwrap_or_else(|| Outcome {
                 event: absent,
                 said: ResponseDetails {
-                    cause: "the reply has no outcome of this payment".into(),
+                    cause: "the reply has no outcome for this payment".into(),
                     ..ResponseDetails::default()
                 },
             });

@@ -84,7 +84,8 @@ impl GrantedPacer {
         self.store = Some(store);
         if was_set {
             tracing::warn!(
-                "the clock of the journal's server was set, or another server took over; nothing leaves for two seconds"
+                "the clock of the journal's server was set, or another server took over; nothing is sent for two \
+                seconds"
             );
             self.begin_afresh();
         }
@@ -111,11 +112,11 @@ impl GrantedPacer {
             _ if has_told => {}
             Some(spread) if is_far => tracing::warn!(
                 thousandths = spread.get().as_millis(),
-                "the journal's server is far away: all runs together stay so much below the rate"
+                "the journal's server is far away: all runs together stay below the rate by this many thousandths"
             ),
             Some(_) => {}
             None => tracing::warn!(
-                "the journal's server takes a second to tell the time; nothing leaves until it answers faster"
+                "the journal's server takes a second to tell the time; nothing is sent until it answers faster"
             ),
         }
     }

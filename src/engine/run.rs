@@ -443,7 +443,8 @@ impl<G: Gateway> Driver<G> {
             if payments > 0 {
                 tracing::warn!(
                     payments,
-                    "payments were handed out for sending and nothing is known of them; the gateway is asked about them"
+                    "payments were handed out for sending, and their outcome is unknown; the gateway is asked about \
+                    them"
                 );
             }
             Ok(())
@@ -594,7 +595,7 @@ impl<G: Gateway> Driver<G> {
 
     /// Asks the journal whether another run has taken over while this one stood still.
     fn look_around(&self, look: u64) {
-        tracing::warn!("the program stood still; it looks whether another run has taken over");
+        tracing::warn!("the program stood still; it checks whether another run has taken over");
         self.look_at(Vec::new(), move |_| Message::StillOurs(look));
     }
 

@@ -82,8 +82,9 @@ impl OddAccounts {
             false => "",
         };
         Some(format!(
-            "{} to an account that does not look like one of its service (line{} {first}{}{dots}), and {} taken as {} stand{}: rows that an \
-             earlier journal may have posted must keep their identifiers. Look at them before what the gateway does not know is posted",
+            "{} to an account that does not look like one of its service (line{} {first}{}{dots}), and {} taken as {} \
+             stand{}: rows that an earlier journal may have posted must keep their identifiers. Look at them now: a \
+             run posts them if the gateway does not know them",
             match self.count {
                 1 => "1 row pays".to_owned(),
                 count => format!("{count} rows pay"),
@@ -322,7 +323,8 @@ impl Checker {
             && only != country
         {
             let message = format!(
-                "expected {}: this gateway is told the country of no row, and would take it for that of the profile; found {}",
+                "expected {}: the gateway is not told the country of a row, and would take it for that of the profile; \
+                found {}",
                 only.code(),
                 country.code()
             );

@@ -271,7 +271,7 @@ fn separators(cell: &str, currency: Option<Currency>) -> Option<String> {
         }
         Some(_) => None,
         None => Some(advice(
-            "has separators that cannot be told apart",
+            "has separators that may stand for thousands or decimals",
             Vec::new(),
             currency,
         )),
@@ -338,7 +338,7 @@ mod tests {
             ("1,234,567", "thousands separators; write 1234567"),
             ("1.234.567", "thousands separators; write 1234567"),
             ("1'234.5", "thousands separators; write 1234.5"),
-            ("1,00,000", "cannot be told apart"),
+            ("1,00,000", "may stand for thousands or decimals"),
             ("1234,50", "decimal comma; write 1234.50"),
             ("1,5", "decimal comma; write 1.5"),
             ("1,234", "write 1234 or 1.234"),

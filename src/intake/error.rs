@@ -254,13 +254,15 @@ impl Error {
                 "name the format with --format csv, json, jsonl or pain.001"
             }
             Self::NotUtf8 { .. } => {
-                "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, add --encoding windows-1252"
+                "save it again as \"CSV UTF-8\"; or, if it comes from an older Windows program, add --encoding \
+                windows-1252"
             }
             Self::IsUtf8 => {
-                "leave out --encoding, or mend the one that the file declares: read as Windows-1252, its letters beyond ASCII would become others"
+                "leave out --encoding, or correct the encoding that the file declares: read as Windows-1252, letters \
+                such as é would become wrong ones"
             }
             Self::NotEncoded(_) => {
-                "name the encoding that it has: utf-8, utf-16, windows-1252 or iso-8859-1, with --encoding or in its layout"
+                "name its encoding with --encoding or in its layout: utf-8, utf-16, windows-1252 or iso-8859-1"
             }
             Self::Layout { remedy, .. } | Self::Message { remedy, .. } => remedy,
             Self::NotUtf16 { .. } => "save it again as \"CSV UTF-8\"",

@@ -92,7 +92,7 @@ impl Mapping {
             (true, ..) => Err(sum.behind(row.line, None)),
             (false, Some(reason), _) => Ok(reason),
             (false, None, None) => Ok(format!(
-                "skipped by layout {}: no payment behind the sum, and empty in all columns that are read",
+                "skipped by layout {}: below the sum, and empty in all columns that are read",
                 self.binding.name()
             )),
             (false, None, stray) => Err(sum.behind(row.line, stray)),
@@ -108,7 +108,7 @@ impl Mapping {
         };
         let sum = self.sum.as_ref().and_then(Sum::note);
         let period = self.binding.period().map(|period| {
-            format!("the period {period} stands behind each reference, and is a part of it")
+            format!("the period {period} is added to each reference, and is a part of it")
         });
         let dates = self.binding.unread_dates();
         above
@@ -172,10 +172,10 @@ pub(super) fn open(
             if !is_there || row > 1 && record.line != row {
                 return Err(Error::Layout {
                     what: format!(
-                        "has nothing in row {row}, where layout {} has the names of the columns",
+                        "has an empty row {row}, where layout {} expects the names of the columns",
                         layout.name
                     ),
-                    remedy: "look in which row they stand, and say that in a layout of your own (header)".to_owned(),
+                    remedy: "see in which row they are, and give that row as header in a layout of your own".to_owned(),
                     line: None,
                 });
             }
@@ -275,7 +275,7 @@ pub(super) fn open_message(
         let mut missing = columns.missing(rules);
         if missing.contains(&"service_code") {
             return Err(Error::Message {
-                what: "names no service, as no pain.001 does".to_owned(),
+                what: "names no service: a pain.001 never does".to_owned(),
                 remedy: "add --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
                          service_code = \"CODE\", and add --layout NAME"
                     .to_owned(),

@@ -23,9 +23,9 @@ const PIECE_BYTES: usize = 64 << 10;
 /// The end of an archive: its record without a comment.
 const END_BYTES: u64 = 22;
 
-const AGAIN: &str = "get the file once more, or pack it again; nothing of it was read";
+const AGAIN: &str = "fetch the file again, or pack it again; nothing of it was read";
 const ONE: &str =
-    "pack the one file with the payments alone, without a folder; or unpack it, and name the file";
+    "pack only the file with the payments, without a folder; or unpack it, and name the file";
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Bounds {
         if bytes > self.ratio {
             return Err(refused(
                 format!(
-                    "has {} bytes, and unpacks to more than {RATIO_MAX} times as many: no batch file does",
+                    "has {} bytes, and unpacks to more than {RATIO_MAX} times as many, as no batch file does",
                     self.packed
                 ),
                 "unpack it yourself, and look at what is in it",
@@ -214,7 +214,7 @@ fn of_archive<R: Read + Seek>(
     let size = file.size();
     let bytes = copy(file, output, Bounds::of(packed, bytes_max), Packing::Zip)?;
     if bytes != size {
-        let said = format!("its file has {bytes} bytes, and {size} are said");
+        let said = format!("its file has {bytes} bytes, but the archive says {size}");
         return Err(damaged(&said));
     }
     drop(archive);

@@ -152,7 +152,7 @@ impl Stays {
     #[must_use]
     pub fn hint(&self, batch: &str, sandbox: &str) -> String {
         match self {
-            Self::Recovering => "disburse recover says what is to be done".to_owned(),
+            Self::Recovering => "disburse recover lists each step".to_owned(),
             Self::Forgotten => {
                 "read the archive that was made of it: disburse archive read FILE".to_owned()
             }
@@ -179,7 +179,7 @@ impl Stays {
                 why.hint(batch)
             ),
             Self::Young { .. } => {
-                "nothing is to be done: it is archived when it is old enough".to_owned()
+                "there is nothing to do: it is archived when it is old enough".to_owned()
             }
         }
     }

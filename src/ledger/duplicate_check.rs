@@ -42,9 +42,9 @@ impl DuplicateCheck {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Refuses => "the gateway refused it as a duplicate, and nothing moved by it",
+            Self::Refuses => "the gateway refused it as a duplicate, and it moved no money",
             Self::Accepts => "THE GATEWAY TOOK IT: the amount may have left twice",
-            Self::Unclear => "what was answered shows neither, and the amount may have left twice",
+            Self::Unclear => "the answer shows neither, and the amount may have left twice",
         }
     }
 

@@ -212,11 +212,11 @@ pub enum Kept {
     #[error("a row of another batch, which has not left, is held against one of its rows")]
     Watched,
     /// A recovery is open.
-    #[error("the journal is being recovered: what became of its payments may not be known")]
+    #[error("the journal is being recovered: the outcome of its payments may not be known")]
     Recovering,
     /// An earlier version loaded it.
     #[error(
-        "it was loaded by a version that could not forget: its evidence covers the persons themselves"
+        "it was loaded by a release that could not forget: its evidence covers names and numbers themselves"
     )]
     Unsalted,
     /// Its archive is not of the batch as it stands.
@@ -230,8 +230,8 @@ pub enum Kept {
 /// Says until when names and numbers stay that rows of other batches are compared with.
 fn until(time: &str) -> String {
     format!(
-        "names and numbers stay until {time}: until then repeats of these rows are looked for (repeats.window), and monthly ceilings count \
-         these payments (32 days)"
+        "names and numbers stay until {time}: until then they are needed to find repeats of these rows \
+         (repeats.window) and to count these payments towards monthly ceilings (32 days)"
     )
 }
 
@@ -261,7 +261,7 @@ impl Kept {
             Self::Watched => "run the other batch first; disburse explain names it".to_owned(),
             Self::Recovering => "finish the recovery first: disburse recover".to_owned(),
             Self::Unsalted => {
-                "its persons stay in this journal; a journal that is begun anew can forget"
+                "its people stay in this journal; a new journal can forget"
                     .to_owned()
             }
             Self::Moved => format!(

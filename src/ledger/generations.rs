@@ -230,7 +230,7 @@ impl PaidTwice {
         };
         let said = match self.certain {
             true => "was paid",
-            false => "was paid, as the gateway says at one time and denies at another,",
+            false => "was paid, according to one answer of the gateway and against another,",
         };
         if self.amounts.iter().any(|amount| *amount != self.money) {
             let parts: Vec<String> = ids
@@ -287,7 +287,7 @@ mod tests {
         row.ids.push(id("0123456789ABCDEFGHJKMNPQR3"));
         let said = row.sentence();
         assert!(said.starts_with(
-            "line 4 was paid, as the gateway says at one time and denies at another, 3 times"
+            "line 4 was paid, according to one answer of the gateway and against another, 3 times"
         ));
         assert!(said.ends_with("2 times KES 90000.00 too much"));
         row.ids.pop();

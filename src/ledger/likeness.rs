@@ -28,7 +28,7 @@ impl fmt::Display for Oddity {
             Self::Blank(c) => write!(f, "holds the special blank U+{:04X}", u32::from(*c)),
             Self::Composition => f.write_str("holds an accent as a character of its own"),
         }?;
-        f.write_str(", so that another reference may look the same; type it anew")
+        f.write_str(", so another reference may look the same; type it again")
     }
 }
 

@@ -170,7 +170,8 @@ impl fmt::Display for Refusal {
                  reference. Remove this row if it is the same debt; if both are to be paid, add --allow-equal-rows"
             ),
             Self::Unchanged => f.write_str(
-                "names a failed payment, and nothing of the row was mended; remove this row, or pay it as it is with `disburse retry`",
+                "names a failed payment, but nothing in the row was mended; remove this row, or pay it as it is with \
+                `disburse retry`",
             ),
         }
     }

@@ -27,7 +27,7 @@ impl HeldFor {
         match self {
             Self::Float => "the gateway wants float (230)",
             Self::Misread => "ten replies in a row named another amount, currency or number",
-            Self::Taken => "ten first posts in a row were answered with 229",
+            Self::Taken => "the gateway answered ten first posts in a row with 229",
             Self::Failures => "more of its payments failed than limits.stop_above allows",
         }
     }

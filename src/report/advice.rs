@@ -62,7 +62,8 @@ pub fn meaning_behind(state: StateName) -> Option<&'static str> {
             "It may have been sent, from here or from the journal before. The money may have moved."
         }
         StateName::Failed => {
-            "Not paid, as far as this journal knows. It may have missed that it was paid again since: the money may have moved."
+            "Not paid, as far as this journal knows. It may have missed a later payment of the same row: the money may \
+            have moved."
         }
         StateName::Rejected => {
             "The line did not pass validation. This journal may have missed that it was mended and paid since: the money may have moved."
@@ -71,7 +72,8 @@ pub fn meaning_behind(state: StateName) -> Option<&'static str> {
             "The line did not pass validation, and an operator decided that it is not paid. This journal may have missed what was decided since."
         }
         StateName::Cancelled => {
-            "Withdrawn by an operator. This journal may have missed that it was sent all the same: the money may have moved."
+            "Withdrawn by an operator. This journal may have missed that it was sent after all: the money may have \
+            moved."
         }
         StateName::Acknowledged
         | StateName::Delivered
@@ -82,7 +84,8 @@ pub fn meaning_behind(state: StateName) -> Option<&'static str> {
 }
 
 /// What comes before anything else with a row that has ended in a journal that may have missed something.
-pub const RECOVER_FIRST: &str = "Pay nobody again yet: “disburse recover” says what this journal may have missed, and each step.";
+pub const RECOVER_FIRST: &str = "Pay nobody again yet: “disburse recover” says what this journal may have missed, and \
+    lists each step.";
 
 /// Says how many payments wait for the time that their rows name, and until when; `None` where none does.
 fn scheduled_text(header: &BatchHeader) -> Option<String> {
@@ -120,7 +123,7 @@ pub(super) fn held_text(header: &BatchHeader) -> Option<String> {
         resume.push_str(&format!(", “disburse resume-lane {batch} {lane}”"));
     }
     Some(format!(
-        "{lanes}: paused, as the float does not suffice. First top it up, next {resume}, then “{}”.",
+        "{lanes}: paused, because the float is too small. First top it up, next {resume}, then “{}”.",
         run_command(header)
     ))
 }
@@ -157,14 +160,15 @@ pub fn remedy(
     let is_behind = header.behind.is_some();
     let remedy = match (state, code) {
         (StateName::Conflict, Some(229)) => format!(
-            "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal posted this \
-             batch, “disburse recover {batch} --presume-posted” and “{run}” ask for the outcome. If not, it is \
-             somebody else's payment: see with the gateway that yours was not made, record it with “disburse resolve {batch} {id} \
-             --failed”, and pay it under another batch name."
+            "Do not pay again. The gateway had the identifier before this journal posted it. If an earlier journal \
+             posted this batch, “disburse recover {batch} --presume-posted” and “{run}” ask for the outcome. If not, \
+             it is somebody else's payment: make sure with the gateway's people that yours was not made, record that \
+             with “disburse resolve {batch} {id} --failed”, and pay it under another batch name."
         ),
         (StateName::Conflict, _) => format!(
-            "Do not pay again. See both answers with “disburse explain {batch} {id}”, ask the gateway which one holds, \
-             and record it with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
+            "Do not pay again. See both answers with “disburse explain {batch} {id}”, ask the gateway's people which \
+             one is right, and record it with “disburse resolve {batch} {id}”, and --paid or --failed. Do the same for \
+             each payment."
         ),
         (StateName::Failed, code) => {
             let way = Way {
@@ -176,14 +180,15 @@ pub fn remedy(
                 row: None,
             };
             let ways = remedy_of_failure(code, way);
-            format!("{ways} What shall not be paid: “disburse cancel {batch} REFERENCE”.")
+            format!("{ways} To cancel what must not be paid: “disburse cancel {batch} REFERENCE”.")
         }
         (StateName::Rejected, _) => {
             let file = &header.failed_rows;
             let sandbox = sandbox_flag(header.purpose);
             format!(
-                "Mend them in {file}, as its column “reason” says, remove the other rows, then “disburse load {file} --batch {batch} \
-                 --amend{sandbox}”. What shall not be paid: “disburse cancel {batch} --rejected LINE --reason TEXT”."
+                "Mend them in {file}, as its column “reason” says, remove the other rows, then “disburse load {file} \
+                 --batch {batch} --amend{sandbox}”. To withdraw what must not be paid: “disburse cancel {batch} \
+                 --rejected LINE --reason TEXT”."
             )
         }
         (StateName::Unpriced, _) => format!(
@@ -233,8 +238,9 @@ fn remedy_of_open(
     };
     match (state, code) {
         (StateName::InDoubt, _) => format!(
-            "Do not pay by any other way: {run} asks the gateway again{next}. If it cannot tell, ask its \
-             support and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed; the same for each."
+            "Do not pay in any other way: {run} asks the gateway again{next}. If the gateway cannot tell, ask its \
+             people, and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed. Do the same \
+             for each payment."
         ),
         (StateName::Ready, Some(230)) => held_text(header)
             .unwrap_or_else(|| format!("The float was short. Top it up; then {run} sends them.")),
@@ -244,10 +250,10 @@ fn remedy_of_open(
                     format!("{run} asks the gateway about them before it sends any.")
                 }
                 None => format!("{run} sends them."),
-                Some(text) => format!("{text} Then {run} sends them, as whatever does not wait."),
+                Some(text) => format!("{text} Then {run} sends them; it sends those that do not wait at once."),
             };
             match held_text(header) {
-                Some(held) => format!("{held} What is of no paused service: {sends}"),
+                Some(held) => format!("{held} The payments of other services: {sends}"),
                 None => sends,
             }
         }
@@ -314,14 +320,15 @@ pub fn remedy_of_failure(code: Option<i64>, way: Way<'_>) -> String {
             first,
             correct: Some(what),
         } => format!(
-            "{first}. If the row is wrong: {} If the gateway was wrong, when that is solved: {retry}.",
+            "{first}. If the row is wrong: {} If the gateway was wrong, once it is mended: {retry}.",
             correct(what)
         ),
         Help::Ask {
             first,
             correct: None,
         } => format!(
-            "{first}. If the file is wrong, load the corrected rows as a new batch; if the gateway was wrong, when that is solved: {retry}."
+            "{first}. If the file is wrong, load the corrected rows as a new batch; if the gateway was wrong, once it \
+            is mended: {retry}."
         ),
     }
 }

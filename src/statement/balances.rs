@@ -79,7 +79,7 @@ impl Balances {
         if let Some(place) = &self.breaks {
             return Err(StatementError::new(
                 place,
-                "the statement does not add up: its balance is not the one of the line before and the amount",
+                "the statement does not add up: its balance is not the balance of the line before plus the amount",
                 "a line is missing, or was changed: fetch the statement again, whole",
             ));
         }

@@ -73,7 +73,8 @@ impl Summary {
         if !sequence.falls && !sequence.rises {
             return Err(StatementError::cut_off(
                 place,
-                "it does not begin with the balance that the one before it in the file ends with, so that one is missing, or stands there twice",
+                "it does not begin with the balance that the statement before it in the file ends with: a statement is \
+                missing, or is there twice",
             ));
         }
         let (oldest, newest) = match sequence.falls {
@@ -144,7 +145,7 @@ impl Summary {
         match (wanted, &self.account) {
             (Some(wanted), None) => Err(StatementError::whole(
                 format!("nothing in the statement is of account {}", shown(wanted)),
-                "name the statement of that account, or leave --account out where the file names none",
+                "name the statement of that account; if the file names no account, leave --account out",
             )),
             _ => Ok(()),
         }

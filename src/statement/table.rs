@@ -103,7 +103,7 @@ impl Headers {
             (true, Some((second, header))) => Err(StatementError::new(
                 &(row.at)(second),
                 format!("two columns are called {}", shown(&header)),
-                "take one of them out, or give it another name: nobody can tell which one is meant",
+                "remove one of them, or give it another name: it is not clear which one is meant",
             )),
             (true, None) => Ok(Ok(Self {
                 places,
@@ -208,7 +208,7 @@ impl<'a> Table<'a> {
                 hint,
             ),
             None => StatementError::whole(
-                "no row has the headers of a statement: nothing stands where they should",
+                "no row has the headers of a statement: the row where they should be is empty",
                 hint,
             ),
         }
@@ -291,14 +291,14 @@ impl<'a> Table<'a> {
                     row.cells.len(),
                     headers.count
                 ),
-                "a row that is cut off, or a total: fetch the statement again, or take the row out",
+                "the row is cut off, or is a total: fetch the statement again, or remove the row",
             ));
         }
         if let Some(above) = &self.sums.found {
             return Err(StatementError::new(
                 place,
                 format!("a row stands below the one with the sum, which is {above}"),
-                "sums of parts are not read: take them out, or fetch the statement without them",
+                "subtotals are not read: remove them, or fetch the statement without them",
             ));
         }
         Ok(())
@@ -469,7 +469,7 @@ impl<'r> Fields<'r> {
             StatementError::new(
                 &(self.row.at)(at),
                 format!("{name}: {why}, found {}", shown(cell.text.trim())),
-                "say how amounts are written: --decimal , where a comma stands before the cents",
+                "say how amounts are written: --decimal , if a comma stands before the cents",
             )
         })
     }
@@ -487,7 +487,7 @@ impl<'r> Fields<'r> {
             [None, None, None] => Err(StatementError::new(
                 place,
                 "the row has no amount",
-                "a row that is cut off, or a total: fetch the statement again, or take the row out",
+                "the row is cut off, or is a total: fetch the statement again, or remove the row",
             )),
             [Some(minor), None, None] if self.terms.paid_out == Some(true) => Ok(-minor),
             [Some(minor), None, None] => Ok(minor),
@@ -497,7 +497,7 @@ impl<'r> Fields<'r> {
                 .saturating_sub(out.unwrap_or(0).saturating_abs())),
             _ => Err(StatementError::new(
                 place,
-                "the row has an amount, and one that was paid in or out",
+                "the row has an amount, and also one that was paid in or out",
                 "name either the one column or the other two",
             )),
         }
@@ -581,7 +581,8 @@ impl<'r> Fields<'r> {
         Err(StatementError::new(
             &self.place("status"),
             format!("status: nothing says what {} means", shown(text)),
-            "name the words: --booked WORD for what has been paid, --pending, --not-executed and --reversed for the others",
+            "say what the words mean: --booked WORD for paid, and --pending, --not-executed and --reversed for the \
+            others",
         ))
     }
 }

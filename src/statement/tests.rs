@@ -485,7 +485,7 @@ fn statements_of_several_days_in_one_file_follow_on_one_another() {
         refused(
             &days.concat(),
             &terms,
-            "one is missing, or stands there twice",
+            "a statement is missing, or is there twice",
         );
     }
     let camt_of = |opening: &str, closing: &str, amount: &str| {
@@ -512,7 +512,7 @@ fn statements_of_several_days_in_one_file_follow_on_one_another() {
     refused(
         &file(&format!("{first}{first}")),
         &terms,
-        "one is missing, or stands there twice",
+        "a statement is missing, or is there twice",
     );
 }
 

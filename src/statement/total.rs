@@ -63,7 +63,7 @@ impl Sums {
         };
         if self.is_mixed {
             return refused(
-                "the row with the sum cannot be held against amounts of several currencies"
+                "the row with the sum cannot be compared with amounts of several currencies"
                     .to_owned(),
             );
         }

@@ -24,8 +24,8 @@ use crate::page::{SCRIPT, TO_THE_CONTENT, head};
 <p id="lost" class="said bad" hidden>The program behind this page does not answer, or has ended: what is shown below stands still. <code>disburse serve</code> shows it again, at another address.</p>
 {{ content|safe }}
 </main>
-<footer class="foot">{% if !at.is_empty() %}<p>As of <span id="at">{{ at }}</span>.{% if events.is_some() %}<noscript> This page stands still: load it again for the present.</noscript>{% else %} This page stands still: load it again for the present.{% endif %}</p>{% endif %}
-<p>Read only: nothing can be changed from here. Whoever has the address of this page sees what it shows.</p></footer>
+<footer class="foot">{% if !at.is_empty() %}<p>As of <span id="at">{{ at }}</span>.{% if events.is_some() %}<noscript> This page does not update itself: reload it to see the present state.</noscript>{% else %} This page does not update itself: reload it to see the present state.{% endif %}</p>{% endif %}
+<p>Read only: nothing can be changed from here. Anybody who has the address of this page sees what it shows.</p></footer>
 {% if events.is_some() %}<script>{{ script|safe }}</script>
 {% endif %}</body>
 </html>
@@ -211,7 +211,7 @@ struct BatchesPage<'a> {
 </div>
 <div data-part="next">
 {%- if !view.awaited.is_empty() %}
-<section aria-labelledby="h-awaited"><h2 id="h-awaited">What is awaited</h2><ul class="told">{% for text in view.awaited %}<li>{{ text }}</li>{% endfor %}</ul></section>
+<section aria-labelledby="h-awaited"><h2 id="h-awaited">Waiting for</h2><ul class="told">{% for text in view.awaited %}<li>{{ text }}</li>{% endfor %}</ul></section>
 {%- endif %}
 {%- if !view.lanes.is_empty() %}
 <section aria-labelledby="h-lanes"><h2 id="h-lanes">Paused services</h2><ul class="told">{% for text in view.lanes %}<li>{{ text }}</li>{% endfor %}</ul></section>
@@ -220,7 +220,7 @@ struct BatchesPage<'a> {
 <section aria-labelledby="h-approvals"><h2 id="h-approvals">Signatures</h2><ul class="told">{% for text in view.approvals %}<li>{{ text }}</li>{% endfor %}</ul></section>
 {%- endif %}
 {%- if !view.next.is_empty() %}
-<section aria-labelledby="h-next"><h2 id="h-next">What is next</h2><ul class="told">{% for text in view.next %}<li>{{ text }}</li>{% endfor %}</ul></section>
+<section aria-labelledby="h-next"><h2 id="h-next">Next steps</h2><ul class="told">{% for text in view.next %}<li>{{ text }}</li>{% endfor %}</ul></section>
 {%- endif %}
 </div>
 <section aria-labelledby="h-states"><h2 id="h-states">Where the payments stand</h2>
@@ -373,6 +373,6 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("2026-11-26 12:04:48 EAT"), "{page}");
-        assert!(page.contains("This page stands still"), "{page}");
+        assert!(page.contains("This page does not update itself"), "{page}");
     }
 }

@@ -158,7 +158,7 @@ fn refused(refusal: Refusal) -> Reply {
 }
 
 fn busy() -> Reply {
-    let text = "Too many look at this page at once. Load it again in a minute.\n";
+    let text = "Too many browsers show this page at once. Reload it in a minute.\n";
     let body = Body::Whole(Bytes::from_static(text.as_bytes()));
     let mut reply = reply(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -236,7 +236,7 @@ impl Context {
         let turn = tokio::time::timeout(TURN_WITHIN, self.readings.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
             return Err(Trouble::Failed(
-                "Other pages are being read. Load this one again in a moment.".to_owned(),
+                "Other pages are being read. Reload this one in a moment.".to_owned(),
             ));
         };
         let source = Arc::clone(&self.source);

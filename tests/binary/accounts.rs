@@ -220,7 +220,7 @@ fn where_the_gateway_has_shown_nothing_the_account_cannot_move() {
     let moved = ["run", "b", "--yes", "--account-moved", "--reason", "merger"];
     world
         .expect(2, &moved)
-        .says("nothing can show that acme-ltd is the same account")
+        .says("nothing can prove that acme-ltd is the same account")
         .says("run it with the user name acme");
     assert_eq!(books.lock().unwrap().posted_by.len(), 1);
     world.set("DISBURSE_USERNAME", "acme");
@@ -255,7 +255,7 @@ fn where_every_post_was_lost_and_the_account_renamed_people_decide_and_the_batch
     let first = decide(0, &["--failed"]);
     assert_eq!(first.code, Some(2), "{first:?}");
     first.says("the gateway cannot be asked").says(
-        "say the same with the user name and the address of that account in the configuration",
+        "repeat this command with the user name and the address of that account in the configuration",
     );
     assert!(!books.lock().unwrap().asked_by.contains("acme-ltd"));
     for row in 0..2 {
@@ -297,8 +297,8 @@ fn an_older_journal_asks_nobody_but_the_account_that_the_mark_names() {
     for command in [&RUN[..], &PAY[..]] {
         world
             .expect(2, command)
-            .says("would be asked about as stranger")
-            .says("as far as is known, it was posted as acme at");
+            .says("this run would ask about it as stranger")
+            .says("it was posted as acme at");
     }
     let resolve = [
         "resolve",
@@ -369,7 +369,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     world.set("DISBURSE_USERNAME", "stranger");
     world
         .expect(2, &RUN)
-        .says("nobody knows where it was posted from")
+        .says("nothing says which account posted it")
         .says("disburse run b --asked-as USER");
     // A name in a script does not follow the configuration.
     let named = ["run", "b", "--yes", "--asked-as", "acme"];
@@ -392,7 +392,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     world.expect(0, &["load", "later.csv", "--batch", "later"]);
     world
         .expect(2, &["run", "later", "--yes"])
-        .says("nobody knows where it was posted from");
+        .says("nothing says which account posted it");
     let later = ["run", "later", "--yes", "--asked-as", "acme"];
     world
         .expect(4, &later)
@@ -410,7 +410,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
         "--yes",
     ];
     world.expect(0, &word).says("runs post again");
-    world.expect(2, &word).says("there is nothing to say");
+    world.expect(2, &word).says("there is nothing to confirm");
     world.expect(0, &["run", "later", "--yes"]);
     assert_executed_once(&books, 5);
     world.expect(0, &["recover", "--done", "--yes"]);
@@ -488,7 +488,7 @@ fn what_had_failed_before_the_copy_is_neither_retried_nor_loaded_anew_unasked() 
         };
         let left = match with_mark {
             true => "1 order to be given again",
-            false => "nobody has said which orders were given since",
+            false => "nobody has confirmed which orders were given since",
         };
         world.expect(0, &["status"]).says(left);
         world.expect(0, &["retry", "b", "--yes"]);
@@ -540,7 +540,7 @@ fn a_gateway_that_has_another_address_shows_that_it_is_the_same() {
     world
         .expect(0, &GATEWAY_MOVED)
         .says("is moved from gateway")
-        .says("the new address told of payment");
+        .says("the new address knows payment");
     world
         .expect(0, &GATEWAY_MOVED)
         .says("--gateway-moved changes nothing");
@@ -566,7 +566,7 @@ fn where_every_post_was_lost_and_the_gateway_moved_people_decide_and_the_batch_g
     let world = world.towards(&new.url());
     world
         .expect(2, &GATEWAY_MOVED)
-        .says("nothing can show that")
+        .says("nothing can prove that")
         .says("disburse resolve b ID --paid, or --failed --although-accepted");
     for row in &rows[..2] {
         let order = [
@@ -589,7 +589,7 @@ fn where_every_post_was_lost_and_the_gateway_moved_people_decide_and_the_batch_g
     world.expect(2, &RUN).says("--gateway-moved");
     world
         .expect(0, &GATEWAY_MOVED)
-        .says("nothing of it can be at the old one");
+        .says("nothing of it can be at the old address");
     assert_executed_once(&books, 1);
     world.expect(0, &["verify", "b"]);
 }

@@ -127,7 +127,7 @@ fn a_copy_that_knows_what_the_journal_does_not_stays() {
     // The timer is there first.
     world
         .expect(0, &["backup", "copies", "--keep", "1"])
-        .says("1 copy of this journal with something that is not in it")
+        .says("with something that the journal lacks")
         .says(&after);
     let left = names(&world);
     assert!(left.contains(&after), "{left:?}");
@@ -169,13 +169,13 @@ fn where_no_new_copy_is_made_none_gives_way() {
         .expect(2, &alone)
         .says("another copy of the journal is being made there");
     drop(lock);
-    // The journal is not what was recorded.
+    // The journal differs from what was recorded.
     let intact = fs::read(world.path("disburse.db")).unwrap();
     rusqlite::Connection::open(world.path("disburse.db"))
         .unwrap()
         .execute_batch("drop trigger instruction_is_never_changed; update instruction set amount = 1 where seq = 3")
         .unwrap();
-    world.expect(2, &alone).says("is not what was recorded");
+    world.expect(2, &alone).says("differs from what was recorded");
     assert_eq!(names(&world), before);
     // No folder, and so nothing that could be kept in it.
     world
@@ -267,6 +267,6 @@ fn a_copy_from_the_middle_of_a_run_that_then_loses_its_disk_pays_nothing_twice()
     fs::copy(world.path("copies").join(copy), world.path("disburse.db")).unwrap();
     world
         .expect(0, &["run", "wages", "--yes"])
-        .says("asked about before it is posted");
+        .says("before it is posted");
     prove_outcome(&world, "wages", &rows(30, 87), &sandbox.ledger());
 }

@@ -102,7 +102,7 @@ fn a_run_refuses_a_batch_that_is_not_what_was_declared() {
     };
     let done = run(&["--expect-count", "3"]);
     assert_eq!(done.code, Some(2), "{done:?}");
-    done.says("3 rows declared, and it has 5; nothing was sent");
+    done.says("3 rows declared, found 5; nothing was sent");
     let done = run(&["--expect-total", &of_three]);
     assert_eq!(done.code, Some(2), "{done:?}");
     done.says("nothing was sent")
@@ -117,7 +117,7 @@ fn a_run_refuses_a_batch_that_is_not_what_was_declared() {
         "--expect-count",
         "3",
     ];
-    world.expect(2, &pay).says("3 rows declared, and it has 5");
+    world.expect(2, &pay).says("3 rows declared, found 5");
     assert_eq!(server.posts().len(), 0);
     let done = run(&["--expect-count", "5", "--expect-total", &of_all]);
     assert_eq!(done.code, Some(0), "{done:?}");

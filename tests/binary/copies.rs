@@ -13,7 +13,7 @@ const LOAD: [&str; 4] = ["load", "batch.csv", "--batch", "b"];
 const RUN: [&str; 3] = ["run", "b", "--yes"];
 /// Where nobody knows which account posted.
 const NAMED: [&str; 5] = ["run", "b", "--yes", "--asked-as", "acme"];
-const ASKED: &str = "asked about before it is posted";
+const ASKED: &str = "before it is posted";
 const DB: &str = "disburse.db";
 const ALL: [&str; 3] = ["disburse.db", "disburse.db.mark", "disburse.db.lock"];
 
@@ -209,10 +209,10 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
         .expect(2, &[&word[..], &["--reason", " "]].concat())
         .says("--reason is empty");
     let word = [&word[..], &["--reason", "the ticket lists one"]].concat();
-    world.expect(2, &word).says("Nobody is there to ask");
+    world.expect(2, &word).says("There is no terminal to ask at");
     let word = [&word[..], &["--yes"]].concat();
     world.expect(0, &word).says("1 lost order given again");
-    world.expect(2, &word).says("there is nothing to say");
+    world.expect(2, &word).says("there is nothing to confirm");
     world.expect(3, &RUN);
     assert_eq!(sandbox.ledger().executed_once, 1);
     nothing_twice(&sandbox.ledger());
@@ -263,7 +263,7 @@ fn whoever_is_withdrawn_before_the_gateway_was_asked_is_paid_only_if_he_was_alre
         .expect(2, &word)
         .says("1 lost order is known that nobody has given again");
     let said = world.expect(0, &[&word[..], &["--without", "1"]].concat());
-    said.says("2 lost orders, of which 1 was not given again as it was, by your word");
+    said.says("2 lost orders; by your word, 1 of them was not given again as it was");
     assert!(!said.out.contains("orders given again"), "{said:?}");
     let run = world.disburse(&RUN);
     assert!(matches!(run.code, Some(0 | 3)), "{run:?}");
@@ -404,7 +404,7 @@ fn a_payment_leaves_only_when_the_evidence_goes_on_from_the_head_that_was_told()
         |head: &str| world.disburse(&["pay", "batch.csv", "--batch", "b", "--yes", "--head", head]);
     let refused = pay(&"0".repeat(64));
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    refused.says("was never at this head");
+    refused.says("has no such head");
     assert_eq!(pay("short").code, Some(2));
     assert_eq!(sandbox.ledger().posts, 0);
     let paid = pay(&head);

@@ -309,7 +309,7 @@ fn a_row_that_the_dialect_cannot_say_is_found_before_the_first_post() {
     world.write("disburse.toml", &whole);
     let refused = world.expect(2, &["run", "b", "--yes"]);
     for part in [
-        "2 rows of batch b cannot be said",
+        "2 rows of batch b cannot be sent",
         "line 3, reference R2",
         "line 4, reference R3",
         "Nothing was sent",
@@ -477,7 +477,7 @@ fn a_row_of_a_country_that_no_post_names_is_refused() {
     );
     let refused = world.disburse(&["check", "batch.csv"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    refused.says("told the country of no row");
+    refused.says("not told the country of a row");
 }
 
 #[test]
@@ -508,13 +508,13 @@ fn what_failed_by_a_code_that_is_no_failure_any_more_is_not_paid_again() {
     world.write("disburse.toml", &tables);
     let refused = world.disburse(&["retry", "b", "--yes"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    refused.says("failed by code 299");
+    refused.says("failed with code 299");
     // A retry that was ordered before the correction does not leave either.
     world.write("disburse.toml", &failing);
     world.expect(0, &["retry", "b", "--yes"]);
     world.write("disburse.toml", &tables);
     let refused = world.expect(2, &["run", "b", "--yes"]);
-    refused.says("failed by code 299");
+    refused.says("failed with code 299");
     assert_eq!(POSTS.load(Ordering::SeqCst), posts);
 }
 

@@ -97,7 +97,7 @@ fn losses_in_a_row_open_the_circuit_and_end_with_5() {
     world.write_rows("batch.csv", &rows(60, 56));
     let options = ["--concurrency", "1", "--max-wait", "1s"];
     let done = world.expect(5, &[&PAY[..], &options].concat());
-    done.says("lost one post after another");
+    done.says("one post after another was lost");
     assert_eq!(server.posts().len(), 3, "the fourth waits for the pause");
     assert_eq!(world.count("b", "in_doubt"), 3);
     assert_eq!(world.count("b", "ready"), 57);

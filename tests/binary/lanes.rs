@@ -50,7 +50,7 @@ fn a_lane_without_float_is_held_with_5_until_the_operator_reopens_it() {
     );
     // What waits is named with its amount, and can be withdrawn although a post of it was refused.
     done.says("not sent, and wait for the float of B2C_MPESA (230). When it is topped up: disburse resume-lane b B2C_MPESA")
-        .says("What shall not be paid after all: disburse cancel b REFERENCE");
+        .says("To cancel what must not be paid any more: disburse cancel b REFERENCE");
     // A run alone leaves the lane as it is.
     let posts = sandbox.ledger().posts;
     world.expect(5, &pay);

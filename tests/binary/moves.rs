@@ -51,7 +51,7 @@ fn a_gateway_with_another_address_and_another_name_for_the_account_shows_both_at
         .says("--reason is empty");
     world
         .expect(0, &BOTH)
-        .says("the new address told the new name of payment");
+        .says("the new address shows the new name the payment");
     world
         .expect(0, &BOTH)
         .says("--gateway-moved changes nothing");
@@ -123,7 +123,7 @@ fn a_person_who_named_the_wrong_account_corrects_it_and_everything_is_asked_agai
     world.set("DISBURSE_USERNAME", "acme");
     world
         .expect(2, &RUN)
-        .says("as far as is known, it was posted as stranger");
+        .says("it was posted as stranger");
     world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     assert_eq!(world.count("b", "paid"), 3);
     assert_executed_once(&books, 3);
@@ -147,5 +147,5 @@ fn a_rehearsal_that_is_moved_without_its_sandbox_says_what_is_missing() {
     .unwrap();
     world
         .expect(0, &there)
-        .says("Nothing but rehearsals (--sandbox) is posted");
+        .says("Only rehearsals (--sandbox) are posted");
 }

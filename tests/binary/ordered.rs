@@ -122,7 +122,7 @@ fn what_was_corrected_by_a_journal_that_is_gone_is_not_paid_anew_by_hints() {
     world
         .expect(0, &PRESUMED)
         .says("this begins a recovery")
-        .says("in this order: load every other file that this journal may lack");
+        .says("in this order: (1) load every other file that this journal may lack");
     nobody_is_paid_by_what_is_said_next(&world, &books);
 }
 
@@ -207,7 +207,7 @@ fn other_batches_are_asked_about_as_well_and_rehearsals_begin_nothing() {
     assert_eq!(world.count("a", "in_doubt"), 2);
     world
         .expect(2, &RUN)
-        .says("nobody knows where it was posted");
+        .says("nothing says which account posted it");
     world.expect(4, &NAMED);
     assert_eq!(executions(&books), 0);
     world.no_order_is_missing("disburse.db");
@@ -232,13 +232,13 @@ fn a_word_that_nothing_ran_is_refused_where_the_mark_knows_better() {
         refused
             .says("the mark and lock file of this journal contradict that: a run with the number 1 was begun here")
             .says("the evidence of batch a had")
-            .says("let it be asked");
+            .says("run each batch that `disburse recover` lists");
         let (code, shown) = world.at_terminal(&word, "nothing ran since");
         assert_eq!(code, Some(2), "{shown}");
     }
     assert_eq!(world.count("a", "in_doubt"), 2);
     let shown = world.expect(0, &["recover"]);
-    shown.says("mark and lock file said then: a run with the number 1");
+    shown.says("what the mark and the lock file showed then: a run with the number 1");
     assert!(!shown.err.contains("--nothing-ran-since"), "{shown:?}");
     world.disburse(&RUN);
     assert_eq!(executions(&books), 2);
@@ -288,9 +288,9 @@ fn a_row_is_not_mended_in_place_of_a_retry_that_is_lost() {
         .says("Nothing was loaded")
         .says("give that order again first");
     let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
-    world.expect(2, &word).says(
-        "A row that was mended, or loaded again, in place of a listed retry is not the same order",
-    );
+    world
+        .expect(2, &word)
+        .says("Give a listed retry again as a retry, and do not mend or load its row instead");
     // The hint is followed: the gateway is asked about the retry, and nobody is paid a second time.
     world.expect(0, &RETRY);
     world.expect(0, &RUN);

@@ -164,7 +164,7 @@ fn nothing_is_posted_while_a_document_is_gone_or_spoilt() {
     fs::write(world.path("documents/2.pdf"), &sound).unwrap();
     world
         .expect(0, &["load", "batch.csv", "--batch", "b", "--new-documents"])
-        .says("1 document taken anew in batch b");
+        .says("1 document taken again into batch b");
     world
         .expect(0, &["explain", "b", "R004"])
         .says("document checked");

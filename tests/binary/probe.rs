@@ -167,7 +167,7 @@ fn a_probe_that_is_killed_behind_its_second_post_does_not_post_a_third_time() {
         .to_owned();
     world
         .expect(0, &["status", &probed])
-        .says("nobody heard what the gateway made of it");
+        .says("no answer arrived, and the amount may have left twice");
 }
 
 #[test]

@@ -452,18 +452,18 @@ fn a_failure_that_may_be_paid_since_under_another_reference_is_paid_anew_by_its_
     world
         .expect(0, &["retry", "a", "--yes"])
         .says("1 failed payment is to be paid again")
-        .says("1 failure not retried, which may be paid since by another row:")
-        .says(": paid since, perhaps, as N-1 of batch later, which pays the same recipient, or the same name, the same amount")
+        .says("1 failure not retried: another row may have paid since then:")
+        .says(": perhaps paid since then by N-1 of batch later, which pays the same amount to the same recipient or name")
         .says("disburse retry a REFERENCE");
     assert_eq!(world.count("a", "ready"), 1);
     world
         .expect(2, &["retry", "a", "--yes"])
-        .says("no failure of batch a is retried: 1 failure may be paid since")
-        .says("perhaps, as N-1 of batch later");
+        .says("no failure of batch a is retried: 1 failure may have been paid since")
+        .says("perhaps paid since then by N-1 of batch later");
     // Whoever names it has it in view.
     world
         .expect(0, &["retry", "a", &own, "--yes"])
-        .says("perhaps, as N-1 of batch later")
+        .says("perhaps paid since then by N-1 of batch later")
         .says("1 failed payment is to be paid again");
     assert_eq!(world.count("a", "ready"), 2);
 }

@@ -13,7 +13,7 @@ const ROWS: usize = 30;
 const LOAD: [&str; 4] = ["load", "batch.csv", "--batch", "b"];
 const RUN: [&str; 3] = ["run", "b", "--yes"];
 const SLOWLY: [&str; 5] = ["run", "b", "--yes", "--rate", "10/s"];
-const ASKED: &str = "asked about before it is posted";
+const ASKED: &str = "before it is posted";
 
 fn world(seed: u64) -> (World, Sandbox, Vec<crate::files::Row>) {
     world_with(seed, "1s")
@@ -244,7 +244,7 @@ fn a_recovery_is_shown_and_ends_when_it_is_declared_done() {
     world.expect(0, &["run", "today", "--yes"]);
     world
         .expect(2, &["recover", "--done"])
-        .says("Nobody is there to ask");
+        .says("There is no terminal to ask at");
     assert_eq!(
         sandbox.ledger().executed_once,
         executed,
@@ -290,7 +290,7 @@ fn a_persons_word_skips_the_questions_and_is_on_record() {
         &["--reason", "the disk died before the job began"],
     ]
     .concat();
-    world.expect(2, &reasoned).says("Nobody is there to ask");
+    world.expect(2, &reasoned).says("There is no terminal to ask at");
     assert_eq!(world.count("b", "in_doubt"), ROWS as u64);
     world
         .expect(2, &[&reasoned[..], &["--yes"]].concat())
@@ -346,7 +346,7 @@ fn a_batch_that_is_there_already_is_given_back_to_asking_by_hand() {
         .says("0 payments");
     world
         .expect(2, &RUN)
-        .says("nobody knows where it was posted");
+        .says("nothing says which account posted it");
     world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
     world.no_order_is_missing("disburse.db");
@@ -416,7 +416,7 @@ fn a_copy_is_not_made_over_a_file_and_not_of_a_damaged_journal() {
         .unwrap();
     world
         .expect(2, &["backup", "copy.db"])
-        .says("is not what was recorded");
+        .says("differs from what was recorded");
     assert!(!world.path("copy.db").exists());
 }
 
@@ -469,6 +469,6 @@ fn a_run_that_only_waits_for_outcomes_goes_on_after_a_standstill() {
     run.signal(Signal::CONT);
     let done = run.wait();
     assert_eq!(done.code, Some(0), "{done:?}");
-    done.says("looks whether another run has taken over");
+    done.says("checks whether another run has taken over");
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
 }

@@ -90,7 +90,7 @@ fn a_run_demands_the_head_that_the_load_printed() {
     let other = format!("{}{}", &head[1..], &head[..1]);
     let done = run(&other);
     assert_eq!(done.code, Some(2), "{done:?}");
-    done.says("was never at this head").says("nothing was sent");
+    done.says("has no such head").says("nothing was sent");
     assert_eq!(run("zz").code, Some(2));
     // What the evidence does not cover is found as well.
     sql(
@@ -99,7 +99,7 @@ fn a_run_demands_the_head_that_the_load_printed() {
     );
     let done = run(&head);
     assert_eq!(done.code, Some(2), "{done:?}");
-    done.says("is not what was recorded")
+    done.says("differs from what was recorded")
         .says("nothing was sent");
     sql(
         &world,

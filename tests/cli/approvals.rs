@@ -148,7 +148,7 @@ fn what_somebody_else_than_the_loader_has_signed_for_is_paid() {
     let again = approve(&desk, "bob", "KES 600.50").finished(0);
     says(
         &again,
-        "bob@example.org has signed that before, and nothing came into batch b since",
+        "bob@example.org has signed for batch b already, and nothing was added to it since",
     );
     says(
         &desk.run(&["status", "b"]).finished(0),
@@ -357,7 +357,7 @@ fn a_signature_that_does_not_fit_is_refused_with_what_to_do() {
         &text.replace("signed: 2", "signed: 9"),
         "disburse",
         "bob",
-        "is still to come",
+        "is in the future",
     );
     signed(
         "hello\n",
@@ -454,7 +454,7 @@ fn a_broken_file_of_signers_stops_everything_with_its_line() {
             good.replace("alice@example.org ", "alice@example.org cert-authority "),
             "signers:1: cert-authority is not taken",
         ),
-        (String::new(), "signers: nobody is in it who may sign"),
+        (String::new(), "signers: it names nobody who may sign"),
     ] {
         fs::write(desk.path("signers"), text).unwrap();
         for command in [

@@ -34,7 +34,7 @@ fn rows_that_are_added_after_an_approval_need_their_own() {
     let said = run(&desk, 4);
     says(
         &said,
-        "carol@example.org approved what was there before, and rows, retries or amounts came later",
+        "carol@example.org approved an earlier state, and rows, retries or amounts came later",
     );
     assert_eq!(paid(&desk), 3);
     // Whoever added them does not approve them, nor does whoever loaded the rest.
@@ -61,7 +61,7 @@ fn a_retry_needs_its_own_approval() {
     desk.run(&["retry", "b", "--sandbox", "--yes"]).finished(0);
     says(
         &run(&desk, 4),
-        "bob@example.org approved what was there before",
+        "bob@example.org approved an earlier state",
     );
     // A retried row counts once.
     approve(&desk, "bob", "600.50").finished(0);
@@ -152,7 +152,7 @@ fn small_batches_need_nobody_until_rows_that_are_added_make_them_large() {
     let desk = large;
     says(
         &desk.run(&["status", "b"]).finished(0),
-        "it comes to no more than may be paid without approval (approval.above KES 600.50)",
+        "its total is not above what may be paid without approval (approval.above KES 600.50)",
     );
     run(&desk, 0);
     let desk = desk.file("late.csv", format!("{HEADER}{LATE}"));
@@ -211,7 +211,7 @@ fn a_batch_is_approved_once_its_bills_are_known_and_what_is_priced_later_waits()
     says(&said, "disburse load FILE --batch b --bills --sandbox");
     // Priced by the run: not approved, and not posted.
     let said = desk.run(&[&RUN[..], &["--pay-due"]].concat()).finished(4);
-    says(&said, "bob@example.org approved what was there before");
+    says(&said, "bob@example.org approved an earlier state");
     assert_eq!(paid(&desk), 1);
 }
 
@@ -251,8 +251,7 @@ fn where_the_key_of_the_loader_counts_no_more_somebody_else_signs_in_their_place
         &[("alice", "eve"), ("bob", "bob"), ("carol", "carol")],
     );
     let why = "batch b waits for signatures: that of alice@example.org, who signed that they loaded rows of it, does not count (approved by bob@example.org)";
-    let way_out = "somebody else who may sign now, and could when it was loaded, looks at it and signs in the place of the loader (and can then no longer \
-                   approve it): disburse approve b --as-loader --sandbox --sign-key KEY; then: disburse run b --sandbox. Where nobody is left for that: \
+    let way_out = "somebody else, who may sign now and could when it was loaded, looks at it and signs in the place of the loader (and can then not approve it): disburse approve b --as-loader --sandbox --sign-key KEY; then: disburse run b --sandbox. If there is nobody who can: \
                    disburse cancel b, then load the file under another batch name";
     let said = run(&desk, 4);
     says(
@@ -276,7 +275,7 @@ fn where_the_key_of_the_loader_counts_no_more_somebody_else_signs_in_their_place
     };
     says(
         &as_loader("eve").finished(2),
-        "let somebody sign whose key was there then",
+        "somebody whose key was there then must sign",
     );
     assert_eq!(paid(&desk), 0);
     // The way out: Carol takes the rows over, and what Bob has approved leaves.

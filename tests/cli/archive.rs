@@ -154,7 +154,7 @@ fn what_is_archived_is_told_again_from_the_archive_alone() {
     let said = read(&desk, &["--verify"]).finished(0).out;
     assert!(
         said.contains("sound: everything fits")
-            && said.contains("verifies\nnot compared with the evidence: report/"),
+            && said.contains("verifies\nreport/ and README.txt in it were not compared with the evidence"),
         "{said}"
     );
     let row = desk
@@ -534,7 +534,7 @@ fn an_archive_whose_evidence_was_edited_is_found_although_its_digests_fit() {
     );
     assert!(
         said.err
-            .contains("a.zip: its evidence is not what was recorded"),
+            .contains("a.zip: its evidence differs from what was recorded"),
         "{}",
         said.err
     );

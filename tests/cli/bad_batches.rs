@@ -97,9 +97,7 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
             "less.csv",
             format!("{HEADER}{}", ROWS.split_inclusive('\n').next().unwrap()),
         );
-    let never = "hint: rows of a batch never change. Where the old row was never posted, cancel it with `disburse cancel`, and add \
-                 the new one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv of \
-                 `disburse report`, and add that with --amend. A row that is paid, or may be, cannot be corrected: pay the difference as a row of \
+    let never = "hint: rows of a batch never change. If the old row was never posted, cancel it with `disburse cancel`, and add the new one with --amend under a new reference. If it has failed, mend it in the failed.csv of `disburse report`, and add that file with --amend. A row that is paid, or may be, cannot be corrected: pay the difference as a row of \
                  a new batch";
     let others = [
         "  changed: line 2, reference R-1: differs in msisdn",
@@ -134,7 +132,7 @@ fn a_name_taken_by_other_content_shows_what_is_new_gone_and_changed() {
             &format!("{TAKEN}2 rows of the batch are not in the file; nothing was loaded"),
             "  gone: line 3, reference R-2",
             "  gone: line 4, reference R-3",
-            "hint: cancel what is no longer to be paid with `disburse cancel`",
+            "hint: use `disburse cancel` for the rows that are not to be paid any more",
         ],
     );
     let said = desk
@@ -220,7 +218,7 @@ fn the_same_file_again_is_no_error_and_no_second_load() {
 #[test]
 fn declared_totals_that_differ_are_refused() {
     let desk = Desk::loaded();
-    let hint = "hint: rows may be missing or doubled in the file, or it is another file: ask the person who declared it";
+    let hint = "hint: rows may be missing or doubled in the file, or this is the wrong file: ask the person who declared the count or total";
     for (option, value, error) in [
         ("--expect-count", "4", "4 rows declared, found 3"),
         ("--expect-count", "1", "1 row declared, found 3"),

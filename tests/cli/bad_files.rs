@@ -51,7 +51,7 @@ fn cases() -> Vec<Case> {
             "gzip.csv",
             b"\x1f\x8b\x08\0\0\0\0\0\0\x03+".to_vec(),
             "gzip.csv: is cut off, or has something behind the end of its gzip data",
-            "get the file once more, or pack it again; nothing of it was read",
+            "fetch the file again, or pack it again; nothing of it was read",
         ),
         (
             "xlsx.csv",
@@ -73,7 +73,7 @@ fn cases() -> Vec<Case> {
             ]
             .concat(),
             "latin.csv:2: is not UTF-8: byte 3 of the line is 0xE9 (byte 67 of the file)",
-            "save it again as \"CSV UTF-8\"; or, when it comes from an older Windows program, add --encoding windows-1252",
+            "save it again as \"CSV UTF-8\"; or, if it comes from an older Windows program, add --encoding windows-1252",
         ),
         (
             "quote.csv",

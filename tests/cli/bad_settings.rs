@@ -192,7 +192,7 @@ fn what_everybody_may_write_is_refused_where_money_can_move_and_nowhere_else() {
         &load,
         2,
         &[
-            "error: secret: everybody may write to it (mode 0666), so what it says may be somebody else's word",
+            "error: secret: everybody may write to it (mode 0666), so somebody else may have written what it says",
             hint,
         ],
     );
@@ -204,7 +204,7 @@ fn what_everybody_may_write_is_refused_where_money_can_move_and_nowhere_else() {
         &load,
         2,
         &[
-            "error: disburse.toml: everybody may write to it (mode 0666), so what it says may be somebody else's word",
+            "error: disburse.toml: everybody may write to it (mode 0666), so somebody else may have written what it says",
             hint,
         ],
     );
@@ -228,7 +228,7 @@ fn what_belongs_to_another_user_is_refused() {
         &["load", "ok.csv", "--batch", "b"],
         2,
         &[
-            &format!("error: secret: it belongs to user 4321, who is neither root nor the user of this program ({own}), so what it says may be somebody else's word"),
+            &format!("error: secret: it belongs to user 4321, who is neither root nor the user of this program ({own}), so somebody else may have written what it says"),
             &match own {
                 0 => "hint: read what it says; if that is right: run the command as that user, as in: sudo -u '#4321' disburse ...; only if the file is meant for root: sudo chown 0 secret".to_owned(),
                 _ => format!("hint: read what it says; if that is right: sudo chown {own} secret"),

@@ -302,7 +302,7 @@ fn an_account_of_a_mobile_service_is_a_phone_number() {
         let said = desk
             .run(&["load", "a.csv", "--batch", "b", "--sandbox"])
             .finished(2);
-        let words = "a.csv:2: account_number: expected the phone number of who receives, or nothing: B2C_MPESA pays to phone numbers";
+        let words = "a.csv:2: account_number: expected the phone number of the recipient, or nothing: B2C_MPESA pays to phone numbers";
         assert!(said.err.contains(words), "{account}: {}", said.err);
     }
     for account in ["", "0733000018", "+254 733 000018", "254712345678"] {

@@ -91,7 +91,7 @@ fn a_batch_waits_for_its_first_date_and_is_over_after_its_last() {
         &other,
         2,
         &[
-            "error: batch b is posted from 2199-12-01 00:00:00 EAT on, and before 2199-12-04 00:00:00 EAT, and this file comes with other dates; nothing was loaded",
+            "error: batch b is posted from 2199-12-01 00:00:00 EAT on, and before 2199-12-04 00:00:00 EAT, but other dates were given with this file; nothing was loaded",
             "hint: leave the dates out here; to change those of the batch: disburse schedule b --not-before TIME --not-after TIME --reason TEXT",
         ],
     );
@@ -107,7 +107,7 @@ fn a_batch_waits_for_its_first_date_and_is_over_after_its_last() {
     let order = [&["schedule", "b", "--reason", "too late"], &past[..]].concat();
     desk.run(&order).finished(0);
     let said = desk.run(&RUN).finished(4);
-    let over = "the last date of the batch is over (2026-02-01 00:00:00 EAT): 3 payments wait, and none of them leaves";
+    let over = "the last date of the batch is over (2026-02-01 00:00:00 EAT): 3 payments wait, and none of them is posted";
     assert!(said.err.contains(over), "{}", said.err);
     let way_out = "disburse schedule b --not-after TIME --reason TEXT";
     assert!(said.err.contains(way_out), "{}", said.err);
@@ -185,7 +185,7 @@ fn a_job_whose_last_date_is_over_goes_on_where_the_batch_was_given_more_time() {
     ]
     .concat();
     let said = desk.run(&other).finished(2);
-    assert!(said.err.contains("that is over"), "{}", said.err);
+    assert!(said.err.contains("that is past"), "{}", said.err);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_check_takes_the_dates_of_the_load_and_says_what_would_not_leave_in_time() {
     for part in [
         "the batch is posted before ",
         "does not open before",
-        "2 payments wait, and none of them leaves",
+        "2 payments wait, and none of them is posted",
     ] {
         assert!(said.err.contains(part), "{part} {}", said.err);
     }
@@ -269,13 +269,13 @@ fn dates_and_hours_that_say_nothing_are_refused_with_what_to_write() {
     }
     let said = desk.run(&[&PAY[..], &["--not-after", "2026-01-31"]].concat());
     assert_eq!(said.code, 2, "{said:?}");
-    let error = "error: --not-after 2026-01-31: that is over, and nothing of the batch could be posted; nothing was loaded";
+    let error = "error: --not-after 2026-01-31: that is past, so nothing of the batch could be posted; nothing was loaded";
     assert!(said.err.contains(error), "{}", said.err);
     let turned = ["--not-before", "2199-12-02", "--not-after", "2199-12-01"];
     let said = desk.run(&[&PAY[..], &turned[..]].concat());
     assert_eq!(said.code, 2, "{said:?}");
     assert!(
-        said.err.contains("the last date is not behind the first"),
+        said.err.contains("the last date is not after the first"),
         "{}",
         said.err
     );
@@ -324,7 +324,7 @@ fn what_never_leaves_is_told_at_the_load_and_ends_a_run_that_would_wait() {
     let load = ["load", "ok.csv", "--batch", "b", "--sandbox"];
     let told = desk.run(&[&load[..], &dates[..]].concat()).finished(0);
     let never = "does not open before";
-    let way_out = "and none of them leaves. To give the batch more time: disburse schedule b --not-after TIME --reason TEXT";
+    let way_out = "and none of them is posted. To give the batch more time: disburse schedule b --not-after TIME --reason TEXT";
     assert!(
         told.err.contains(never) && told.err.contains(way_out),
         "{}",

@@ -50,7 +50,7 @@ fn in_a_copy_nothing_says_that_no_money_moved() {
         ("disburse cancel b --yes", "the money may have moved"),
         (
             "printf 'refuse = 1.0\\n' > f.toml; disburse run b --sandbox --yes --faults f.toml",
-            "may have missed that it was paid again since",
+            "may have missed a later payment of the same row",
         ),
     ] {
         let desk = restored(until);
@@ -138,7 +138,7 @@ fn how_many_copies_are_kept_is_said_in_words_that_help() {
     for (keep, words) in [
         (
             "0",
-            "write 1 to keep it alone, or leave --keep out to remove none",
+            "write 1 to keep only the new one, or leave --keep out to remove nothing",
         ),
         ("x", "expected a whole number, such as 30"),
         ("99999", "no more than 65535 are counted"),

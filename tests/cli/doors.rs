@@ -39,7 +39,7 @@ fn a_mended_row_without_a_reference_is_not_added_as_a_new_one() {
     ] {
         let said = desk.run(&load(file, &["--amend"])).finished(2);
         let error = format!(
-            "error: batch b: {counts}, and without references a row that was mended cannot be told from a new one; nothing \
+            "error: batch b: {counts}, and without references a mended row looks like a new one; nothing \
              was loaded"
         );
         assert!(said.err.contains(&error), "{}", said.err);
@@ -96,7 +96,7 @@ fn references_that_look_like_others_are_refused_and_never_rewritten() {
         let desk = Desk::new().file("odd.csv", rows);
         let said = desk.run(&load("odd.csv", &[])).finished(2);
         assert!(
-            said.err.contains(&format!("odd.csv:2: reference: {why}, so that another reference may look the same; type it anew")),
+            said.err.contains(&format!("odd.csv:2: reference: {why}, so another reference may look the same; type it again")),
             "{}",
             said.err
         );

@@ -216,7 +216,7 @@ fn one_person_is_forgotten_by_number_and_the_others_stay() {
     ]);
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(
-        said.err.contains("no row of this journal names"),
+        said.err.contains("no row of this journal pays"),
         "{}",
         said.err
     );
@@ -268,7 +268,7 @@ fn nobody_is_forgotten_out_of_a_journal_that_was_edited() {
     ] {
         let said = desk.run(command);
         assert!(
-            said.err.contains("is not what was recorded"),
+            said.err.contains("differs from what was recorded"),
             "{command:?}: {}",
             said.err
         );
@@ -354,18 +354,18 @@ fn a_number_as_it_is_written_within_its_country_finds_the_same_person() {
     for (text, why) in [
         (
             "0712000001",
-            "what is written may mean 2 recipients; nobody was forgotten",
+            "the number or account may mean 2 recipients; nobody was forgotten",
         ),
         // The row that was refused in the other country may be meant.
         (
             "0712000002",
-            "what is written may mean 2 recipients; nobody was forgotten",
+            "the number or account may mean 2 recipients; nobody was forgotten",
         ),
         (
             "0712000004",
             "the account ******0004 at bank 68 of KE (10 characters, 1 zero in front): 1 row of batch k",
         ),
-        ("0799000000", "no row of this journal names this recipient"),
+        ("0799000000", "no row of this journal pays this recipient"),
     ] {
         let (code, _, err) = dry(text);
         assert_eq!(code, 2, "{text}: {err}");

@@ -35,7 +35,7 @@ fn every_mistake_is_told_with_what_to_do() {
         ),
         (&["explain", "b"], "name it by the reference"),
         (&["cancel", "b", "R-1"], "`disburse explain b --id "),
-        (&["recover", "--done", "--yes"], "nothing is to be done"),
+        (&["recover", "--done", "--yes"], "there is nothing to do"),
         (
             &["run", "b", "--sandbox", "--faults", "nowhere.toml"],
             "--faults takes none, realistic, hostile",
@@ -85,7 +85,7 @@ fn a_batch_that_was_cancelled_leads_somewhere_however_it_is_loaded_again() {
     let said = desk.run(&PAY).finished(3);
     assert!(said.err.contains(told), "{}", said.err);
     assert!(
-        said.err.ends_with("hint: what was cancelled is never paid under this batch name; to pay it after all, load it under another one\n"),
+        said.err.ends_with("hint: what was cancelled is never paid under this batch name; to pay it after all, load it under another batch name\n"),
         "{}",
         said.err
     );

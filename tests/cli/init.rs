@@ -305,7 +305,7 @@ fn a_person_who_names_signers_is_held_to_two_of_them() {
             ("need no approval): ", &ana),
             ("who else: ", ""),
             (
-                "2 people at least: whoever loads a batch cannot approve it",
+                "2 people at least: the person who loads a batch cannot approve it",
                 "",
             ),
             ("who else: ", &ben),
@@ -398,7 +398,7 @@ fn no_slip_at_any_question_costs_the_other_answers() {
             ("who else: ", &ben),
             ("who else: ", ""),
             (
-                "3 people at least: whoever loads a batch cannot approve it",
+                "3 people at least: the person who loads a batch cannot approve it",
                 "",
             ),
             ("who else: ", &eve),

@@ -151,7 +151,7 @@ fn a_wrong_sum_refuses_the_file() {
         &["load", "sheet.csv", "--batch", "b", "--layout", "sheet-1"],
         2,
         &[
-            "error: sheet.csv:8: says that its rows add up to 2000.51, and they add up to 1700.50",
+            "error: sheet.csv:8: says that its rows add up to 2000.51, but they add up to 1700.50",
             "hint: rows may be missing, doubled or changed in the file: export it again, or ask whoever made it",
         ],
     );
@@ -313,7 +313,7 @@ fn a_layout_that_is_not_there_is_refused_with_the_nearest() {
         .finished(2);
     assert!(
         said.err
-            .contains("what its amounts are multiplied by is not said"),
+            .contains("it does not say what its amounts are multiplied by"),
         "{}",
         said.err
     );

@@ -96,7 +96,7 @@ fn what_may_be_a_mended_row_or_a_new_one_is_refused_with_a_way_that_is_safe() {
     desk.run(&load("first.csv", "b", &SKIP)).finished(0);
     let said = desk.run(&load("mended.csv", "b", &AMEND)).finished(2);
     for words in [
-        "mended.csv: 1 row may be a row of batch b that was rejected, mended now, or new; nothing was loaded",
+        "mended.csv: 1 row may be a row of batch b that was rejected and mended since, or new; nothing was loaded",
         "mended.csv:4: may be the mended row of line 4, which was rejected (row-",
         "in the failed.csv of `disburse report b`",
         "A row that is really new is loaded under a batch name of its own",
@@ -185,8 +185,7 @@ fn another_months_file_is_not_offered_to_be_added_to_this_months_batch() {
     desk.run(&load("november.csv", "november", &[])).finished(0);
     for file in ["renamed.csv", "raised.csv"] {
         let said = desk.run(&load(file, "november", &[])).finished(2);
-        let words = "hint: no row is in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch \
-                     november with rows that were mended, first cancel the old ones";
+        let words = "hint: no row is in both: load another payroll, such as next month's, under a new batch name. If it is batch november with mended rows, first cancel the old rows";
         assert!(said.err.contains(words), "{file}: {}", said.err);
         assert!(!said.err.contains("--amend"), "{file}: {}", said.err);
     }
@@ -343,8 +342,8 @@ fn whoever_was_withdrawn_and_comes_again_is_told_to_stay_so() {
         "{}",
         said.out
     );
-    let words = "1 row of the file is of a payment that batch b has cancelled, and stays so: nobody is paid by it. To pay it all the same, \
-                 load its row, references as they are, under a new batch name";
+    let words = "1 row of the file is of a payment that batch b has cancelled, and stays cancelled: nobody is paid by it. To pay it after all, \
+                 load its row, with the same references, under a new batch name";
     assert!(said.err.contains(words), "{}", said.err);
     // The way that it shows.
     desk.run(&load("again.csv", "c", &[])).finished(0);
@@ -524,7 +523,7 @@ fn a_row_that_stands_in_the_place_of_one_that_is_left_out_is_not_paid_beside_it(
     for words in [
         "w2.csv: leaves out rows of batch w, and has new ones for the same recipients; nothing was loaded",
         "w2.csv:3: pays the same recipient through the same service as line 3 of w.csv, reference W-2, which is left out",
-        "First cancel the old one with `disburse cancel w REFERENCE`",
+        "First cancel the old row with `disburse cancel w REFERENCE`",
         "A row that is paid, or may be, cannot be corrected: pay the difference as a row of a new batch",
     ] {
         assert!(said.err.contains(words), "{words}: {}", said.err);
@@ -566,7 +565,7 @@ fn an_amendment_that_is_the_batch_under_other_references_is_refused() {
     let said = desk.run(&load("renamed.csv", "w", &AMEND)).finished(2);
     for words in [
         "renamed.csv: each of its 3 rows pays the recipient of a row of batch w the same amount",
-        "load them under a batch name of their own",
+        "load the rows under a new batch name",
     ] {
         assert!(said.err.contains(words), "{words}: {}", said.err);
     }
@@ -583,7 +582,7 @@ fn who_is_left_of_a_file_of_repeats_is_named_behind_the_other_ways() {
         .file("longer.csv", payroll(true) + &row("E-21", &good(21), 21));
     desk.run(&load("november.csv", "november", &[])).finished(0);
     let said = desk.run(&load("longer.csv", "again", &[])).finished(2);
-    let words = "--on-error skip leaves the repeats out, and loads the rest, to be paid: 1 row, line 22. Check it first";
+    let words = "--on-error skip leaves the repeats out, and loads the rest, which a run then pays: 1 row, line 22. Check it first";
     let (before, _) = said.err.split_once(words).expect(&said.err);
     assert!(before.contains("--allow-repeats"), "{before}");
 }

@@ -47,7 +47,7 @@ fn a_message_is_checked_paid_and_answered() {
     );
     for part in [
         "pain.001.001.09, message \"WAGES-2026-11\": 6 transfers in 2 blocks that add up to 468657.15, as it says",
-        "not carried to the gateway, and without effect: CtgyPurp, DbtrAcct",
+        "not sent to the gateway, and without effect: CtgyPurp, DbtrAcct",
     ] {
         assert!(said.err.contains(part), "{part}\n{}", said.err);
     }
@@ -144,14 +144,14 @@ fn a_wrong_total_refuses_the_message_with_what_was_counted() {
         &load,
         2,
         &[
-            "error: wrong.xml:8:7: says in GrpHdr that there are 7 transfers (NbOfTxs), and there are 6",
+            "error: wrong.xml:8:7: says in GrpHdr that there are 7 transfers (NbOfTxs), but there are 6",
             "hint: transfers may be missing, doubled or changed in the file: export it again, or ask whoever made it",
         ],
     );
     let desk = desk.file("wrong.xml", text.replace(">25251.91<", ">25251.90<"));
     let said = desk.run(&load).finished(2);
     assert!(
-        said.err.contains("says in PmtInf that the transfers add up to 121300.91 (CtrlSum), and they add up to 121300.90"),
+        said.err.contains("says in PmtInf that the transfers add up to 121300.91 (CtrlSum), but they add up to 121300.90"),
         "{}",
         said.err
     );
@@ -247,7 +247,7 @@ fn without_a_service_it_is_said_what_to_write() {
         &["load", "transfers.xml", "--batch", "w", "--sandbox"],
         2,
         &[
-            "error: transfers.xml: names no service, as no pain.001 does",
+            "error: transfers.xml: names no service: a pain.001 never does",
             "hint: add --service CODE, or keep in disburse.toml a [layouts.NAME] with format = \"pain.001\" and [layouts.NAME.constants] with \
              service_code = \"CODE\", and add --layout NAME",
         ],

@@ -51,7 +51,7 @@ fn a_command_about_notices_that_are_not_configured_says_where_they_are() {
         let said = desk.run(&arguments).finished(2);
         says(
             &said,
-            "error: no notices are configured: nobody is told anything",
+            "error: no notices are configured, and none are sent",
         );
         says(&said, "[notices] in disburse.toml");
     }

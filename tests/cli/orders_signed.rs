@@ -143,7 +143,7 @@ fn an_order_is_signed_on_another_machine() {
     // Another order, another text, and another key.
     says(
         &cancel(&desk, "R-2", &given).finished(2),
-        "the text is not that of this order",
+        "the text is of another order, or the order has changed",
     );
     fs::write(desk.path("other.txt"), text.replace("bob@", "carol@")).unwrap();
     let other = ["--text", "other.txt", "--signature", "order.txt.sig"];
@@ -157,7 +157,7 @@ fn an_order_is_signed_on_another_machine() {
     // Nothing of it counts for what comes later.
     says(
         &cancel(&desk, "R-1", &given).finished(2),
-        "the text is not that of this order",
+        "the text is of another order, or the order has changed",
     );
 }
 
@@ -168,7 +168,7 @@ fn whoever_prints_an_order_that_nobody_signs_for_orders_nothing() {
     let print = ["--as", "bob@example.org", "--print"];
     says(
         &cancel(&desk, "R-3", &print).finished(2),
-        "nothing asks for signatures of this order; nothing was ordered",
+        "this order needs no signatures; nothing was ordered",
     );
     assert_eq!(cancelled(&desk), 0);
     cancel(&desk, "R-3", &[]).finished(0);
@@ -261,7 +261,7 @@ fn an_order_that_waits_is_told_with_its_payments_and_who_signed() {
     says(&said, "an order waits for signatures: batch b: cancel, ");
     says(
         &said,
-        ", 1 payment, KES 300.00; signed by alice@example.org, which counts until ",
+        ", 1 payment, KES 300.00; signed by alice@example.org, valid until ",
     );
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(
@@ -309,7 +309,7 @@ fn a_signature_that_is_given_again_or_too_late_is_refused() {
     let text = desk
         .run(&[&["resume-lane", "b", "B2C_MPESA"], &print[..]].concat())
         .finished(2);
-    says(&text, "there is nothing that this would order");
+    says(&text, "this order would change nothing, so there is nothing to sign");
     let order = ["cancel", "b", "R-3", "--reason", "left"];
     let text = desk.run(&[&order, &print[..]].concat()).finished(0).out;
     let (before, _) = text.split_once("signed: ").unwrap();
@@ -320,7 +320,7 @@ fn a_signature_that_is_given_again_or_too_late_is_refused() {
     let given = ["--text", "order.txt", "--signature", "order.txt.sig"];
     says(
         &cancel(&desk, "R-3", &given).finished(2),
-        "the text was signed at 2020-01-01T00:00:00.000Z, more than a day ago, and counts no more",
+        "the text was signed at 2020-01-01T00:00:00.000Z, more than a day ago: the signature no longer counts",
     );
     let status = desk.run(&["status", "b", "--json"]).json();
     assert_eq!(status["orders_waiting"], serde_json::Value::Null);

@@ -192,7 +192,7 @@ fn what_cannot_be_opened_leaves_nothing_behind() {
         (
             "cut.csv.gz",
             whole[..whole.len() - 5].to_vec(),
-            &["cut.csv.gz: is cut off", "get the file once more"],
+            &["cut.csv.gz: is cut off", "fetch the file again"],
         ),
         (
             "tail.csv.gz",
@@ -204,7 +204,7 @@ fn what_cannot_be_opened_leaves_nothing_behind() {
             zip(&[("a.csv", &text), ("b.csv", &text)]),
             &[
                 "is a ZIP archive of 2 files: \"a.csv\", \"b.csv\"",
-                "pack the one file",
+                "pack only the file",
             ],
         ),
         (

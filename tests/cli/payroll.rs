@@ -132,7 +132,7 @@ fn the_proposed_layout_reads_the_file_once_its_services_are_filled_in() {
     }
     assert!(said.out.contains("# Configured: "), "{}", said.out);
     assert!(
-        said.out.contains("is called as an account at a bank"),
+        said.out.contains("its header is that of a bank account"),
         "{}",
         said.out
     );
@@ -406,7 +406,7 @@ fn the_period_is_a_part_of_each_reference_and_is_said_at_each_load() {
     let said = load("nov", &[]).finished(2);
     assert!(
         said.err
-            .contains("the period that the file pays is a part of each"),
+            .contains("the period that the file pays becomes a part of each"),
         "{}",
         said.err
     );
@@ -424,7 +424,7 @@ fn the_period_is_a_part_of_each_reference_and_is_said_at_each_load() {
     let said = load("nov", &["--period", "2026-11"]).finished(0);
     assert!(
         said.err
-            .contains("the period 2026-11 stands behind each reference"),
+            .contains("the period 2026-11 is added to each reference"),
         "{}",
         said.err
     );
@@ -502,7 +502,7 @@ fn dates_that_nothing_waits_for_are_told() {
         write(sheet, 2, &["TOTAL", "", "", "", "#100.5"]);
         let desk = configured(|_| {}).file("nov.xlsx", book.save_to_buffer().unwrap());
         let said = desk.run(&check).finished(0);
-        let text = "column \"Payment Date\" is not read by layout umoja-1: 1 row has a date in it, and no payment waits for it";
+        let text = "column \"Payment Date\" is not read by layout umoja-1: 1 row has a date in it, but no payment waits for its date";
         assert_eq!(said.err.contains(text), told, "{header}: {}", said.err);
         assert_eq!(
             said.err.contains("is not read by"),
@@ -564,7 +564,7 @@ fn a_date_of_a_layout_that_comes_along_is_told_as_it_is_paid_at_once() {
         ])
         .finished(0);
     assert!(
-        said.err.contains("column \"Payment Date\" is not read by layout erpnext-bank-remittance-1: 2 rows have dates in it, and no payment waits for it"),
+        said.err.contains("column \"Payment Date\" is not read by layout erpnext-bank-remittance-1: 2 rows have dates in it, but no payment waits for its date"),
         "{}",
         said.err
     );

@@ -129,7 +129,7 @@ fn what_a_file_alone_can_do_is_refused_for_a_server() {
         &format!(
             "error: journal {SHOWN}: is on a server, and archive --rewrite writes the file of a journal anew; nothing was changed"
         ),
-        "hint: the server writes over by itself what was removed (VACUUM); its log, its copies and its backups are kept by those who run it",
+        "hint: the server overwrites by itself what was removed (VACUUM); the people who run the server keep its log, its copies and its backups, which may still have it",
     ];
     let desk = Desk::configured().file("disburse.toml", with_journal(SERVER));
     for (arguments, lines) in [
@@ -158,7 +158,7 @@ fn the_doctor_says_that_a_journal_is_on_a_server_and_looks_at_the_rest() {
     let (_, of_journal) = said.out.split_once(SHOWN).unwrap();
     assert!(
         of_journal.starts_with(
-            ": the journal is on a server; nothing of it was looked at\n         -> disburse journal check 'postgres://pay@db.example/journal?sslmode=verify-full'\n"
+            ": the journal is on a server, and was not checked here\n         -> disburse journal check 'postgres://pay@db.example/journal?sslmode=verify-full'\n"
         ),
         "{}",
         said.out
@@ -181,8 +181,8 @@ fn the_commands_about_a_journal_on_a_server_are_about_no_file() {
             &[&["journal"], words].concat(),
             2,
             &[
-                &format!("error: {file}: is a file, and this command is about a journal on a server"),
-                "hint: the first load makes a journal in a file, and disburse doctor checks it; a server is named as postgres://USER@HOST/DATABASE",
+                &format!("error: {file}: is a file, but this command is for a journal on a server"),
+                "hint: a journal in a file is made by the first load, and checked by disburse doctor; name a server as postgres://USER@HOST/DATABASE",
             ],
         );
     }
@@ -226,13 +226,14 @@ fn a_journal_that_was_moved_is_used_where_it_is_now() {
         let found: Vec<&str> = said.err.lines().collect();
         assert_eq!(found, lines, "{arguments:?}");
     }
-    let warning =
-        format!("warning: this journal was moved to {whole}: what is read here ends there");
+    let warning = format!(
+        "warning: this journal was moved to {whole}: what is shown here is its state when it was moved"
+    );
     let said = desk.run(&["status"]).finished(0);
     assert!(said.err.starts_with(&warning), "{}", said.err);
     let said = desk.run(&["status", "b"]).finished(0);
     let since = format!(
-        "\nnot finished when this journal was moved; what became of it since: disburse --journal {whole} status b\n"
+        "\nnot finished when this journal was moved; to see how it stands now: disburse --journal {whole} status b\n"
     );
     assert!(said.out.contains(&since), "{}", said.out);
     let there = ["--journal", "moved.db"];

@@ -184,7 +184,7 @@ fn somebody_who_is_called_total_is_no_sum() {
         .finished(2);
     assert!(
         said.err.contains(
-            "t.csv:3: column \"Name\": is marked as the row with the sum, and names somebody to pay"
+            "t.csv:3: column \"Name\": is marked as the row with the sum, but names somebody to pay"
         ),
         "{}",
         said.err

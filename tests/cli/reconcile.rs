@@ -69,12 +69,12 @@ fn what_is_proven_is_settled_and_what_is_not_is_left() {
         said.out
     );
     assert!(
-        said.err.contains("nobody is there to be asked"),
+        said.err.contains("there is no terminal to ask at"),
         "{}",
         said.err
     );
     assert!(
-        said.out.contains("held against the batch before"),
+        said.out.contains("was compared with the batch before"),
         "{}",
         said.out
     );
@@ -105,7 +105,7 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
     let said = reconcile(&desk, &[]).finished(3);
     assert!(
         said.err
-            .contains("2 payments not paid here, and paid in the statement"),
+            .contains("2 payments not paid here, but paid in the statement"),
         "{}",
         said.err
     );
@@ -117,7 +117,7 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
     desk.run(&["verify", "b"]).finished(0);
     let told = desk.run(&["explain", "b", "R-2"]).finished(0).out;
     assert!(
-        told.contains("paid, says a statement") && told.contains("line 3"),
+        told.contains("paid in a statement, but not here") && told.contains("line 3"),
         "{told}"
     );
 }

@@ -245,7 +245,7 @@ fn a_report_that_fails_after_the_run_takes_nothing_back() {
         "{}",
         said.out
     );
-    let hint = "hint: the run is in the journal, only its report is missing; once that is mended: disburse report b --out DIR\n";
+    let hint = "hint: the run is recorded in the journal, and only its report is missing; once the cause is mended: disburse report b --out DIR\n";
     assert!(said.err.ends_with(hint), "{}", said.err);
 }
 

@@ -156,7 +156,7 @@ fn a_packed_or_encrypted_statement_is_the_one_inside() {
         .finished(3);
     assert!(said.err.contains("unpacked from ZIP"), "{}", said.err);
     assert!(
-        said.out.contains("held against the batch before"),
+        said.out.contains("was compared with the batch before"),
         "{}",
         said.out
     );

@@ -98,7 +98,7 @@ fn a_listener_port_that_is_taken_stops_the_run_before_anything_is_sent() {
         2,
         &[
             &format!("error: callback.listen {address}: Address already in use (os error 98); nothing was sent"),
-            "hint: free the port or choose another; --external-listener leaves it to a `disburse listen`, --poll-only does \
+            "hint: free the port or choose another; or add --external-listener if a `disburse listen` has it, or --poll-only to run \
              without callbacks",
         ],
     );

@@ -36,7 +36,7 @@ fn a_sound_journal_is_told_with_what_was_covered() {
         format!(
             "3 payments compared with their evidence, {rows} evidence rows and 3 instructions hashed again\n\
              evidence: {rows} rows, head {head}\n\
-             the earlier head is one of this evidence: it is that of the first 3 rows\n\
+             the earlier head is on this chain: it is the head of the first 3 rows\n\
              sound: everything fits\n"
         )
     );
@@ -92,7 +92,7 @@ fn what_does_not_fit_is_told_and_ends_with_code_1() {
     assert!(findings[2].starts_with("tally of service 1, KES, paid:"));
     assert!(
         said.err.starts_with(
-            "error: the journal of batch b is not what was recorded: 3 findings\nhint: "
+            "error: the journal of batch b differs from what was recorded: 3 findings\nhint: "
         ),
         "{}",
         said.err

@@ -57,7 +57,7 @@ fn what_a_list_or_a_ceiling_keeps_waits_for_no_time_and_says_what_lets_it_leave(
             "deny = \"deny.txt\"",
             "E-3",
             "the list limits.deny names its recipient",
-            "take the recipient off the file of limits.deny",
+            "remove the recipient from the file of limits.deny",
         ),
         (
             "allow = \"allow.txt\"",
@@ -90,7 +90,7 @@ fn what_a_list_or_a_ceiling_keeps_waits_for_no_time_and_says_what_lets_it_leave(
         says(
             &said,
             &format!(
-                "not sent yet; as the last run found, {part}, and no time changes that. If it is to be paid after all: {change}, then disburse run a --sandbox"
+                "not sent yet; the last run found that {part}, and waiting does not change that. If it is to be paid after all: {change}, then disburse run a --sandbox"
             ),
         );
         assert!(!said.out.contains("not before"), "{said:?}");
@@ -142,7 +142,7 @@ fn what_is_under_way_is_told_before_a_run_waits_for_it() {
     let posts = [&RUN[..], &["--no-wait", "--poll-only"]].concat();
     desk.run(&posts).finished(4);
     let told = "posting waits: KES 900.00 under way, in doubt or in conflict over all batches of the account, and limits.exposure is KES 1,000.00; \
-                what comes next is KES 800.00 by B2C, KES 500.00 by BANKLESS. Once some of it has ended";
+                the next payments are KES 800.00 by B2C, KES 500.00 by BANKLESS. Once some of what is under way has ended";
     says(&desk.run(&["status", "a"]).finished(0), told);
     for row in ["E-2", "E-3"] {
         let said = explained(&desk, row);

@@ -150,7 +150,7 @@ fn needs_a_second_word(dialect: &'static str, words: &[(i32, &str)]) {
             || {
                 failed(&office, &["--yes"])
                     .err
-                    .contains("will never be paid, --although-accepted")
+                    .contains("will never be paid, add --although-accepted")
             },
             || true,
         );
@@ -234,7 +234,7 @@ fn what_is_learned_while_the_gateway_is_asked_makes_the_decision_void() {
     assert_eq!(other.code, Some(0), "{other:?}");
     refuses(
         &first.wait(),
-        "something was learned about it since the question",
+        "something new was learned about it while the question was open",
     );
     assert_eq!(state(&office), "paid");
 }

@@ -114,7 +114,7 @@ fn a_retry_that_waits_behind_slow_replies_stays_where_the_first_one_is_paid_mean
     let told = office.call(&["explain", BATCH, "ROW-00005"]);
     assert!(
         told.out
-            .contains("Nothing is left to pay: an earlier payment of its row is paid"),
+            .contains("Nothing is left to pay: an earlier payment of the same row is paid"),
         "{told:?}"
     );
 }
@@ -213,7 +213,7 @@ fn a_failure_that_the_gateway_takes_back_holds_its_retry_until_it_says_failed_ag
     assert!(status.out.contains(&first.0), "{status:?}");
     let told = office.call(&["explain", BATCH, "ROW-00000"]).out;
     assert!(
-        told.contains("it said failed, and something else since"),
+        told.contains("the gateway said failed, and something else since then"),
         "{told}"
     );
     answers.store(110, Ordering::SeqCst);
@@ -242,7 +242,7 @@ fn a_person_ends_what_the_gateway_never_says_again() {
             assert!(
                 refused
                     .err
-                    .contains("will never be paid, --although-accepted"),
+                    .contains("will never be paid, add --although-accepted"),
                 "{refused:?}"
             );
         }

@@ -174,7 +174,7 @@ fn what_a_callback_called_paid_fails_by_a_second_word_alone_whatever_the_gateway
     let refused = office.call(&[&order[..], &why].concat());
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(
-        refused.err.contains("it was said to be paid before"),
+        refused.err.contains("said before that it is paid"),
         "{refused:?}"
     );
     let done = office.call(&[&order[..], &why, &["--although-accepted"]].concat());

@@ -86,7 +86,7 @@ fn a_journal_that_is_not_there_or_of_another_release_is_refused() {
     };
     let desk = Desk::open();
     let away = format!("postgres://disburse@127.0.0.1:{}/pay", free_port());
-    let said = ["cannot be reached", "Is the server up"];
+    let said = ["cannot be reached", "Check that the server is up"];
     desk.is_refused(&away, PASSWORD, 4, &said);
     let said = ["has no database nowhere", "correct the address"];
     desk.is_refused(&server.address("nowhere"), PASSWORD, 2, &said);
@@ -170,7 +170,7 @@ fn a_server_that_lets_nobody_in_or_only_reads_is_refused() {
     server.run();
     let asked = plain.replace("disburse@", "asked@");
     let said = [
-        "does not let asked in with this password",
+        "refuses the password of asked",
         "Put the right one there",
     ];
     desk.is_refused(&asked, "another one", 2, &said);
@@ -249,7 +249,7 @@ fn a_pooler_by_transactions_is_refused_and_one_by_sessions_is_used() {
     let Some(pooler) = Pooler::start(server, "transaction") else {
         return;
     };
-    let said = ["stands a pooler", "pool_mode = session"];
+    let said = ["a pooler in front of the server", "pool_mode = session"];
     desk.is_refused(&through(&pooler), PASSWORD, 2, &said);
     drop(pooler);
     let Some(pooler) = Pooler::start(server, "session") else {

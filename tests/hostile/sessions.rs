@@ -37,8 +37,8 @@ fn a_run_whose_session_another_host_closed_says_so_and_can_be_started_again() {
     assert_eq!(closed.code, Some(4), "{closed:?}");
     for said in [
         "another host has closed the session of this run, because its lease ran out",
-        "nothing of it is lost",
-        "start it again",
+        "nothing is lost",
+        "start the run again",
     ] {
         assert!(closed.err.contains(said), "{said}: {closed:?}");
     }

@@ -616,12 +616,12 @@ async fn what_the_dialect_cannot_say_exactly_is_not_sent() {
         (
             &["identifiers.form={uuid}"],
             None,
-            "has not the form {uuid}",
+            "does not have the form {uuid}",
         ),
         (
             &["identifiers.form=PAY-{base32:26}"],
             None,
-            "has not the form PAY-{base32:26}",
+            "does not have the form PAY-{base32:26}",
         ),
     ] {
         let mut row = payment(A, ("KES", 150_055), ("KE", "254700000001"));

@@ -214,7 +214,7 @@ async fn what_the_token_endpoint_says_is_told_in_plain_words_with_what_to_do() {
         (
             "400 Bad",
             r#"{"error":"missing parameters","error_description":"username is required"}"#,
-            "section 2.2: the token endpoint (section 4.1) misses a parameter (missing parameters: username is required); check username, password and client_id",
+            "section 2.2: the token endpoint (section 4.1) says that a parameter is missing (missing parameters: username is required); check username, password and client_id",
         ),
         (
             "200 OK",

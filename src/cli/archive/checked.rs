@@ -14,7 +14,8 @@ use crate::journal::{Location, Proof, Reader, Standing};
 use crate::ledger::heads::{BatchHead, is_of};
 
 /// What to do about an archive that is not what it was.
-const KEEP: &str = "keep it as it is, and take the archive from another copy; its receipt (the .json beside it) has the digest that it is to have";
+const KEEP: &str = "keep it as it is, and use another copy of the archive; the receipt (the .json beside it) has the \
+    digest that the archive must have";
 
 /// An archive that is what it says.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Checked {
     ) -> Result<Self, Error> {
         let refused = |what: &dyn std::fmt::Display| {
             Error::refused(format!(
-                "{name}: this is no archive that can be relied on: {what}"
+                "{name}: this archive cannot be trusted: {what}"
             ))
             .hint(KEEP)
         };

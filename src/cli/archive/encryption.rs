@@ -84,7 +84,8 @@ impl Encryption {
         let program = self.words.first().map_or("", String::as_str);
         let refused = |what: String| {
             Error::refused(format!("not encrypted: {what}; no archive was written"))
-                .hint("try the same on its own, and look: the command reads standard input and writes standard output")
+                .hint("run it by itself, and see what it says: the command reads standard input and writes standard \
+                    output")
         };
         let failed = |error: std::io::Error| refused(error.to_string());
         let mut input = plain.try_clone().map_err(failed)?;

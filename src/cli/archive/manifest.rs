@@ -118,7 +118,7 @@ impl Manifest {
         let value: Value =
             serde_json::from_slice(bytes).map_err(|error| format!("it is not JSON: {error}"))?;
         if value["format"] != FORMAT {
-            return Err("it is not that of an archive of disburse".to_owned());
+            return Err("it does not belong to an archive of disburse".to_owned());
         }
         match value["version"].as_u64() {
             Some(1..=VERSION) => {}
@@ -127,7 +127,7 @@ impl Manifest {
                     "it is of version {newer}, and this program knows {VERSION}: use the newer disburse for it"
                 ));
             }
-            None => return Err("it names no version".to_owned()),
+            None => return Err("it has no version".to_owned()),
         }
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
@@ -145,7 +145,7 @@ impl Manifest {
                 other => other.replace('_', " "),
             };
             differences.push(format!(
-                "it says {what} {}, and its journal has {}",
+                "it says {what} {}, but its journal has {}",
                 shown(&said[key]),
                 shown(value)
             ));
@@ -169,12 +169,12 @@ mod tests {
     fn what_is_no_manifest_is_refused_with_the_reason() {
         for (text, expected) in [
             ("", "it is not JSON"),
-            ("[]", "not that of an archive"),
+            ("[]", "does not belong to an archive"),
             (
                 r#"{"format": "other", "version": 1}"#,
-                "not that of an archive",
+                "does not belong to an archive",
             ),
-            (r#"{"format": "disburse archive"}"#, "it names no version"),
+            (r#"{"format": "disburse archive"}"#, "it has no version"),
             (
                 r#"{"format": "disburse archive", "version": 0}"#,
                 "it is of version 0",

@@ -56,7 +56,7 @@ pub(in crate::cli) fn unpack(file: &mut File, into: &Path) -> Result<Unpacked, S
         .try_fold(0_u64, |sum, member| sum.checked_add(member.bytes));
     if said.is_none_or(|said| said > most) {
         return Err(format!(
-            "it has {} bytes, and unpacks to more than {RATIO_MAX} times as many: no archive does",
+            "it has {} bytes, and unpacks to more than {RATIO_MAX} times as many, as no archive does",
             packed.bytes
         ));
     }
@@ -76,7 +76,7 @@ pub(in crate::cli) fn unpack(file: &mut File, into: &Path) -> Result<Unpacked, S
             // It names one batch.
             HEADS if member.bytes > HEADS_BYTES_MAX => {
                 return Err(format!(
-                    "{HEADS} has {} bytes: no archive's has",
+                    "{HEADS} has {} bytes, more than in any archive",
                     member.bytes
                 ));
             }
@@ -115,7 +115,7 @@ fn end_of(file: &mut File) -> Result<End, String> {
         file.read_exact(&mut locator).map_err(read)?;
         // It would name another directory, of any length.
         if &locator == b"PK\x06\x07" && bytes < u64::from(u32::MAX) {
-            return Err("its directory is in the form of archives that are larger".to_owned());
+            return Err("its directory has the form of larger archives (ZIP64)".to_owned());
         }
     }
     let members = usize::from(u16::from_le_bytes([record[10], record[11]]));

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub(in crate::cli) struct ArchiveArguments {
     #[command(subcommand)]
     pub command: Option<ArchiveCommand>,
-    /// The batches, which are finished [default: all that --older-than takes]
+    /// The finished batches to archive [default: all that --older-than takes]
     #[arg(value_name = "BATCH", required_unless_present_any = ["older_than", "forget", "rewrite"])]
     pub batches: Vec<String>,
     /// Only batches whose newest evidence is so many days old, such as 400d
@@ -27,13 +27,13 @@ pub(in crate::cli) struct ArchiveArguments {
     /// Forget one recipient in all finished batches, and archive nothing: the number with its country code, or the account
     #[arg(long, value_name = "RECIPIENT", conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people"])]
     pub forget: Option<String>,
-    /// Of several recipients whom --forget may mean, the one of this word; the refusal lists them with their words
+    /// If --forget may mean several recipients: the word of the one you mean, as the refusal lists it
     #[arg(long, value_name = "WORD", requires = "forget")]
     pub only: Option<String>,
     /// Why, kept for ever; required with --forget
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Write the journal's file again, so that nothing that was removed is left in it; needed only if an archive or --forget could not do it
+    /// Write the journal's file again, so that nothing that was removed is left in it; needed only if an archive or --forget said that it could not
     #[arg(long, conflicts_with_all = ["batches", "older_than", "out", "to", "keep_people", "forget", "only", "reason", "dry_run"])]
     pub rewrite: bool,
     /// Do not ask before names and numbers are replaced by digests

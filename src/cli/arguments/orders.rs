@@ -154,10 +154,10 @@ pub(in crate::cli) struct RecoverArguments {
     /// Ask the gateway about everything that is ready in the batch before any of it is posted
     #[arg(long, group = "order")]
     pub presume_posted: bool,
-    /// End the recovery: every file that was loaded since the copy is loaded again. New files are then paid without asking first
+    /// End the recovery: you confirm that every file that was loaded since the copy is loaded again. New files are then paid without asking the gateway first
     #[arg(long, group = "order", conflicts_with = "batch")]
     pub done: bool,
-    /// Confirm that nothing was posted since the copy was made, and post without asking
+    /// Confirm that nothing was posted since the copy was made, and post without asking the gateway
     #[arg(long, group = "order", requires = "reason")]
     pub nothing_ran_since: bool,
     /// Confirm that the orders that this copy lacks (cancel, retry, resolve) were given again, or that there were none. Runs then post again
@@ -166,7 +166,7 @@ pub(in crate::cli) struct RecoverArguments {
     /// With --orders-given-again: the number of listed orders that were not given again, because they are not needed
     #[arg(long, value_name = "N", requires = "orders_given_again")]
     pub without: Option<u64>,
-    /// How you know it
+    /// How you know what you confirm
     #[arg(long, value_name = "TEXT", requires = "order")]
     pub reason: Option<String>,
     /// Do not ask for confirmation

@@ -10,7 +10,7 @@ pub(in crate::cli) struct ReconcileArguments {
     pub batch: String,
     /// The statement: CSV, XLSX, MT940, camt.053 or camt.054, packed or encrypted too; - reads standard input
     pub statement: PathBuf,
-    /// Record as paid what is open here and paid there; what has amount and recipient only is asked row by row
+    /// Record as paid what is open here and paid in the statement; ask about each payment that matches by amount and recipient only
     #[arg(long)]
     pub settle: bool,
     #[command(flatten)]
@@ -62,13 +62,13 @@ pub(in crate::cli) struct StatementArguments {
     /// Of a CSV or a sheet: a status that means pending; may be repeated
     #[arg(long, value_name = "WORD")]
     pub pending: Vec<String>,
-    /// Of a CSV or a sheet: a status that means tried, and not moved; may be repeated
+    /// Of a CSV or a sheet: a status that means tried, and not paid; may be repeated
     #[arg(long, value_name = "WORD")]
     pub not_executed: Vec<String>,
-    /// Of a CSV or a sheet: a status that means moved, and come back; may be repeated
+    /// Of a CSV or a sheet: a status that means paid, and then returned; may be repeated
     #[arg(long, value_name = "WORD")]
     pub reversed: Vec<String>,
-    /// Of a CSV or a sheet: how the kind of a row begins (else its description) that is a charge, and no payment; may be repeated
+    /// Of a CSV or a sheet: how the kind of a row (or else its description) begins if the row is a charge, and no payment; may be repeated
     #[arg(long = "charge", value_name = "WORD")]
     pub charges: Vec<String>,
     /// The sheet of a workbook [default: the one that has data]

@@ -28,13 +28,13 @@ pub(in crate::cli) struct RunOptions {
     /// Rows of postpaid services without an amount take what their bill says is due
     #[arg(long)]
     pub pay_due: bool,
-    /// Begin although the forecast says that a float will not last
+    /// Begin although the forecast says that a float is too small
     #[arg(long)]
     pub allow_short: bool,
-    /// The account that posted the batch, if an earlier journal did; needed once, if nothing else tells it
+    /// User name of the account that posted the batch from an earlier journal; needed once, if nothing else says it
     #[arg(long, value_name = "USER")]
     pub asked_as: Option<String>,
-    /// Read replies by the dialect in force from now on, although the batch was read by another one so far: its digest
+    /// Digest of the dialect in force: read replies by it from now on, although another one has read the batch until now
     #[arg(long, value_name = "DIGEST")]
     pub accept_dialect: Option<String>,
     /// What this run is called in logs and in `status`, where several run a batch
@@ -46,7 +46,7 @@ pub(in crate::cli) struct RunOptions {
     /// Ask for no callbacks; settle by status query only
     #[arg(long)]
     pub poll_only: bool,
-    /// Callbacks are taken by a `disburse listen` beside this run
+    /// A `disburse listen` beside this run takes the callbacks
     #[arg(long, conflicts_with = "poll_only")]
     pub external_listener: bool,
     /// Serve metrics to a monitoring system, at http://ADDR/metrics; without a password, and with amounts
@@ -75,7 +75,7 @@ pub(in crate::cli) struct RunOptions {
 pub(in crate::cli) struct RunArguments {
     /// The batch
     pub batch: String,
-    /// A head of the batch's evidence, as `load` printed it: refused unless the evidence on record is that, or goes on from it
+    /// A head of the batch's evidence, as `load` printed it: the run is refused unless the evidence has this head, or continues from it
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,
     /// Declared number of rows of the whole batch, however they came into it; another number is refused
@@ -105,7 +105,7 @@ pub(in crate::cli) struct PayArguments {
     pub load: LoadOptions,
     #[command(flatten)]
     pub run: RunOptions,
-    /// A head of the batch's evidence, as `load` printed it: nothing is sent unless the evidence is that, or goes on from it
+    /// A head of the batch's evidence, as `load` printed it: nothing is sent unless the evidence has this head, or continues from it
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,
     /// Folder of the report [default: reports/BATCH]

@@ -62,7 +62,7 @@ pub(in crate::cli) async fn account(
         ))
         .hint("check the account number and --service")),
         AccountAnswer::Unavailable { .. } => Err(Error::unavailable(format!(
-            "{service} {number}: whoever keeps the account cannot say at present ({words})"
+            "{service} {number}: the account cannot be checked at present ({words})"
         ))
         .hint("ask again later")),
     }

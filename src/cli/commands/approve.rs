@@ -64,8 +64,8 @@ pub(in crate::cli) async fn approve(
         (_, true, Some(_)) => None,
         (Some(path), ..) => Some(SigningKey::open(path)?),
         (None, true, None) => {
-            return Err(Error::refused("whose signature it will be is not known")
-                .hint("name yourself as the allowed signers have it: --as NAME"));
+            return Err(Error::refused("the name of the signer is not known")
+                .hint("give your name as it stands in approval.allowed_signers: --as NAME"));
         }
         (None, false, _) => return Err(no_key(desk.commands)),
     };
@@ -125,7 +125,8 @@ fn name_of(in_force: &InForce, key: &SigningKey) -> Result<String, Error> {
             "the key {print} is not among the allowed signers; {NOTHING}"
         ))
         .hint(
-            "approval.allowed_signers has a line for everybody who signs; for a batch that was loaded before the line was added, it does not count: let somebody sign whose key was there then",
+            "approval.allowed_signers has a line for everybody who signs. A line counts only for batches that were \
+            loaded after it was added: for an earlier batch, somebody whose key was there then must sign",
         )),
         names => Err(Error::refused(format!(
             "the key {print} is that of several names: {}",
@@ -227,7 +228,7 @@ impl Desk<'_> {
         }
         Ok(before.then(|| {
             format!(
-                "{by} has signed that before, and nothing came into batch {batch} since; nothing was signed"
+                "{by} has signed for batch {batch} already, and nothing was added to it since; nothing was signed now"
             )
         }))
     }
@@ -265,7 +266,7 @@ impl Desk<'_> {
         output::print(&output::table(&header, rows.collect(), &[2, 3]));
         let figures = &statement.figures;
         output::line(&format!(
-            "batch {batch}{}: {} of {}, whatever has been paid or cancelled of it",
+            "batch {batch}{}: {} of {}, paid and cancelled ones included",
             rehearsed(self.commands.purpose),
             output::counted(figures.count, "payment"),
             output::amounts(&figures.totals)
@@ -379,7 +380,7 @@ impl Desk<'_> {
                 output::amounts(&named),
                 if flagged { "named" } else { "typed" }
             ))
-            .hint("look at the batch again: rows may have been added to it, or it is another one")),
+            .hint("look at the batch again: rows may have been added to it, or you mean another batch")),
         }
     }
 

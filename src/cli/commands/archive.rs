@@ -254,7 +254,7 @@ async fn make(session: &Session, one: &Chosen, place: &Place<'_>) -> Result<Made
         let checked = Checked::open(&shown, &mut file, Some(scratch.path()))?;
         if let Some(what) = unlike(one, &checked) {
             return Err(Error::unexpected(format!(
-                "the archive of batch {} was read back, and is not what was written: {what}; it was removed",
+                "the archive of batch {} was read back, and differs from what was written: {what}; it was removed",
                 one.batch
             )));
         }
@@ -328,7 +328,7 @@ async fn packed(
     let proof = reader.snapshot(&batch)?.prove(None);
     if !proof.is_sound() {
         return Err(Error::unexpected(format!(
-            "the journal of batch {batch} is not what was recorded ({}); no archive of it was written",
+            "the journal of batch {batch} differs from what was recorded ({}); no archive of it was written",
             output::counted(proof.findings_count, "finding")
         ))
         .hint(format!("see what `disburse verify {batch}` finds")));
@@ -410,7 +410,7 @@ fn heads_of(
         let key = SigningKey::open(&evidence.key_file)?;
         let signature = key.sign(
             &text,
-            "say which key signs the heads with evidence.key_file; ssh-keygen has to be able to use it without a person",
+            "name the key that signs the heads in evidence.key_file; ssh-keygen must be able to use it without a person",
         )?;
         found.push((HEADS_SIGNATURE, signature));
     }
@@ -454,9 +454,11 @@ fn there_already(one: &Chosen, path: PathBuf, is_encrypted: bool) -> Result<Made
 fn unseen(path: &Path) -> Error {
     let name = output::name(&path.display().to_string());
     Error::refused(format!(
-        "{name}: exists already, and is encrypted: nobody can see here whether it holds what the journal would forget; nobody was forgotten"
+        "{name}: exists already, and is encrypted: it cannot be checked here whether it holds what the journal would \
+        forget; nobody was forgotten"
     ))
-    .hint("move it away with its receipt, and run the same command again: then another one is made; or read it yourself, and keep the people with --keep-people")
+    .hint("move it away with its receipt, and run the same command again, which makes a new one; or read it yourself, \
+        and keep the people in the journal with --keep-people")
 }
 
 fn taken(path: &Path) -> Error {

@@ -61,7 +61,7 @@ pub(super) async fn let_go(
 
 /// Keeps runs away: what is posted rests on the rows of others.
 pub(super) fn lock(session: &Session) -> Result<RunLock, Error> {
-    let purpose = "an archive, whose people are let go of";
+    let purpose = "an archive, or the forgetting of a recipient";
     Ok(RunLock::take(
         session.location()?,
         purpose,
@@ -80,12 +80,13 @@ pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
         output::complain(
             "warning",
             &format!(
-                "the journal's file was not written anew ({error}): parts of it that are not in use any more may still hold what was removed"
+                "the journal's file was not written anew ({error}): unused parts of it may still hold what was removed"
             ),
         );
         output::complain(
             "hint",
-            "end what uses the journal (a listener, a run, a page), see that the disk has room for a second copy of the journal, then: disburse archive --rewrite",
+            "stop everything that uses the journal (a listener, a run, a page), make sure that the disk has room for a \
+            second copy of it, then: disburse archive --rewrite",
         );
     }
     Ok(written.is_ok())
@@ -96,7 +97,7 @@ pub(super) fn rewrite(session: &Session) -> Result<ExitStatus, Error> {
     let _lock = lock(session)?;
     compact(session.location()?)?;
     session
-        .note("the journal's file was written anew; what was removed from it is in no part of it");
+        .note("the journal's file was written anew: nothing that was removed is left in it");
     Ok(ExitStatus::Done)
 }
 
@@ -197,26 +198,29 @@ fn one_of(parties: &[Party], only: Option<&str>) -> Result<String, Error> {
         |party: &&Party| only.is_some_and(|word| party.word.eq_ignore_ascii_case(word.trim()));
     let refusal = match (parties, only) {
         // Whom it would name is in no message: errors are kept in logs of jobs.
-        ([], _) => return Err(Error::refused("no row of this journal names this recipient").hint("write the number with its country code, as 254712345678, and an account as its rows have it: payments.csv of `disburse report BATCH --out FOLDER` has both. Rows of people who were forgotten have neither any more")),
+        ([], _) => return Err(Error::refused("no row of this journal pays this recipient").hint("write the number with \
+            its country code, as 254712345678, or the account as in its rows: payments.csv of `disburse report BATCH \
+            --out FOLDER` has both. Somebody who was forgotten already is not found again")),
         ([one], None) => return Ok(one.word.clone()),
         (several, None) => format!(
-            "what is written may mean {} recipients; nobody was forgotten",
+            "the number or account may mean {} recipients; nobody was forgotten",
             several.len()
         ),
         (some, Some(_)) => match some.iter().find(is_it) {
             Some(one) => return Ok(one.word.clone()),
-            None => "--only names none of the recipients that what is written may mean; nobody was forgotten".to_owned(),
+            None => "--only names none of the recipients that the number or account may mean; nobody was forgotten".to_owned(),
         },
     };
     let error = Error::refused(refusal)
-        .hint("see which of them is meant, and give the same command with its --only; each is forgotten by a command of its own");
+        .hint("find the one you mean in this list, and give the same command with its --only; a command forgets one \
+            recipient");
     let error = parties
         .iter()
         .take(LISTED)
         .fold(error, |error, party| error.hint(told_apart(party)));
     Err(match parties.len() > LISTED {
         true => error.hint(
-            "and others: name the one who is meant by the account or the number that is paid",
+            "and others: give the account or number exactly as the rows of the recipient have it",
         ),
         false => error,
     })
@@ -283,7 +287,7 @@ fn sorted(session: &Session, recipient: &Recipient) -> Result<Sorted, Error> {
         let proof = snapshot.prove(None);
         if !proof.is_sound() {
             return Err(Error::refused(format!(
-                "the journal of batch {} is not what was recorded; nobody was forgotten",
+                "the journal of batch {} differs from what was recorded; nobody was forgotten",
                 one.batch
             ))
             .hint(format!("see what `disburse verify {}` finds", one.batch)));
@@ -329,7 +333,7 @@ fn told(
     }
     if !dry_run && !batches.is_empty() {
         session.note(
-            "backups, archives, reports and files that were loaded have this recipient still: they are yours to remove",
+            "backups, archives, reports and the files that were loaded still have this recipient: remove them yourself",
         );
     }
     status

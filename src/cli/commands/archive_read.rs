@@ -111,7 +111,8 @@ fn tell(shown: &str, checked: &Checked, (sha256, bytes): (&str, u64)) {
             output::grouped(&(manifest.members.len() + 1).to_string())
         ));
         output::line(
-            "not compared with the evidence: report/ and README.txt in it, which whoever writes new digests can edit; --report FOLDER writes the report anew, out of the evidence",
+            "report/ and README.txt in it were not compared with the evidence: somebody who can write new digests can \
+            edit them. --report FOLDER writes the report again from the evidence",
         );
     }
 }
@@ -120,10 +121,11 @@ fn assert_sound(shown: &str, checked: &Checked) -> Result<(), Error> {
     match checked.proof.is_sound() {
         true => Ok(()),
         false => Err(Error::unexpected(format!(
-            "{shown}: its evidence is not what was recorded: {}",
+            "{shown}: its evidence differs from what was recorded: {}",
             output::counted(checked.proof.findings_count, "finding")
         ))
-        .hint("whoever changed it wrote new digests as well: take the archive from another copy, and compare the head with one that was kept elsewhere")),
+        .hint("somebody changed it, and wrote new digests as well: use another copy of the archive, and compare its \
+            head with one that was kept elsewhere")),
     }
 }
 
@@ -160,7 +162,7 @@ fn decrypted(session: &Session, shown: &str, (path, file): (&Path, File)) -> Res
     };
     let refused = |what: String| {
         Error::refused(format!("{shown}: not decrypted: {what}")).hint(
-            "[files] decrypt in disburse.toml names the command; say the same on its own, and look",
+            "[files] decrypt in disburse.toml names the command; run it by itself, and see what it says",
         )
     };
     let length = file

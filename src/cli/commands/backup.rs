@@ -63,7 +63,8 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "warning",
             &format!(
-                "{} of this journal with something that is not in it, {} first: it was put back, or has lost something; --keep never removes them",
+                "{} of this journal, {} first, with something that the journal lacks: the journal was put back, or has lost something; --keep never removes \
+                them",
                 counted_copies(copied.apart.len(), ""),
                 output::name(&first.display().to_string())
             ),
@@ -71,7 +72,8 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "hint",
             &format!(
-                "disburse recover says what this journal may have missed; when it is declared done, remove them yourself. What one has: disburse status --journal {}",
+                "disburse recover says what this journal may have missed; when the recovery is declared done, remove them yourself. To see what a copy has: \
+                disburse status --journal {}",
                 output::quoted(&first.display().to_string())
             ),
         );
@@ -100,7 +102,8 @@ fn into_folder(session: &Session, arguments: &BackupArguments) -> Result<ExitSta
         output::complain(
             "hint",
             &format!(
-                "what one has: disburse status --journal {}; when this journal has all of it, and disburse recover has nothing left, remove them yourself",
+                "to see what a copy has: disburse status --journal {}; when this journal has all of it, and disburse recover has nothing left to do, remove \
+                them yourself",
                 output::quoted(&first.display().to_string())
             ),
         );

@@ -87,9 +87,9 @@ pub(in crate::cli) async fn bill(
             .hint("check the account number and --service"))
         }
         BillAnswer::Unknown(why) => Err(Error::unexpected(format!(
-            "{service} {account}: the reply to GATEWAY.queryBill says nothing usable (section 4.2): {why}"
+            "{service} {account}: the reply to GATEWAY.queryBill cannot be used (section 4.2): {why}"
         ))
-        .hint("check --service; whether this deployment answers bill queries is for its operator to say")),
+        .hint("check --service; ask the gateway's operators whether they answer bill queries")),
     }
 }
 

@@ -128,7 +128,7 @@ impl Told {
         match &report.stopped {
             None => Ok(()),
             Some(BillsStop::Drained) => Err(Error::unfinished(format!(
-                "ended before all bills were asked for{nothing}"
+                "stopped before the bills of all rows were asked for{nothing}"
             ))
             .hint("run the same command again to go on")),
             Some(BillsStop::Gateway(error @ OperationError::Credentials { .. })) => {
@@ -137,7 +137,8 @@ impl Told {
             }
             Some(BillsStop::Gateway(error @ OperationError::Unavailable(_))) => {
                 Err(Error::unfinished(format!("bill query: {error}{nothing}"))
-                    .hint("run the same command again when the gateway has recovered; what was answered is kept"))
+                    .hint("run the same command again when the gateway has recovered; the bills that it has told are \
+                        kept"))
             }
             Some(BillsStop::Gateway(error)) => {
                 Err(Error::refused(format!("bill query: {error}{nothing}"))
@@ -150,7 +151,7 @@ impl Told {
     fn refused(&self, kept: Option<&BatchName>, nothing: &str) -> Error {
         let report = &self.report;
         let more = match report.stopped {
-            Some(_) => "; others were not asked for",
+            Some(_) => "; the bills of other rows were not asked for",
             None => "",
         };
         let error = Error::refused(format!(
@@ -173,12 +174,13 @@ impl Told {
             (Some(_), None) => error.hint("mend them in the file, and check it again"),
             (Some(first), Some(batch)) => error
                 .hint(format!(
-                    "the batch is not posted while they are in it. Withdraw each: disburse cancel {batch} {}; or run the same command again \
-                     when the biller has put its bill right",
+                    "the batch is not posted while these rows are in it. Withdraw each: disburse cancel {batch} {}; or \
+                     run the same command again once the biller has corrected the bill",
                     name(first)
                 ))
                 .hint(
-                    "what is withdrawn and to be paid all the same is added with --amend, with an amount and a reference of its own",
+                    "to pay a withdrawn row after all, add it again with --amend, with an amount and with another \
+                    reference",
                 ),
         };
         let waits = waiting
@@ -217,16 +219,18 @@ impl Told {
 /// Says what to do about a row whose bill another row pays: that one ends first, and where it cannot, this one is left for later.
 // Two batches may wait for one another: each pays in full an account of which the other one takes what is due.
 fn rival_hint(kept: Option<&BatchName>, row: &str, rival: &BillRival) -> String {
-    let later = "is loaded under a new batch name once the other row has ended: its bill then says what is left to pay";
+    let later = "can be loaded under a new batch name once the other row has ended: its bill then says what is left to \
+        pay";
     match (kept, &rival.batch) {
         (None, _) => format!("leave the row that has no amount out of the file: it {later}"),
         (Some(batch), None) => format!(
-            "the batch is not posted while both are in it. Withdraw the row that waits, disburse cancel {batch} {row}, and run the batch: what \
-             was withdrawn {later}"
+            "the batch is not posted while both rows are in it. Withdraw the row that waits, disburse cancel {batch} \
+             {row}, and run the batch: the withdrawn row {later}"
         ),
         (Some(batch), Some(other)) => format!(
-            "first `disburse run {other}`, then run the same command again. If {other} waits for {batch} in its turn, neither is posted until one \
-             gives way: withdraw the row that waits here, disburse cancel {batch} {row}, and run {batch}, then {other}: what was withdrawn {later}"
+            "first `disburse run {other}`, then run the same command again. If {other} waits for {batch} as well, \
+             neither is posted until one gives way: withdraw the row that waits here, disburse cancel {batch} {row}, \
+             and run {batch}, then {other}: the withdrawn row {later}"
         ),
     }
 }
@@ -275,7 +279,7 @@ pub(in crate::cli) async fn load(place: Place<'_>, sandbox: bool) -> Result<Told
     }
     let stays = |error: Error| {
         error.hint(format!(
-            "batch {} is loaded, and is not posted before this is solved",
+            "batch {} is loaded, and nothing of it is posted until this is solved",
             place.batch
         ))
     };
@@ -291,7 +295,7 @@ pub(in crate::cli) async fn load(place: Place<'_>, sandbox: bool) -> Result<Told
 impl Place<'_> {
     async fn ask(&self, sandbox: Option<&Sandbox>, pin: bool) -> Result<Told, Error> {
         let drain = CancellationToken::new();
-        let notice = "ending: no further bill is asked for".to_owned();
+        let notice = "stopping: no further bill is asked for".to_owned();
         signals::drain_on_signal(drain.clone(), notice)?;
         let home = gateway::home(self.settings, sandbox.map(Sandbox::identity))?;
         let client = HttpGateway::new(gateway::profile(self.settings)?)

@@ -411,9 +411,10 @@ fn record_texts(
 }
 
 /// What a conflict is that began with 229 at the first post.
-const TAKEN: &str = "the gateway had this identifier before our first post, and refused ours (229): what it says of it is of a payment of \
-     somebody else, or of an earlier journal. Ask the gateway's people whose it is: disburse resolve --paid if it paid this row; if it did \
-     not, --failed --although-accepted, and load the row under another reference to pay it";
+const TAKEN: &str = "the gateway had this identifier before our first post, and refused our post (229): what it says \
+     is about a payment of somebody else, or of an earlier journal. Ask the gateway's people whose payment it is. If \
+     it paid this row: disburse resolve --paid. If it did not: --failed --although-accepted, then load the row under \
+     another reference to pay it";
 
 /// Says when a run sends it, by its own time, the dates of its batch and the hours of its service.
 fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) -> String {

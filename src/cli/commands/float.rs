@@ -41,9 +41,10 @@ pub(in crate::cli) async fn float(
     }
     match balances.iter().flatten().count() {
         0 => Err(Error::refused(
-            "the gateway tells no balance of any of these services (GATEWAY.queryFloatBalance is beyond the interface document)",
+            "the gateway gave no balance for any of these services (GATEWAY.queryFloatBalance is not in the interface \
+            document)",
         )
-        .hint("check the service codes; where the deployment has no such query, leave float.query = false")),
+        .hint("check the service codes; if the gateway has no such query, leave float.query = false")),
         _ => Ok(ExitStatus::Done),
     }
 }

@@ -39,20 +39,24 @@ fn server_at(location: Location) -> Result<ServerAddress, Error> {
     match location {
         Location::Server(address) => Ok(address),
         Location::File(path) => Err(Error::refused(format!(
-            "{}: is a file, and this command is about a journal on a server",
+            "{}: is a file, but this command is for a journal on a server",
             output::name(&path.display().to_string())
         ))
-        .hint("the first load makes a journal in a file, and disburse doctor checks it; a server is named as postgres://USER@HOST/DATABASE")),
+        .hint("a journal in a file is made by the first load, and checked by disburse doctor; name a server as \
+            postgres://USER@HOST/DATABASE")),
     }
 }
 
 /// Said above the rights.
-const RIGHTS: &str = "\
--- The rights of users of this journal: to be said by the owner of the schema disburse, who may make roles, in this database.
--- Said again, it gives the same rights. Then each user gets a role, here one named pay1:
+const RIGHTS: &str = "-- The rights of the users of this journal. The owner of the schema disburse, who may make \
+roles, runs these statements in this database.
+-- To run them again changes nothing. Then each user gets a role, here \
+a user named pay1:
 --   create role pay1 login password '...'; grant disburse_runner to pay1;
--- disburse_runner: load, run, pay, listen. disburse_reader: status, report, verify, explain, serve.
--- disburse_operator: cancel, retry, resolve, recover and the other orders of people.";
+-- disburse_runner: \
+load, run, pay, listen. disburse_reader: status, report, verify, explain, serve.
+-- disburse_operator: cancel, retry, \
+resolve, recover and the other orders of people.";
 
 fn init(address: &ServerAddress) -> Result<ExitStatus, Error> {
     let made = journal::server::make(address)?;

@@ -57,7 +57,7 @@ pub(in crate::cli) async fn listen(
     };
     // Heard before it says that it listens: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    signals::drain_on_signal(stop.clone(), "stopping".to_owned())?;
     let notices = NoticeDesk::of(settings, &options.journal)?
         .map(|desk| tokio::spawn(watch_all(Arc::new(desk), stop.clone())));
     if session.common.json {
@@ -74,9 +74,10 @@ pub(in crate::cli) async fn listen(
     match is_in_place {
         true => Ok(ExitStatus::Done),
         false => Err(Error::unexpected(
-            "another journal has taken the place of the one that callbacks were stored in, and this listener has ended",
+            "another journal is now in the place of the one that stored the callbacks, and this listener has stopped",
         )
-        .hint("run the same command again; what came in between was not acknowledged, and the gateway is asked about it")),
+        .hint("run the same command again; callbacks that came in between were not acknowledged, and the gateway is \
+            asked about those payments")),
     }
 }
 
@@ -114,7 +115,8 @@ async fn addresses(
     if public_url.is_empty() && !session.common.quiet {
         output::complain(
             "warning",
-            "callback.public_url is not set, so no payment names an address, and the gateway calls nobody; set it before the next run",
+            "callback.public_url is not set, so payments give the gateway no address to call; set it before the next \
+            run",
         );
     }
     let callbacks = &settings.dialect.dialect.callbacks;

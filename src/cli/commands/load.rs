@@ -235,7 +235,7 @@ fn documents_text(summary: &LoadSummary, batch: &str) -> String {
         ),
     };
     format!(
-        "{} taken anew in batch {batch}{kept}",
+        "{} taken again into batch {batch}{kept}",
         output::counted(summary.new_documents, "document")
     )
 }
@@ -357,8 +357,8 @@ async fn load_anew(
         output::complain(
             "warning",
             &format!(
-                "journal {}: is missing, and its mark beside it says that it was in use here; a new one is made, and whatever is loaded is \
-                 asked about before it is posted",
+                "journal {}: is missing, and its mark beside it says that it was in use here; a new one is made, and \
+                 the gateway is asked about everything that is loaded before it is posted",
                 path.display()
             ),
         );
@@ -380,7 +380,8 @@ async fn load_anew(
     // Whoever types the command of every month in another folder pays everybody once more.
     if is_payment {
         session.note(&format!(
-            "the journal {} is new: it knows of no payment that another journal made. If this payroll was loaded before, do not run it here, and name that journal with --journal",
+            "the journal {} is new: it does not know what other journals have paid. If this payroll was loaded before, \
+            do not run it here: name that journal with --journal, or everybody may be paid twice",
             output::name(&absolute(path))
         ));
     }
@@ -410,9 +411,10 @@ async fn say_begun(journal: &Journal, batch: &BatchName) -> Result<(), Error> {
     output::complain(
         "warning",
         &format!(
-            "what was posted before is asked about under the identifiers that originator {} and the dialect's identifiers.form make of these rows: \
-             if the lost journal had another originator or another form, the gateway knows other ones, and every row would be paid again. \
-             Make sure of both before you run the batch",
+            "the gateway is asked about these rows under the identifiers that originator {} and the dialect's \
+             identifiers.form give them. If the lost journal had another originator or another form, the gateway knows \
+             other identifiers, and every row would be paid again. Make sure that both are the same before you run the \
+             batch",
             record.originator
         ),
     );
@@ -594,8 +596,8 @@ async fn presume(
         recover::say_begun(&batch, found.others);
     } else if journal.recovery().await?.is_none() {
         session.note(&format!(
-            "no recovery begins, as this batch went through one that is done, or is a rehearsal. Where the journal may have missed \
-             something since: disburse recover {batch} --presume-posted"
+            "no recovery begins: this batch is a rehearsal, or its recovery is done. If the journal may have missed \
+             something since then: disburse recover {batch} --presume-posted"
         ));
     }
     Ok(())
@@ -682,8 +684,8 @@ fn note_cancelled(session: &Session, batch: &str, summary: &LoadSummary) {
         _ => ("are of payments", "stay", "them", "their rows"),
     };
     session.note(&format!(
-        "{} of the file {is} that batch {batch} has cancelled, and {stays} so: nobody is paid by {it}. To pay {it} all the same, load {its}, \
-         references as they are, under a new batch name",
+        "{} of the file {is} that batch {batch} has cancelled, and {stays} cancelled: nobody is paid by {it}. To pay \
+         {it} after all, load {its}, with the same references, under a new batch name",
         output::counted(summary.cancelled, "row")
     ));
 }

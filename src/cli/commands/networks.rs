@@ -178,12 +178,13 @@ async fn compare(
     }
     if errors > 0 {
         return Err(Error::refused(format!(
-            "{}: {} with a number that the network lookup speaks against; nothing was loaded",
+            "{}: {} with a number that the network lookup contradicts; nothing was loaded",
             input.name,
             output::counted(errors, "row")
         ))
         .hint(
-            "mend the numbers, or the carriers of the service; lookup.mismatch = \"warning\" tells of other networks and goes on",
+            "mend the numbers, or the carriers of the service; with lookup.mismatch = \"warning\" other networks are \
+            reported, and the rows are loaded",
         ));
     }
     Ok(())
@@ -199,7 +200,7 @@ fn row_text(wrong: &WrongNetwork) -> String {
             row.service
         ),
         None => format!(
-            "expected a phone number, found {number}, which is none as the network lookup says (section 7.4)"
+            "expected a phone number, found {number}, which the network lookup says is not one (section 7.4)"
         ),
     }
 }

@@ -88,7 +88,8 @@ pub(in crate::cli) async fn cancel(
             session,
             json!({"cancelled": 0, "ordered": 1}),
             &format!(
-                "{}: an earlier journal may have posted it. The next run asks the gateway; what that one does not know is cancelled, and not posted",
+                "{}: an earlier journal may have posted it. The next run asks the gateway about it; if the gateway \
+                does not know it, it is cancelled, and not posted",
                 meant.text()
             ),
         );
@@ -118,7 +119,8 @@ async fn cancel_all(
         output::complain(
             "warning",
             &format!(
-                "{rows} of batch {batch} NOT cancelled: posted once without an outcome, and not found since; the next run posts again"
+                "{rows} of batch {batch} NOT cancelled: posted once without an outcome, and the gateway has not found \
+                them since; the next run posts them again"
             ),
         );
         output::complain(
@@ -166,7 +168,8 @@ async fn cancel_all(
         session,
         json!({"cancelled": done.withdrawn, "ordered": done.ordered}),
         &format!(
-            "{cancelled}; {} more may have been posted by an earlier journal: {} asks the gateway, and cancels what that one does not know",
+            "{cancelled}; {} more may have been posted by an earlier journal: {} asks the gateway about them, and \
+            cancels those that it does not know",
             output::counted(done.ordered, "payment"),
             run_command(&batch, standing.purpose)
         ),
@@ -186,7 +189,8 @@ fn whole_batch_text(batch: &BatchName, shown: &ToCancel) -> String {
     let asked_first = match shown.presumed {
         0 => String::new(),
         presumed => format!(
-            ". {} of them may have been posted by an earlier journal: the next run asks the gateway, and cancels what that one does not know",
+            ". {} of them may have been posted by an earlier journal: the next run asks the gateway about them, and \
+            cancels those that it does not know",
             output::grouped(&presumed.to_string())
         ),
     };

@@ -158,23 +158,24 @@ fn answered(
                 "THE GATEWAY TOOK THE IDENTIFIER OF BATCH {batch} A SECOND TIME ({said}): the money may have moved twice"
             ),
             Some(
-                "ask the gateway's people whether the second one was executed, and to take it back. The journal keeps each row to one \
-                 payment without their help; but never post the same batch from two journals"
+                "ask the gateway's people whether the second post was executed, and if so, to take it back. One \
+                 journal still pays each row once; but never post the same batch from two journals"
                     .to_owned(),
             ),
         ),
         DuplicateCheck::Unclear => (
             format!(
-                "the payment of batch {batch} is paid; what the gateway answered to its second post shows nothing ({said})"
+                "the payment of batch {batch} is paid; the gateway's answer to the second post does not show whether \
+                it was refused ({said})"
             ),
             Some(match code {
                 Some(code) => format!(
-                    "ask the gateway's people whether the second one was executed. Where they say that {code} is their refusal of a \
-                     duplicate, set it in [post_codes] to \"duplicate\", and probe again with another row"
+                    "ask the gateway's people whether the second post was executed. If they say that {code} is their \
+                     refusal of a duplicate, set it in [post_codes] to \"duplicate\", and probe again with another row"
                 ),
                 None => format!(
-                    "ask the gateway's people whether the second one was executed: nobody heard what became of it. `disburse explain {batch}` \
-                     names the payment; probe again with another row"
+                    "ask the gateway's people whether the second post was executed: no answer to it arrived. `disburse \
+                     explain {batch}` names the payment; probe again with another row"
                 ),
             }),
         ),
@@ -195,7 +196,8 @@ fn stayed(batch: &BatchName, why: NotProbed) -> (ExitStatus, String, String) {
         NotProbed::EndedOtherwise => (
             ExitStatus::Incomplete,
             format!(
-                "the payment of batch {batch} was not paid by the gateway's word at its first post, and is not posted a second time: that would show nothing"
+                "the payment of batch {batch} was not paid at its first post, so it is not posted a second time: that \
+                would show nothing"
             ),
             format!(
                 "`disburse status {batch}` shows how it ended; {}",
@@ -205,7 +207,8 @@ fn stayed(batch: &BatchName, why: NotProbed) -> (ExitStatus, String, String) {
         NotProbed::PostedTwice => (
             ExitStatus::Incomplete,
             format!(
-                "the payment of batch {batch} was posted a second time before, and is not posted a third time; `disburse run` says of each batch what was seen"
+                "the payment of batch {batch} was posted a second time before, and is not posted a third time; \
+                `disburse run` says at its start what was seen"
             ),
             another(),
         ),
@@ -241,7 +244,7 @@ async fn token(settings: &Settings) -> Result<Finding, Error> {
             STEP,
             match bearer.lifetime() {
                 Some(lifetime) => format!("issued, valid for {} s", lifetime.as_secs()),
-                None => "issued; how long it is valid is not said".to_owned(),
+                None => "issued; the endpoint does not say how long it is valid".to_owned(),
             },
         ),
         Err(error) => Finding::otherwise(

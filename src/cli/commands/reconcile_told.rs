@@ -107,15 +107,16 @@ impl Told<'_> {
             output::complain(
                 "warning",
                 &format!(
-                    "{} not paid here, and paid in the statement: in conflict from now on, so that no retry pays again. Decide each: \
-                 disburse resolve {batch} --id ID --paid|--failed{flag} --reason TEXT --evidence TEXT",
+                    "{} not paid here, but paid in the statement: in conflict from now on, so that no retry pays a \
+                 second time. Decide each: disburse resolve {batch} --id ID --paid|--failed{flag} --reason TEXT \
+                 --evidence TEXT",
                     output::counted(in_conflict, "payment")
                 ),
             );
         }
         if settled.recorded > 0 {
             output::line(&format!(
-                "{} recorded as paid on the statement's word",
+                "{} recorded as paid, as the statement shows",
                 output::counted(settled.recorded, "payment")
             ));
         }
@@ -128,7 +129,8 @@ impl Told<'_> {
         if settled.left > 0 && !self.settling {
             let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
             session.note(&format!(
-            "{} open here and paid there, {proven} of them proven by identifier or receipt: with --settle these are recorded as paid, and the others asked one by one. One at a time:",
+            "{} open here and paid in the statement, {proven} of them proven by identifier or receipt: --settle \
+            records the proven ones as paid, and asks you about each of the others. Or one at a time:",
             output::counted(settled.left, "payment")
         ));
             for one in found.proposed.iter().take(SHOWN_MAX) {
@@ -143,7 +145,8 @@ impl Told<'_> {
             + found.reconciled.of(FindingKind::OpenMissing).count
             > 0
         {
-            session.note("what a statement does not show proves nothing: look at the next one, and ask the gateway's people");
+            session.note("a payment that the statement does not show may still be paid: look at the next statement, \
+                and ask the gateway's people");
         }
     }
 }
@@ -176,14 +179,14 @@ fn tell_statement(found: &Found) {
             balance(closing)
         )),
         _ => output::line(
-            "  it has no balances to be held against its lines: that none is missing is not shown",
+            "  it has no balances: a missing line would not be noticed",
         ),
     }
     if !found.summary.fees.decimals().is_empty() {
         output::line(&format!("  charges: {}", output::amounts(&facts.fees)));
     }
     if found.again {
-        output::line("  this very statement was held against the batch before");
+        output::line("  this same statement was compared with the batch before");
     }
 }
 

@@ -55,7 +55,7 @@ pub(in crate::cli) async fn recover(
         let reason = arguments.reason.unwrap_or_default();
         if reason.trim().is_empty() {
             return Err(Error::refused("--reason is empty")
-                .hint("the reason is kept for ever: write how you know which orders there were"));
+                .hint("the reason is kept for ever: write how you know which orders were lost"));
         }
         let (without, yes) = (arguments.without, arguments.yes);
         return orders_again(session, &arguments.signing, reason, without, yes).await;
@@ -119,18 +119,21 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
     output::complain(
         "warning",
         &format!(
-            "this begins a recovery: the gateway is asked about everything unfinished in this journal{others}, and about everything that is loaded before \
-             the recovery ends, before any of it is posted. Nobody knows which orders (such as cancel, retry, resolve, a corrected file) this journal \
-             lacks. Only rehearsals (--sandbox) are posted until somebody confirms that these orders were given again, or that there were none"
+            "this begins a recovery: before any payment is posted that is unfinished in this journal{others}, or that \
+             is loaded before the recovery ends, the gateway is asked about it. The journal cannot know which orders \
+             (such as cancel, retry, resolve, a corrected file) it lacks. Only rehearsals (--sandbox) are posted until \
+             somebody confirms that these orders were given again, or that there were none"
         ),
     );
     output::complain(
         "hint",
         &format!(
-            "in this order: load every other file that this journal may lack, each under its batch name; run each batch with the user name that may have \
-             posted it, which asks the gateway, and posts nothing: disburse run {batch} --asked-as USER; give every such order again; confirm that: \
-             disburse recover --orders-given-again --reason TEXT; run each batch again, which posts what nobody has posted: disburse run {batch}; \
-             end the recovery: disburse recover --done. Payments that replace a failed one are paid after that"
+            "in this order: (1) load every other file that this journal may lack, each under its batch name; (2) run \
+             each batch with the user name that may have posted it, which asks the gateway, and posts nothing: \
+             disburse run {batch} --asked-as USER; (3) give every such order again; (4) confirm that: disburse recover \
+             --orders-given-again --reason TEXT; (5) run each batch again, which posts what was not posted before: \
+             disburse run {batch}; (6) end the recovery: disburse recover --done. Payments that replace a failed one \
+             are paid after that"
         ),
     );
 }
@@ -148,7 +151,9 @@ async fn done(
         confirm(
             arguments.print,
             &format!(
-                "This journal does not have {}, posted from its place, or not all of it{}. They may have paid what failed here or was loaded since. Once the recovery is done, that is paid again if the gateway does not know it by its identifier here.",
+                "This journal does not have {}, posted from its place, or not all of it{}. These batches may have paid \
+                what failed here or was loaded since. Once the recovery is done, such a payment is paid again if the \
+                gateway does not know its identifier from this journal.",
                 lost.text(),
                 listed(&lost)
             ),
@@ -193,13 +198,15 @@ async fn nothing_ran(
     let run = match &batch {
         Some(batch) => format!("`disburse run {batch}` asks the gateway first"),
         None => {
-            "a run of each batch, which `disburse recover` lists, asks the gateway first".to_owned()
+            "run each batch that `disburse recover` lists, which asks the gateway first".to_owned()
         }
     };
     // Said by a job, it would pay people twice whenever the job is wrong.
     confirm(
         arguments.print,
-        "All payments that are presumed posted are sent without asking the gateway. Anyone who was paid since the copy was made, or from a journal that is gone, is paid twice; anyone who was cancelled since is paid.",
+        "All payments that are presumed posted will be sent without asking the gateway. Anyone who was paid since the \
+        copy was made, or from a journal that is gone, will be paid twice; anyone whose payment was cancelled since \
+        will be paid.",
         WORD,
         &format!("if that is not certain, do not confirm it: {run}. If it is certain, confirm it at a terminal; --yes is not enough"),
     )
@@ -252,8 +259,8 @@ async fn orders_again(
             orders_lost_text(lost)
         ),
         ORDERS,
-        "if that is not certain, do not confirm it: a run of each batch, which `disburse recover` lists, asks the gateway, and posts nothing. If it is \
-         certain, confirm it at a terminal, or add --yes",
+        "if that is not certain, do not confirm it, but run each batch that `disburse recover` lists, which asks the \
+         gateway, and posts nothing. If it is certain, confirm it at a terminal, or add --yes",
     )
     .await?;
     let signing = OrderSigning::of(session, &journal, Purpose::Gateway, arguments)?;
@@ -284,9 +291,9 @@ fn again_text(lost: OrdersLost, not_given: u64) -> String {
     let what = match (lost.count, not_given) {
         (0, _) => "all lost orders, if any, were given again".to_owned(),
         (_, 0) => format!("{known} given again"),
-        (_, 1) => format!("{known}, of which 1 was not given again as it was, by your word"),
+        (_, 1) => format!("{known}; by your word, 1 of them was not given again as it was"),
         (_, not_given) => {
-            format!("{known}, of which {not_given} were not given again as they were, by your word")
+            format!("{known}; by your word, {not_given} of them were not given again as they were")
         }
     };
     format!("recorded: {what}; runs post again")
@@ -299,7 +306,7 @@ async fn confirm(yes: bool, what: &str, word: &'static str, alone: &str) -> Resu
     }
     if !is_attended() {
         return Err(Error::refused(format!(
-            "{what} Nobody is there to ask; nothing was changed"
+            "{what} There is no terminal to ask at; nothing was changed"
         ))
         .hint(alone));
     }
@@ -313,8 +320,9 @@ fn nothing_missed(journal: &Location) -> &'static str {
             "nothing is known to be missing: the journal is as it was left in this place"
         }
         Location::Server(_) => {
-            "no recovery is under way. Nothing beside a server tells that an older copy of the database was put in its place: after that, \
-             disburse recover BATCH --presume-posted has the gateway asked about everything first"
+            "no recovery is under way. This machine cannot see by itself that an older copy was put in the place of \
+             the database on the server. If that has happened: disburse recover BATCH --presume-posted, and the \
+             gateway is asked about everything first"
         }
     }
 }
@@ -350,7 +358,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
         None => output::line(nothing_missed(session.location()?)),
     }
     if let Some(ran) = &ran {
-        output::line(&format!("mark and lock file said then: {ran}"));
+        output::line(&format!("what the mark and the lock file showed then: {ran}"));
     }
     if !orders_lost.is_none() {
         output::line(&orders_lost_text(orders_lost));
@@ -538,7 +546,7 @@ fn next(
         );
     }
     if lacks {
-        let posts = "run each batch, which then posts what nobody has posted: disburse run BATCH";
+        let posts = "run each batch, which then posts what was not posted before: disburse run BATCH";
         next.push(posts.to_owned());
     }
     if missed.is_some() {

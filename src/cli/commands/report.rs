@@ -156,7 +156,8 @@ fn refuse_to_lose_names(session: &Session, batch: &BatchName, out: &Path) -> Res
     let name = output::name(&out.display().to_string());
     let since = session.zone(false).format_named(at);
     Err(Error::refused(format!(
-        "batch {batch} is archived since {since}, and this journal has its names and numbers no more: the report in {name} stays as it is"
+        "batch {batch} has been archived since {since}, and this journal no longer has its names and numbers: the \
+        report in {name} stays as it is"
     ))
     .hint(format!(
         "to write it with names, in the folder of the archives: disburse archive read {} --report FOLDER. Without names: --out another folder",

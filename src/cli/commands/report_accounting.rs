@@ -48,7 +48,8 @@ impl Told {
         let open = match self.open {
             0 => String::new(),
             open => format!(
-                "\n  {} of the batch have no end yet, and are not in it: write it again when they have; the entry of a payment keeps its name",
+                "\n  {} of the batch have no end yet, and are not in this file: write it again when they have ended; \
+                the entry of each payment keeps its name",
                 output::counted(open, "payment")
             ),
         };

@@ -123,7 +123,8 @@ impl Order<'_> {
 
     async fn paid(self) -> Result<ExitStatus, Error> {
         let what = format!(
-            "record {} as paid, on your word alone: nothing is posted or asked, its row counts as paid, and it is never paid again",
+            "record {} as paid, on your word alone: nothing is posted, the gateway is not asked, its row counts as \
+            paid, and it is never paid again",
             self.payment()
         );
         // What its state does not allow is refused below, in its own words.
@@ -305,13 +306,14 @@ impl Order<'_> {
         match (with_sandbox, is_rehearsal) {
             (false, true) => {
                 return Err(Error::refused(format!(
-                    "batch {batch} was run against the sandbox, which is to be asked first; nothing was changed"
+                    "batch {batch} was run against the sandbox, and the sandbox must be asked first; nothing was \
+                    changed"
                 ))
-                .hint("add --sandbox: it is started for the question"));
+                .hint("add --sandbox: the sandbox is then started and asked"));
             }
             (true, false) if pinned.is_some() => {
                 return Err(Error::refused(format!(
-                    "batch {batch} was run against a gateway, which is to be asked first; nothing was changed"
+                    "batch {batch} was run against a gateway, and the gateway must be asked first; nothing was changed"
                 ))
                 .hint("leave --sandbox out"));
             }
@@ -419,7 +421,8 @@ impl Order<'_> {
         Ok(Word {
             heard: Heard::CannotBeAsked,
             text: format!(
-                "the batch belongs to {what} {pinned}, the configured one is {configured}, and no payment can show that they are the same"
+                "the batch belongs to {what} {pinned}, but {configured} is configured, and no payment can show that \
+                the two are the same"
             ),
             seen: self.looked.seen,
             learned: false,
@@ -433,9 +436,10 @@ impl Order<'_> {
             "{payment}: the gateway says that it is paid ({said}); it is not recorded as failed"
         );
         let hint = match state {
-            State::Paid => format!("by that very answer it is paid: disburse explain {batch} {id}"),
+            State::Paid => format!("this answer has made it paid, and there is nothing to resolve: disburse explain \
+                {batch} {id}"),
             _ => format!(
-                "disburse explain {batch} {id} shows what contradicts it; if it was paid indeed, resolve it with --paid"
+                "disburse explain {batch} {id} shows what contradicts that; if it was paid, resolve it with --paid"
             ),
         };
         Error::refused(what).hint(hint)
@@ -459,11 +463,11 @@ impl Order<'_> {
         match refusal {
             Refusal::IsPaid => self.is_paid(said, self.looked.life.state),
             Refusal::LearnedMeanwhile => Error::refused(format!(
-                "{payment}: something was learned about it since the question; it is not recorded as {}",
+                "{payment}: something new was learned about it while the question was open; it is not recorded as {}",
                 if self.decision.paid { "paid" } else { "failed" }
             ))
             .hint(format!(
-                "disburse explain {batch} {} shows it; if it is still to be decided so, repeat this command",
+                "disburse explain {batch} {} shows it; if your decision is still the same, repeat this command",
                 self.meant.id
             )),
             Refusal::TooEarlyForNotFound(_) => Error::refused(format!(
@@ -477,7 +481,7 @@ impl Order<'_> {
                 why(heard, said)
             ))
             .hint(format!(
-                "{}; if it is still open after {from} ({}), ask the gateway's people, then decide it with --although-accepted",
+                "{}; if it is still open after {from} ({}), ask the gateway's people, then add --although-accepted",
                 remedy(heard, batch, policy),
                 match self.looked.life.state == State::Delivered || heard == Heard::Delivered {
                     true => "resolution.delivered_give_up_after",
@@ -485,27 +489,28 @@ impl Order<'_> {
                 }
             )),
             Refusal::WasSaidToBePaid(_) => Error::refused(format!(
-                "{payment}: it was said to be paid before, by the gateway or in a genuine callback, and now: {said}; it is not recorded as failed"
+                "{payment}: the gateway or a genuine callback said before that it is paid, and the answer now is: \
+                {said}; it is not recorded as failed"
             ))
             .hint(format!(
-                "disburse explain {batch} {} shows both words. Ask the bank or the gateway's people: if it was paid, resolve it with --paid; \
-                 if they say that it never was, --although-accepted records that too",
+                "disburse explain {batch} {} shows both answers. Ask the bank or the gateway's people: if it was paid, \
+                 resolve it with --paid; if they say that it never was, add --although-accepted to --failed",
                 self.meant.id
             )),
             Refusal::TakesASecondWord(Heard::Strangers) => Error::refused(format!(
                 "{payment}: the gateway's answer ({said}) is about an earlier payment with this identifier; it refused ours; it is not recorded as failed"
             ))
             .hint(
-                "ask the gateway's people who made that payment, and to whom. If it paid this row (from a journal that was lost, or another \
-                 one), resolve it with --paid. If it did not, --although-accepted records that ours failed; then load the row under another \
-                 reference to pay it"
+                "ask the gateway's people who made that payment, and to whom. If it paid this row (from a journal that \
+                 was lost, or another one), resolve it with --paid. If it did not, add --although-accepted to record \
+                 that our payment failed; then load the row under another reference to pay it"
             ),
             Refusal::TakesASecondWord(heard) => Error::refused(format!(
                 "{payment}: {}; it is not recorded as failed",
                 why(heard, said)
             ))
             .hint(format!(
-                "{}; where the bank or the gateway's people say that {id} will never be paid, --although-accepted records that too{}",
+                "{}; if the bank or the gateway's people say that {id} will never be paid, add --although-accepted{}",
                 remedy(heard, batch, policy),
                 match policy.status_query {
                     true => "",
@@ -521,7 +526,7 @@ fn why(heard: Heard, said: &str) -> String {
         Heard::Acknowledged => format!("the gateway has it ({said}) and may still pay it"),
         Heard::Delivered => format!("it is at the bank ({said}) and may still be paid"),
         Heard::NotFound => {
-            format!("the gateway has had it, does not find it now ({said}), and may still pay it")
+            format!("the gateway had it before, does not find it now ({said}), and may still pay it")
         }
         Heard::CannotBeAsked => {
             format!("the gateway cannot be asked: {said}; it may have been paid")
@@ -536,7 +541,8 @@ fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
     match heard {
         // Another account or gateway is configured.
         Heard::CannotBeAsked if policy.status_query => {
-            "say the same with the user name and the address of that account in the configuration, and the gateway is asked".to_owned()
+            "repeat this command with the user name and the address of that account in the configuration: then the \
+            gateway is asked".to_owned()
         }
         Heard::CannotBeAsked => {
             "wait for its callback, or set resolution.status_query = true where the gateway has a status query".to_owned()
@@ -550,7 +556,7 @@ fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
 fn silence(signal: Signal, cause: &str) -> String {
     let told = match signal {
         Signal::Unreachable(why) | Signal::Lost(why) => why,
-        Signal::SlowDown(_) => "it asks for fewer questions (429)".to_owned(),
+        Signal::SlowDown(_) => "it asks for fewer requests (429)".to_owned(),
         Signal::Stop(StopReason::Credentials(why) | StopReason::Misconfigured(why)) => why,
         Signal::Healthy => String::new(),
     };

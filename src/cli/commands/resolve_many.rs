@@ -71,8 +71,9 @@ pub(in crate::cli) async fn resolve(
     };
     let moves = moves.map_err(|(seq, _)| {
         let which = ready.iter().find(|one| one.looked.seq == seq).map_or_else(String::new, |one| one.meant.text());
-        Error::refused(format!("{which}: something was learned about it since it was looked at; nothing of the file was recorded"))
-            .hint("run the same command again: everything is looked at anew")
+        Error::refused(format!("{which}: something new was learned about it in the meantime; nothing of the file was \
+            recorded"))
+            .hint("run the same command again: every decision is checked again")
     })?;
     for (one, moved) in ready.iter().zip(moves) {
         let (from, to) = (moved.from.in_words(), moved.life.state.in_words());

@@ -121,8 +121,8 @@ fn refuse_read_otherwise(
         return Ok(());
     };
     Err(Error::refused(format!(
-        "{} of batch {batch} failed by code {code}, which [status_codes] and [post_codes] in force do not call a failure: they may have been \
-         paid, and nothing is retried",
+        "{} of batch {batch} failed with code {code}, which the present [status_codes] and [post_codes] do not call a \
+         failure: they may have been paid, and nothing is retried",
         output::counted(tally.count, "payment"),
     ))
     .hint(format!(
@@ -148,7 +148,7 @@ fn none_retried(batch: &BatchName, unretried: &[Unretried]) -> Option<Error> {
     if documents == 0 && !since.is_empty() {
         return Some(
             Error::refused(format!(
-                "no failure of batch {batch} is retried: {} may be paid since by another row{}",
+                "no failure of batch {batch} is retried: {} may have been paid since then by another row{}",
                 output::counted(since.len() as u64, "failure"),
                 listed(&since)
             ))
@@ -209,7 +209,7 @@ fn tell_unretried(batch: &BatchName, unretried: &[Unretried]) {
         output::complain(
             "warning",
             &format!(
-                "{} not retried, which may be paid since by another row:{}",
+                "{} not retried: another row may have paid since then:{}",
                 output::counted(since.len() as u64, "failure"),
                 listed(&since)
             ),
@@ -297,7 +297,7 @@ fn failure_text(row: &Failure) -> String {
 /// Says by what a failure may be paid since.
 fn paid_since_text(row: &Failure, since: &PaidSince) -> String {
     format!(
-        "{}: paid since, perhaps, as {}",
+        "{}: perhaps paid since then by {}",
         failure_text(row).trim_start(),
         since_text(since)
     )
@@ -309,7 +309,7 @@ fn since_text(since: &PaidSince) -> String {
         reference => output::name(reference).to_string(),
     };
     format!(
-        "{row} of batch {}, which pays the same recipient, or the same name, the same amount",
+        "{row} of batch {}, which pays the same amount to the same recipient or name",
         output::name(&since.batch)
     )
 }
@@ -339,7 +339,8 @@ fn listed(texts: &[String]) -> String {
 
 fn paid_since_hint(batch: &BatchName) -> String {
     format!(
-        "`disburse explain` shows both rows. If the later one is the same debt, nobody is left unpaid. If it is another debt, name the row that failed: disburse retry {batch} REFERENCE"
+        "`disburse explain REFERENCE` shows both rows. If the later row is the same debt, nobody is left unpaid, and \
+        you need to do nothing. If it is another debt, name the row that failed: disburse retry {batch} REFERENCE"
     )
 }
 
@@ -370,8 +371,10 @@ fn anew_text(batches: &BTreeMap<&str, u64>) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. If the later one is the same debt, nobody is left unpaid, and you need to do nothing. If it is another debt, as the next month's wages under the same reference, load the row that failed as a row of a new batch, with \
-     the month in its reference (EMP-00001-2026-10), and recipient and amount as they are: so that a later `retry` recognises it";
+const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. If the later row is the same debt, nobody is \
+     left unpaid, and you need to do nothing. If it is another debt, such as the next month's wages under the same \
+     reference, load the failed row into a new batch, with the month in its reference (EMP-00001-2026-10), and with \
+     the same recipient and amount, by which a later `retry` recognises it";
 
 /// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
 async fn nothing_to_retry(
@@ -396,11 +399,12 @@ async fn nothing_to_retry(
 }
 
 const EARLIER: &str = "an earlier payment of the same row is paid, or may be";
-const FORGOTTEN: &str = "whom it would pay was forgotten in this journal";
+const FORGOTTEN: &str = "its recipient was forgotten in this journal";
 const FORGOTTEN_HINT: &str = "to pay this person after all, load a row into a new batch; the archive of this batch, if there is one, has the name and number";
-const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the identifier that failed, and a retry has another one";
-const DOCUMENT_HINT: &str = "load the rows again under another batch name with the file of the document in the column document: it is uploaded for \
-     the identifier that is posted";
+const DOCUMENT: &str = "extra.supportDocument names a document that was uploaded for the failed payment's identifier, \
+    and a retry has another identifier";
+const DOCUMENT_HINT: &str = "load the rows again under another batch name, with the document's file in the column \
+     document: it is then uploaded for the new identifier";
 
 /// Returns how many failures were left alone because of their documents.
 fn not_retried(unretried: &[Unretried]) -> usize {
@@ -414,7 +418,7 @@ fn unretried_json(row: &Unretried) -> serde_json::Value {
         WhyUnretried::Forgotten => FORGOTTEN.to_owned(),
         WhyUnretried::EarlierMayBePaid => EARLIER.to_owned(),
         WhyUnretried::PaidSince(_, since) => {
-            format!("it may be paid since, as {}", since_text(since))
+            format!("it may have been paid since then by {}", since_text(since))
         }
         WhyUnretried::LoadedAnew(batch) => {
             format!("its row was loaded again into batch {batch}, and is paid there, or may be")

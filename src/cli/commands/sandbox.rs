@@ -213,7 +213,7 @@ pub(in crate::cli) async fn serve(
     .await?;
     // Heard before it says that it is there: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    signals::drain_on_signal(stop.clone(), "stopping".to_owned())?;
     let base = sandbox.base_url();
     if session.common.json {
         output::json(&serde_json::json!({"base_url": base}));
@@ -222,7 +222,7 @@ pub(in crate::cli) async fn serve(
         output::line(&format!("page: {base}/"));
         output::line(&format!("ledger: {base}/sandbox/ledger"));
     }
-    session.note("any user name and password are let in; no money moves. Ctrl-C ends it");
+    session.note("any user name and password are accepted; no money moves. Ctrl-C ends it");
     stop.cancelled().await;
     let verdict = sandbox.verdict();
     sandbox.shutdown().await;

@@ -79,7 +79,7 @@ pub(in crate::cli) async fn schedule(
         &format!("batch {batch}: {text}"),
     );
     if after.gate(Timestamp::now()) == Gate::Over {
-        session.note("note: that is over: nothing more of the batch leaves with these dates");
+        session.note("note: the last date is past: with these dates nothing more of the batch is posted");
     }
     let settings = session.settings(standing.purpose == Purpose::Rehearsal, Vec::new());
     let rule = match settings {
@@ -88,7 +88,8 @@ pub(in crate::cli) async fn schedule(
     };
     let approvals = journal.approvals(batch.clone(), rule, None).await?;
     if approvals.waits() && !standing.is_finished() {
-        session.note("note: signatures cover the dates as well: whoever approved it looks at it again, and signs");
+        session.note("note: signatures cover the dates as well: the people who approved the batch must look at it \
+            again, and sign");
     }
     if !standing.is_finished() {
         session.note(&next_text(session, &batch)?);
@@ -106,7 +107,7 @@ pub(in crate::cli) fn dates(
     let dates = changed(BatchDates::default(), asked, zone)?;
     match dates.gate(Timestamp::now()) {
         Gate::Over if !is_there => Err(Error::refused(format!(
-            "--not-after {}: that is over, and nothing of the batch could be posted; nothing was loaded",
+            "--not-after {}: that is past, so nothing of the batch could be posted; nothing was loaded",
             asked.not_after.as_deref().unwrap_or_default()
         ))
         .hint("name a later day, or leave it out")),
@@ -166,7 +167,7 @@ fn changed(
             Some(at) => Ok(Some(at)),
             None => Err(
                 Error::refused(format!("{flag} {text}: {}", expected_time(zone)))
-                    .hint(format!("write {flag} none for no such date")),
+                    .hint(format!("write {flag} none to remove the date")),
             ),
         },
     };
@@ -180,9 +181,9 @@ fn changed(
     let zone = zone.cloned().unwrap_or_else(WireZone::utc);
     let text = dates_text(dates, &zone).unwrap_or_default();
     Err(Error::refused(format!(
-        "{text}: the last date is not behind the first; nothing was loaded or changed"
+        "{text}: the last date is not after the first; nothing was loaded or changed"
     ))
-    .hint("name both, or `none` for the one that is not to count any more"))
+    .hint("name both dates, or `none` for the one to remove"))
 }
 
 /// Reads a moment; a day is its beginning, or its end.

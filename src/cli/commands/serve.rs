@@ -25,7 +25,7 @@ pub(in crate::cli) async fn serve(
     let page = watch::start(session, address)?;
     // Heard before it says that it serves: whoever waits for that may end it at once.
     let stop = CancellationToken::new();
-    signals::drain_on_signal(stop.clone(), "ending".to_owned())?;
+    signals::drain_on_signal(stop.clone(), "stopping".to_owned())?;
     if session.common.json {
         output::json(&serde_json::json!({"page": page.address()}));
     } else {
@@ -33,7 +33,8 @@ pub(in crate::cli) async fn serve(
             "open in a browser on this machine: {}",
             page.address()
         ));
-        session.note("whoever has this address sees whom the batches pay; nothing can be changed there; Ctrl-C ends it");
+        session.note("anybody who has this address sees whom the batches pay; nothing can be changed there; Ctrl-C \
+            ends it");
     }
     stop.cancelled().await;
     page.end();

@@ -86,7 +86,7 @@ pub(super) async fn settle(
     }
     if unasked > 0 {
         session.note(&format!(
-            "{} matched by amount and recipient only, and nobody is there to be asked: not recorded",
+            "{} matched by amount and recipient only, and there is no terminal to ask at: not recorded",
             output::counted(unasked, "payment")
         ));
     }

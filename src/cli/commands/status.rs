@@ -33,7 +33,7 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
     match why {
         HeldFor::Float => "because its float cannot pay what is next (230)",
         HeldFor::Misread => "because ten replies in a row named another amount, currency or number",
-        HeldFor::Taken => "because ten first posts in a row were answered with 229",
+        HeldFor::Taken => "because the gateway answered ten first posts in a row with 229",
         HeldFor::Failures => "because more of its payments failed than limits.stop_above allows",
     }
 }
@@ -41,7 +41,7 @@ pub(in crate::cli) fn held_for(why: HeldFor) -> &'static str {
 /// Says that a payment was posted twice on purpose, and what came of it.
 fn second_post_text(at: &str, check: Option<DuplicateCheck>) -> String {
     let came = check.map_or(
-        "nobody heard what the gateway made of it, and the amount may have left twice",
+        "no answer arrived, and the amount may have left twice",
         DuplicateCheck::sentence,
     );
     format!("posted a second time on purpose at {at} (probe --pay): {came}")
@@ -228,7 +228,8 @@ fn row_texts(
     // It stands in the table above it as if that were certain.
     if waiting > 0 && behind(reader, zone)?.is_some() {
         let payments = output::counted(waiting, "payment");
-        texts.push(format!("{payments} “{}”: this journal may have missed that they were; the gateway is asked about each before it is posted",
+        texts.push(format!("{payments} “{}”: they may have been posted without this journal knowing; the gateway is \
+            asked about each before it is posted",
             State::Ready.in_words()));
     }
     if standing.unpriced > 0 {
@@ -275,7 +276,7 @@ fn open_text(
     }
     if let Some(to) = reader.moved_to()? {
         return Ok(Some(format!(
-            "not finished when this journal was moved; what became of it since: disburse --journal {to} status {}",
+            "not finished when this journal was moved; to see how it stands now: disburse --journal {to} status {}",
             commands.batch
         )));
     }
@@ -536,7 +537,7 @@ pub(in crate::cli) fn named_otherwise_text(
         None => String::new(),
     };
     format!(
-        "{count} about which the gateway named another amount, currency or number: it was not believed{example}"
+        "{count} for which the gateway named another amount, currency or number; its answer was not believed{example}"
     )
 }
 

@@ -41,10 +41,11 @@ pub(in crate::cli) fn verify(
         return Ok(ExitStatus::Done);
     }
     Err(Error::unexpected(format!(
-        "the journal of batch {batch} is not what was recorded: {}",
+        "the journal of batch {batch} differs from what was recorded: {}",
         output::counted(proof.findings_count, "finding")
     ))
-    .hint("keep the file as it is and send nothing more from it; compare it with a copy, and with heads and reports kept elsewhere"))
+    .hint("keep the file as it is and send nothing more from it; compare it with a copy, and with heads and reports \
+        that were kept elsewhere"))
 }
 
 /// Reads a head as reports print it.
@@ -89,7 +90,8 @@ pub(super) fn print(proof: &Proof) {
     output::line(&covered);
     if proof.sealed > 0 {
         output::line(&format!(
-            "{} had been written by an earlier release, without a chain: a change from before this journal was brought up cannot be found",
+            "{} had been written by an earlier release, which had no chain: a change from before this journal was \
+            upgraded cannot be found",
             counted(proof.sealed, "evidence row")
         ));
     }
@@ -104,7 +106,7 @@ pub(super) fn print(proof: &Proof) {
     }
     if let Some(at) = proof.earlier_head_at {
         output::line(&format!(
-            "the earlier head is one of this evidence: it is that of the first {}",
+            "the earlier head is on this chain: it is the head of the first {}",
             counted(at, "row")
         ));
     }

@@ -71,7 +71,8 @@ pub(super) fn compare(
         Some(_) => "by evidence.key_file".to_owned(),
         // Anybody can sign with some key: whoever reads this has to know it.
         None => format!(
-            "by {}: whether that is the key of the runs, this configuration does not say (evidence.key_file); compare it",
+            "by {}: this configuration has no evidence.key_file to tell whether that is the key of the runs; compare \
+            it yourself",
             keys.into_iter().collect::<Vec<_>>().join(" and ")
         ),
     };

@@ -133,7 +133,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A file that others may have written.
-    #[error("{}: {problem}, so what it says may be somebody else's word", path.display())]
+    #[error("{}: {problem}, so somebody else may have written what it says", path.display())]
     Custody {
         /// The file.
         path: PathBuf,
@@ -232,11 +232,13 @@ impl Error {
                 Some("its first line is the password; or set DISBURSE_PASSWORD".to_owned())
             }
             Self::KeyFile { .. } => Some(
-                "the dialect names it (disburse dialect show says where): create it with mode 0600, with the key as the gateway's operators gave it"
+                "the dialect names it (disburse dialect show says where): create it with mode 0600, and put the key of \
+                the gateway's operators into it"
                     .to_owned(),
             ),
             Self::NoticeSecret { .. } => Some(
-                "whoever takes the notices gives it; set DISBURSE_NOTICES_SECRET, or notices.secret_file to a file of mode 0600 with it"
+                "the receiver of the notices gives it to you; set DISBURSE_NOTICES_SECRET, or name a file of mode 0600 \
+                that has it in notices.secret_file"
                     .to_owned(),
             ),
             Self::Custody { command, .. } => {
@@ -256,7 +258,8 @@ impl Error {
                 "--config or DISBURSE_CONFIG names it; it must be a file that this user may read".to_owned(),
             ),
             Self::List { key, .. } => Some(format!(
-                "{key} names this list: one phone number or account a line, or sha256: and a digest; # begins a remark. Nothing was sent"
+                "{key} names this list: on each line one phone number or account, or sha256: and a digest; # begins a \
+                remark. Nothing was sent"
             )),
             Self::Signers { .. } => Some(
                 "approval.allowed_signers names it; its format is ALLOWED SIGNERS in `man ssh-keygen`: on each line who signs, options if there \

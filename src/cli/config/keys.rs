@@ -222,14 +222,14 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_BANK_MSISDN",
         None,
         Kind::Text,
-        "Phone number that is sent for a payment to a bank account whose row has none, such as that of the payroll office: the interface wants one, and the bank does not. Rows without a reference have other identifiers with another number.",
+        "Phone number that is sent for a payment to a bank account whose row has none, such as that of the payroll office: the interface wants one, and the bank does not. Rows without a reference get other identifiers if this number changes.",
     ),
     key(
         "document_bytes_max",
         "DISBURSE_DOCUMENT_BYTES_MAX",
         Some("10485760"),
         Kind::Count { most: 104_857_600 },
-        "Size of a supporting document, at most, in bytes.",
+        "Largest size of a supporting document, in bytes.",
     ),
     key(
         "proxy",
@@ -264,21 +264,21 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_RATE",
         Some("50/s"),
         Kind::Rate,
-        "Payments posted, at most, in any one second, however many share a request.",
+        "Most payments that are posted in any one second, however many share a request.",
     ),
     key(
         "limits.query_rate",
         "DISBURSE_QUERY_RATE",
         Some("10/s"),
         Kind::Rate,
-        "Payments asked about, at most, in any one second.",
+        "Most payments that are asked about in any one second.",
     ),
     key(
         "limits.lookup_rate",
         "DISBURSE_LOOKUP_RATE",
         Some("10/s"),
         Kind::Rate,
-        "Numbers looked up, at most, in any one second.",
+        "Most numbers that are looked up in any one second.",
     ),
     key(
         "limits.concurrency",
@@ -363,7 +363,7 @@ pub static KEYS: &[Key] = &[
         Some("2m"),
         // Without a quarantine a gateway that is merely slow to index a payment would have it sent twice.
         at_least(100),
-        "How long after a payment's last post an answer of not found counts; only then is it posted again. Longer than request_timeout.",
+        "How long after a payment's last post an answer of not found proves nothing; only after that is the payment posted again. Longer than request_timeout.",
     ),
     key(
         "resolution.give_up_after",
@@ -398,7 +398,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_LANE_RETRY_AFTER",
         None,
         at_least(100),
-        "How long until a service that is paused for want of float is tried again by itself. Absent: only `resume-lane` opens it.",
+        "How long until a service that is paused for lack of float is tried again by itself. Absent: only `resume-lane` opens it.",
     ),
     key(
         "repeats.window",
@@ -412,8 +412,8 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_REFERENCES_RESTART",
         Some("false"),
         Kind::Flag,
-        "Whether references begin anew, as with systems that count from 1 every day: one that comes again is a repeat only with \
-         the same recipient, amount and service.",
+        "Whether references start again, as in systems that count from 1 every day: a reference that comes again is \
+         then a repeat only with the same recipient, amount and service.",
     ),
     key(
         "lookup.max_age",
@@ -427,21 +427,21 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_LOOKUP_MISMATCH",
         Some("error"),
         Kind::Word(&["error", "warning"]),
-        "How a number that is on no network of its service's carriers counts: as an error or as a warning.",
+        "How a number on another network than its service's carriers is taken: error (it is refused) or warning (it is reported, and loaded).",
     ),
     key(
         "float.query",
         "DISBURSE_FLOAT_QUERY",
         Some("false"),
         Kind::Flag,
-        "Whether the gateway tells the float balance. If true, a run begins with a forecast, and is refused when a float is short.",
+        "Whether the gateway answers queries for the float balance. If true, a run begins with a forecast, and is refused when a float is too small.",
     ),
     key(
         "float.reopen_lanes",
         "DISBURSE_FLOAT_REOPEN_LANES",
         Some("false"),
         Kind::Flag,
-        "Whether a service that is paused for want of float goes on by itself once the balance covers what waits for it; goes with float.query.",
+        "Whether a service that is paused for lack of float goes on by itself once the balance covers what waits for it; needs float.query.",
     ),
     key(
         "float.poll_every",

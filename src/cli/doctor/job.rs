@@ -65,7 +65,7 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
             Finding::warning(
                 "job: variables",
                 format!(
-                    "{} set here, and a job has no variables of yours",
+                    "{} set here, but a job does not have your variables",
                     match facts.variables.as_slice() {
                         [one] => format!("{one} is"),
                         several => format!("{} are", several.join(", ")),
@@ -88,7 +88,7 @@ pub(super) fn judge(facts: &JobFacts) -> Vec<Finding> {
     if found.iter().all(|finding| finding.advice.is_none()) {
         found.push(Finding::ok(
             "job",
-            "it would find what is found here; questions are answered by --yes",
+            "it would find the same files as here; --yes answers its questions",
         ));
     }
     found

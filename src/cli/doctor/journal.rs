@@ -121,11 +121,11 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
     let mut found = Vec::new();
     match (facts.file, facts.is_gone) {
         (None, true) => found.push(
-            Finding::problem(name, "it is gone: its mark is here, and it is not").advised(
+            Finding::problem(name, "it is gone: its mark is here, but the journal is not").advised(
                 "if it was moved, put it back with its -wal; if it is lost, docs/operations.md has the way (a lost, restored or copied journal); leave the .mark where it is",
             ),
         ),
-        (None, false) => found.push(Finding::note(name, "there is none yet: the first load makes it")),
+        (None, false) => found.push(Finding::note(name, "there is no journal yet: the first load makes it")),
         (Some(file), _) => found.extend(judge_file(name, &word, file)),
     }
     if let Some((mode, is_ours)) = facts.folder {
@@ -142,7 +142,8 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
         // Others may write into a folder with this bit, and take nothing away that is not theirs.
         if mode & 0o022 != 0 && mode & 0o1000 == 0 {
             found.push(
-                Finding::warning(folder, format!("others may write there (mode {mode:04o}), and so take the journal or its mark away"))
+                Finding::warning(folder, format!("others may write there (mode {mode:04o}), and could remove the \
+                    journal or its mark"))
                     .advised("chmod go-w on the folder"),
             );
         }
@@ -150,7 +151,8 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
     if facts.log > LOG_MAX {
         found.push(
             Finding::warning(format!("{name}-wal"), format!("the log has {}", bytes(facts.log)))
-                .advised("end what reads the journal for hours (fuser lists it); the next command that writes takes the log in"),
+                .advised("end the program that has read the journal for hours (fuser lists it); the next command that \
+                    writes shortens the log"),
         );
     }
     if let Some(holder) = &facts.holder {
@@ -163,7 +165,7 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
         None => {}
         Some(Err(why)) => found.push(
             Finding::problem(name, format!("what it holds cannot be read: {why}"))
-                .advised("disburse status says more; move nothing and remove nothing before (docs/operations.md)"),
+                .advised("disburse status says more; until then, move and remove nothing (docs/operations.md)"),
         ),
         Some(Ok(inside)) => found.extend(judge_inside(name, inside)),
     }
@@ -205,7 +207,7 @@ fn judge_file(name: &str, word: &str, file: FileFacts) -> Vec<Finding> {
         found.push(
             Finding::problem(
                 name,
-                "it is no file of its own (a link, a folder, a device)",
+                "it is not a plain file (but a link, a folder or a device)",
             )
             .advised("name the file itself with --journal"),
         );
@@ -251,17 +253,20 @@ fn judge_inside(name: &str, inside: &Inspected) -> Vec<Finding> {
         );
     } else if version < known {
         found.push(
-            Finding::note(name, format!("an earlier disburse made it (version {version}): the next command brings it to {known}"))
-                .advised("copy it before, with the earlier disburse: disburse backup FILE"),
+            Finding::note(name, format!("an earlier disburse made it (version {version}): the next command upgrades it \
+                to {known}"))
+                .advised("copy it first, with the earlier disburse: disburse backup FILE"),
         );
     }
     let pages = format!("pages of {name}");
     found.push(match &inside.pages {
         Pages::Whole => Finding::ok(pages, "they fit together"),
-        Pages::NotAllRead => Finding::note(pages, format!("too many to be read in {} s; as far as they were read they fit", PATIENCE.as_secs()))
+        Pages::NotAllRead => Finding::note(pages, format!("too many to be read in {} s; those that were read fit \
+            together", PATIENCE.as_secs()))
             .advised("disburse backup FILE reads all of them, also while a run writes"),
         Pages::Damaged(what) => Finding::problem(pages, format!("they do not fit together: {}", output::name(what)))
-            .advised("send nothing from it; disburse verify BATCH says what is wrong with each batch, docs/operations.md how it goes on"),
+            .advised("send nothing from it; disburse verify BATCH says what is wrong with each batch, and \
+                docs/operations.md what to do next"),
     });
     let mark = format!("{name}.mark");
     match inside.cause {
@@ -328,7 +333,7 @@ mod tests {
                 &[Fine, Fine][..],
                 "agree",
             ),
-            (|f| (f.file, f.inside) = (None, None), &[Note], "none yet"),
+            (|f| (f.file, f.inside) = (None, None), &[Note], "no journal yet"),
             (
                 |f| (f.file, f.inside, f.is_gone) = (None, None, true),
                 &[Problem],

@@ -60,7 +60,7 @@ pub(super) fn disk(facts: &DiskFacts) -> Vec<Finding> {
     let free = bytes(facts.free);
     found.push(match facts.free {
         _ if facts.no_more_files => Finding::problem(&at, "no more files can be made: its inodes are used up")
-            .advised("remove files that nobody needs; nothing is lost meanwhile"),
+            .advised("remove files that nobody needs; nothing is lost until then"),
         room if room < ROOM_LEAST => Finding::problem(&at, format!("{free} free"))
             .advised("make room before the next load or run; a run that finds the disk full stops, and nothing is lost"),
         room if room < ROOM.max(facts.journal) => Finding::warning(
@@ -73,7 +73,7 @@ pub(super) fn disk(facts: &DiskFacts) -> Vec<Finding> {
     match facts.kind {
         Kind::Disk => {}
         Kind::Memory => found.push(
-            Finding::warning(&at, "it is in memory: what lies there is gone with the power")
+            Finding::warning(&at, "it is in memory: everything there is lost when the power fails")
                 .advised("put the journal on a disk before real money moves: --journal FILE"),
         ),
         Kind::Network(name) => found.push(
@@ -85,11 +85,11 @@ pub(super) fn disk(facts: &DiskFacts) -> Vec<Finding> {
     found.push(match &facts.syncs {
         Err(why) => Finding::problem(syncs, format!("nothing can be written there: {why}"))
             .advised("a run writes beside the journal; make the folder writable for its user"),
-        Ok(None) => Finding::ok(syncs, "one was made; how many a second is not measured while a run goes on"),
+        Ok(None) => Finding::ok(syncs, "a sync works; its speed is not measured while a run goes on"),
         Ok(Some(rate)) => {
             let text = format!("{} a second", output::grouped(&rate.to_string()));
             match *rate {
-                rate if rate > TOO_MANY_SYNCS => Finding::warning(syncs, format!("{text}: more than a disk can make"))
+                rate if rate > TOO_MANY_SYNCS => Finding::warning(syncs, format!("{text}: more than a disk can do"))
                     .advised("ask whether this disk (or its host) ignores syncs: after a loss of power a payment that was sent could be unknown here"),
                 rate if rate < FEW_SYNCS => Finding::warning(syncs, format!("{text}: a run waits for one before each block of posts"))
                     .advised("a faster disk makes faster runs; nothing else depends on it"),
@@ -190,12 +190,13 @@ pub(super) struct ClockFacts {
 /// Judges the clock.
 pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
     let at = "clock";
-    let set = "set it by a server of time (systemd-timesyncd, chrony); an end to posting that is due comes early or late otherwise";
+    let set = "synchronise it with a time server (systemd-timesyncd, chrony); otherwise a last date or closing time \
+        takes effect too early or too late";
     let mut found = Vec::new();
     // Before this program was written.
     if facts.now < Timestamp::from_millis(1_767_225_600_000) {
         found.push(
-            Finding::problem(at, format!("it says {}, which is long ago", facts.now)).advised(set),
+            Finding::problem(at, format!("it says {}, which is long past", facts.now)).advised(set),
         );
     }
     if let Some(newest) = facts.newest
@@ -206,7 +207,7 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
             Finding::problem(
                 at,
                 format!(
-                    "it says {}, and the journal has evidence of {newest}, which is later",
+                    "it says {}, but the journal has later evidence, of {newest}",
                     facts.now
                 ),
             )
@@ -217,7 +218,7 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
         found.push(
             Finding::warning(
                 at,
-                format!("it was set by {} ms while it was looked at", facts.stepped),
+                format!("it was set by {} ms during this check", facts.stepped),
             )
             .advised(set),
         );
@@ -226,13 +227,15 @@ pub(super) fn clock(facts: &ClockFacts) -> Vec<Finding> {
         found.push(
             Finding::warning(
                 at,
-                format!("the file system of the journal is {} s away from it", apart / 1_000),
+                format!("it differs from the clock of the journal's file system by {} s", apart / 1_000),
             )
-            .advised("a mark that was written over cannot be told there from one that was put back; use a disk of this machine"),
+            .advised("on that file system, a mark that was overwritten looks like one that was put back; use a disk of \
+                this machine"),
         );
     }
     if facts.follows == Some(false) {
-        found.push(Finding::note(at, "the system does not say that it follows a server of time").advised("timedatectl shows what sets it; dates on the wire and windows of services go by this clock"));
+        found.push(Finding::note(at, "the system does not say that it follows a time server").advised("timedatectl \
+            shows what sets it; dates that are sent and opening hours of services follow this clock"));
     }
     if found.is_empty() {
         found.push(Finding::ok(at, format!("{}", facts.now)));
@@ -318,7 +321,7 @@ pub(super) fn locale(value: Option<&str>) -> Finding {
         false => Finding::note(
             "locale",
             format!(
-                "{}: a terminal may show names in other letters; files are UTF-8 all the same",
+                "{}: a terminal may show names in other letters; files are UTF-8 in any case",
                 output::name(plain)
             ),
         )

@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
             Self::Server(at) => {
                 let finding = Finding::note(
                     output::name(&at.to_string()),
-                    "the journal is on a server; nothing of it was looked at",
+                    "the journal is on a server, and was not checked here",
                 );
                 let advice = format!("disburse journal check {}", output::quoted(&at.typed()));
                 parts.push(("journal", vec![finding.advised(advice)]));
@@ -170,7 +170,7 @@ fn of_settings(parts: &mut Parts, settings: &Settings, is_in_use: bool, now: Tim
         keys.push(match NoticeSender::of(notices) {
             Ok(_) => Finding::ok(
                 "notices",
-                "where they go can be used; disburse notices --test sends one",
+                "their address or command can be used; disburse notices --test sends one",
             ),
             Err(error) => {
                 let finding = Finding::problem("notices", error.message());
@@ -260,7 +260,8 @@ async fn online(settings: &Settings) -> Vec<Finding> {
                 Ok(()) => Finding::ok(key, format!("{host} takes connections on port {port}")),
                 Err(why) => {
                     Finding::problem(key, format!("{host} takes no connection on port {port}: {why}"))
-                        .advised("the gateway, or the network between, is away: nothing is lost, runs try again by themselves; see whether others reach it")
+                        .advised("the gateway or the network to it is down: nothing is lost, and runs try again by \
+                            themselves; see whether others reach it")
                 }
             },
             Err(why) => Finding::problem(key, format!("{host} is not found: {why}"))
@@ -305,7 +306,7 @@ async fn resolved(host: String, port: u16) -> Result<usize, String> {
     let asked = tokio::task::spawn_blocking(move || (host.as_str(), port).to_socket_addrs());
     match tokio::time::timeout(NAME_WITHIN, asked).await {
         Err(_) => Err(format!("no answer within {} s", NAME_WITHIN.as_secs())),
-        Ok(Err(_)) => Err("the question broke off".to_owned()),
+        Ok(Err(_)) => Err("the check stopped early".to_owned()),
         Ok(Ok(Err(error))) => Err(error.to_string()),
         Ok(Ok(Ok(addresses))) => match addresses.count() {
             0 => Err("it has no address".to_owned()),

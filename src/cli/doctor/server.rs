@@ -50,12 +50,12 @@ fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
             Ok(facts) => found.extend(judge(host, facts)),
             Err(why) if primaries > 0 => {
                 found.push(Finding::warning(host, why).advised(
-                    "the journal is used on another server meanwhile; bring this one back",
+                    "the journal works on another server in the meantime; bring this one back",
                 ))
             }
             Err(why) => found.push(
                 Finding::problem(host, why)
-                    .advised("mend it there; nothing is sent while no server takes the journal"),
+                    .advised("mend it there; nothing is sent while the journal cannot be reached"),
             ),
         }
     }
@@ -89,14 +89,14 @@ fn judge(host: &str, facts: &ServerFacts) -> Vec<Finding> {
     }
     found.push(Finding::ok(host, format!("it is a primary; {what}")));
     found.push(match facts.is_encrypted {
-        None => Finding::ok(host, "what is said to it does not leave this machine"),
-        Some(true) => Finding::ok(host, "what is said to it is encrypted"),
+        None => Finding::ok(host, "the connection does not leave this machine"),
+        Some(true) => Finding::ok(host, "the connection is encrypted"),
         Some(false) => Finding::warning(
             host,
-            "what is said to it, names and numbers, can be read on the way",
+            "the connection is not encrypted: names and numbers can be read on the way",
         )
         .advised(
-            "let the server have a certificate, and name it: sslmode=verify-full&sslrootcert=FILE",
+            "give the server a certificate, and name it: sslmode=verify-full&sslrootcert=FILE",
         ),
     });
     found.extend(durability(host, facts));
@@ -125,7 +125,7 @@ fn release(host: &str, release: i64) -> Finding {
             .advised(format!("release {} or a newer one is needed", RELEASES.0)),
         _ if major > RELEASES.1 => Finding::note(
             host,
-            format!("{name} is newer than any that was tried with this program"),
+            format!("{name} is newer than any release that was tested with this program"),
         ),
         _ => Finding::ok(host, name),
     }
@@ -142,7 +142,7 @@ fn durability(host: &str, facts: &ServerFacts) -> Vec<Finding> {
                 host,
                 "fsync = off: a loss of power loses payments that have left",
             )
-            .advised("set fsync = on, and load the server's configuration anew"),
+            .advised("set fsync = on, and reload the server's configuration"),
         );
     }
     if facts.full_page_writes != "on" {
@@ -158,21 +158,21 @@ fn durability(host: &str, facts: &ServerFacts) -> Vec<Finding> {
         "on" | "remote_apply" => {}
         other => found.push(Finding::note(
             host,
-            format!("synchronous_commit = {other}, and on for the sessions of this program, which says so itself"),
+            format!("synchronous_commit = {other}; the sessions of this program set it to on for themselves"),
         )),
     }
     if facts.data_checksums != "on" {
         found.push(
             Finding::warning(
                 host,
-                "pages have no checksums: what a disk has changed is read as it is",
+                "pages have no checksums: damage on the disk is not noticed when it is read",
             )
-            .advised("stop the server once, and give pg_checksums --enable"),
+            .advised("stop the server, and run pg_checksums --enable"),
         );
     }
     if facts.autovacuum != "on" {
         found.push(
-            Finding::warning(host, "autovacuum = off: rows that are written over keep their place, and each claim gets slower")
+            Finding::warning(host, "autovacuum = off: overwritten rows keep their space, and each claim gets slower")
                 .advised("set autovacuum = on"),
         );
     }
@@ -188,7 +188,7 @@ fn standbys(host: &str, facts: &ServerFacts) -> Finding {
     match (names.as_str(), &facts.standbys[..]) {
         ("", []) => Finding::warning(
             host,
-            "no standby follows it: its disk is all that there is of the journal",
+            "no standby follows it: its disk has the only copy of the journal",
         )
         .advised("give it a standby that commits wait for (synchronous_standby_names), or an archive of its log"),
         ("", _) => Finding::warning(
@@ -207,7 +207,7 @@ fn standbys(host: &str, facts: &ServerFacts) -> Finding {
         ),
         (_, all) if all.iter().any(hidden) => Finding::note(
             host,
-            format!("commits wait for {names}; whether one of them is there this user may not see"),
+            format!("commits wait for {names}; this user may not see whether one of them is there"),
         )
         .advised("grant pg_monitor to a user that checks"),
         _ => Finding::problem(
@@ -225,7 +225,7 @@ fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
     let connections = format!("{used} of {most} connections are in use");
     found.push(match used * 10 > most * 8 {
         true => Finding::warning(host, connections)
-            .advised("raise max_connections, or end what holds them: a run needs several"),
+            .advised("raise max_connections, or end the sessions that hold them: a run needs several"),
         false => Finding::ok(host, connections),
     });
     if let (count @ 1.., oldest) = facts.long_transactions {
@@ -234,7 +234,7 @@ fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
             Finding::warning(
                 host,
                 format!(
-                    "{} of others open for up to {minutes} min: rows that were written over are kept for them",
+                    "{} of others open for up to {minutes} min: overwritten rows are kept for them",
                     output::counted(count.unsigned_abs(), "transaction")
                 ),
             )
@@ -260,7 +260,7 @@ fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
     found.push(Finding::note(
         host,
         format!(
-            "the database has {}; how much its disk has left a server does not tell",
+            "the database has {}; the server does not say how much room its disk has left",
             bytes(facts.size.unsigned_abs())
         ),
     ));
@@ -273,13 +273,14 @@ fn way(host: &str, facts: &ServerFacts) -> [Finding; 2] {
     let least = facts.round_trip.max(Duration::from_micros(50));
     let most = Duration::from_secs(1).as_micros() / (least * ROUND_TRIPS).as_micros().max(1);
     let said = format!(
-        "{} there and back: about {} transactions that write in a second, over all hosts, and as many as a disk syncs",
+        "{} round trip: about {} writing transactions in a second over all hosts, and no more than the disk can sync",
         millis(facts.round_trip),
         output::grouped(&most.to_string())
     );
     let trip = match facts.round_trip > ROUND_TRIP_MAX {
         true => Finding::warning(host, said)
-            .advised("run on a machine nearer to the server: for each millisecond there and back, all runs together stay a thousandth below their rate, and wait longer for one another"),
+            .advised("run on a machine nearer to the server: for each millisecond of round trip, all runs together \
+                stay a thousandth below their rate, and wait longer for one another"),
         false => Finding::ok(host, said),
     };
     let apart = facts.ahead.unsigned_abs();
@@ -305,7 +306,7 @@ fn judge_journal(surveyed: &Surveyed, address: &ServerAddress) -> Vec<Finding> {
     match &surveyed.journal {
         None => Vec::new(),
         Some(Err(why)) => vec![
-            Finding::problem(name, why).advised("nothing is sent while the journal cannot be used"),
+            Finding::problem(name, why).advised("mend this first: nothing is sent while the journal cannot be used"),
         ],
         Some(Ok(facts)) => judge_facts(&name, facts),
     }
@@ -337,7 +338,7 @@ fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
         found.push(judge_schema(name, facts.schema));
         found.push(Finding::ok(
             name,
-            "no pooler that gives each transaction another session stands before it",
+            "there is no pooler in front of it that gives each transaction another session",
         ));
     }
     for damage in &facts.damage {
@@ -372,9 +373,9 @@ fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
             false => Finding::note(name, said),
             true => Finding::warning(
                 name,
-                format!("{said}, and that run is not heard of since {}", record.lease_until),
+                format!("{said}, and that run has not been heard from since {}", record.lease_until),
             )
-            .advised("another run of the batch goes on by itself: what this one had under way is asked about first"),
+            .advised("start another run of the batch: it first asks the gateway about what this one had under way"),
         });
     }
     found
@@ -386,8 +387,9 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
         match lacks.len() {
             0 => found.push(Finding::ok(name, format!("this user has the rights of {role}: {work}"))),
             _ => found.push(
-                Finding::note(name, format!("this user lacks rights of {role}: {work} ({})", some(lacks)))
-                    .advised(format!("where it is to do all of that: grant {role} to it; disburse journal init prints the rights of each")),
+                Finding::note(name, format!("this user lacks rights of {role} ({work}): {}", some(lacks)))
+                    .advised(format!("if this user is to do all of that, grant {role} to it; disburse journal init \
+                        prints the rights of each role")),
             ),
         }
     }
@@ -395,9 +397,9 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
         found.push(
             Finding::warning(
                 name,
-                "this user may change the schema, and switch its guards off",
+                "this user may change the schema, and switch off its guards",
             )
-            .advised("let runs have a user of their own, to which one of the roles is granted"),
+            .advised("give runs a user of their own, with one of the roles granted to it"),
         );
     }
     found
@@ -417,13 +419,14 @@ fn judge_mark(address: &ServerAddress) -> Finding {
     match address.mark() {
         Some(mark) => Finding::ok(
             "mark",
-            format!("what this host sees of the journal is kept in {}.mark", output::name(&mark.display().to_string())),
+            format!("this host keeps in {}.mark how far it has seen the journal", output::name(&mark.display().to_string())),
         ),
         None => Finding::warning(
             "mark",
-            "nothing says where this host is to keep what it sees of the journal: an older database would be noticed by others alone",
+            "this host has no place to keep how far it has seen the journal: only other hosts would notice an older \
+            database",
         )
-        .advised("name a folder that stays: XDG_STATE_HOME, or StateDirectory= in a unit"),
+        .advised("name a lasting folder: XDG_STATE_HOME, or StateDirectory= in a unit"),
     }
 }
 

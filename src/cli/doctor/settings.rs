@@ -40,7 +40,7 @@ pub(super) fn ready(settings: &Settings) -> Vec<Finding> {
                 .map(|place| output::name(&place.display().to_string()))
                 .collect();
             Err(format!(
-                "no file was found; looked for {}",
+                "no configuration file was found; looked for {}",
                 places.join(" and ")
             ))
         }
@@ -173,7 +173,7 @@ pub(super) fn ends(at: &str, what: &str, end: Timestamp, now: Timestamp, advice:
 /// Looks at the certificates of `ca_file`.
 pub(super) fn certificates(path: &Path, now: Timestamp) -> Vec<Finding> {
     let at = format!("ca_file: {}", output::name(&path.display().to_string()));
-    let advice = "ask the gateway's operators for the certificate that follows; with it, put both into the file";
+    let advice = "ask the gateway's operators for the next certificate, and put both into the file";
     let bytes = match small_file(path, CERTIFICATES_MAX) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -238,7 +238,7 @@ pub(super) fn signers(
                 &format!("the key of {}", output::name(name)),
                 *end,
                 now,
-                "add the key that follows to allowed_signers before that day",
+                "add the next key to allowed_signers before that day",
             );
             // That enough others are left was judged above.
             found.push(Finding {
@@ -283,7 +283,8 @@ pub(super) fn callbacks(facts: &CallbackFacts) -> Vec<Finding> {
         None => Finding::ok(&at, "it can be bound"),
         Some(_) if facts.runs => Finding::ok(&at, "it is taken, as a run has the journal"),
         Some(why) => Finding::problem(&at, format!("it cannot be bound: {why}")).advised(
-            "where that is `disburse listen`, runs add --external-listener; otherwise choose another address, and lead the proxy there",
+            "if `disburse listen` has it, start runs with --external-listener; otherwise choose another address, and \
+            point the proxy to it",
         ),
     }];
     if !facts.listen.ip().is_loopback() {
@@ -346,7 +347,7 @@ pub(super) fn wire(settings: &Settings, now: Timestamp) -> Vec<Finding> {
         found.push(
             Finding::warning(
                 "services",
-                "none is configured: every code in a file is taken, whatever it pays",
+                "none is configured: every service code in a file is accepted",
             )
             .advised("name them under [services], with kind and currency"),
         );

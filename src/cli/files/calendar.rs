@@ -40,7 +40,7 @@ pub(in crate::cli) fn calendar(settings: &Settings) -> Result<Calendar, Error> {
             .or_else(|| settings.profile.time_zone.clone());
         let zone = zone.ok_or_else(|| {
             Error::refused(format!(
-                "services.{service}.window: nobody knows whose clock shows {}",
+                "services.{service}.window: the time zone of {} is not known",
                 window.text
             ))
             .hint(format!(

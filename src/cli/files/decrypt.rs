@@ -69,7 +69,7 @@ pub(in crate::cli) fn decrypt(
     let outcome = Running::of(child).and_then(|running| running.wait(settings.decrypt_within));
     let done = outcome.map_err(|error| refused(format!("{shown}: {error}")))?;
     let hint = format!(
-        "say the same on its own, and look: {} < {}; [files] in disburse.toml names the command",
+        "run it by itself, and see what it says: {} < {}; [files] in disburse.toml names the command",
         typed(program, arguments),
         output::quoted(name)
     );

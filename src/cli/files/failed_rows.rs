@@ -179,9 +179,9 @@ impl FailedRows {
             false => "Mend what the reason says,".to_owned(),
         };
         format!(
-            "{mend} remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”: its payment takes its \
-             place. If another row pays the same already, or it shall not be paid, leave this one out and withdraw it: \
-             “disburse cancel {batch} --rejected {line} --reason TEXT”."
+            "{mend} remove the other rows, then “disburse load {file} --batch {batch} --amend{sandbox}”: its payment \
+             takes its place. If another row pays the same already, or this row must not be paid, leave it out and \
+             withdraw it: “disburse cancel {batch} --rejected {line} --reason TEXT”."
         )
     }
 
@@ -189,9 +189,10 @@ impl FailedRows {
     fn leave_out(&self, line: u64, paid_in: &str) -> String {
         let (batch, file, sandbox) = (&self.batch, &self.name, sandbox_flag(self.purpose));
         format!(
-            "Leave it out: it is paid, or may be, in batch {paid_in}. To withdraw it from this batch: “disburse cancel {batch} --rejected {line} \
-             --reason TEXT”. Only if it is another debt, whoever answers for that adds it: “disburse load {file} --batch {batch} --amend{sandbox}” \
-             shows the list, and the same with the --allow-repeats that it names pays it."
+            "Leave it out: it is paid, or may be, in batch {paid_in}. To withdraw it from this batch: “disburse cancel \
+             {batch} --rejected {line} --reason TEXT”. Only if it is another debt, the person responsible adds it: \
+             “disburse load {file} --batch {batch} --amend{sandbox}” shows the list of repeats; the same command with \
+             the --allow-repeats that it names adds the row, to be paid."
         )
     }
 
@@ -396,7 +397,8 @@ fn remove_leftovers(dir: &Path, file: &str, placed: Option<&Path>) -> Result<(),
             Leftover::Nothing => break,
             Leftover::Removed => {}
             Leftover::Kept => output::note(&format!(
-                "{} is of an earlier report, or somebody's own: it was changed since, stays as it is, and may name rows that have not failed any more",
+                "{} is of an earlier report, or somebody else's file: it was changed since, stays as it is, and may \
+                name rows that are no longer failed",
                 output::name(&path.display().to_string())
             )),
         }

@@ -598,7 +598,8 @@ fn feed(
                     "{name}:{}; nothing was loaded",
                     told.unwrap_or_default()
                 ))
-                .hint("remove the row, and load the file again; --on-error skip sets rows aside that may be mended, and this is none"));
+                .hint("remove the row, and load the file again; --on-error skip sets aside only rows that can be \
+                    mended, and this one cannot"));
             }
             Row::Bad(row) => {
                 let rejected = rejected(&row, &reading.form);

@@ -67,7 +67,7 @@ pub(in crate::cli) fn find(name: &str, settings: &Settings) -> Result<Layout, Er
     let layout = named(name, settings)?;
     if layout.factor == Factor::Open {
         return Err(Error::refused(format!(
-            "--layout {name}: what its amounts are multiplied by is not said, and no file has it"
+            "--layout {name}: it does not say what its amounts are multiplied by, and the file does not say it either"
         ))
         .hint(format!(
             "keep a layout of your own in disburse.toml, [layouts.NAME] with like = \"{name}\" and amount_factor = \"1500\", or whatever one unit is \
@@ -115,7 +115,8 @@ pub(in crate::cli) fn of_period(mut layout: Layout, said: Option<&str>) -> Resul
             Err(Error::refused(format!("--period {period}: {PERIOD}")))
         }
         (Period::Open, None) => Err(Error::refused(format!(
-            "--layout {name}: its references are those of people, and the period that the file pays is a part of each; it was not said"
+            "--layout {name}: its references name people, so the period that the file pays becomes a part of each \
+            reference; no period was given"
         ))
         .hint("add --period with the month that the file pays, such as --period 2026-12, and the same one whenever it is loaded again; nothing was read")),
         (_, Some(period)) => Err(Error::refused(format!(

@@ -140,7 +140,7 @@ impl NoticeDesk {
     pub(in crate::cli) async fn test(settings: &Settings) -> Result<String, Error> {
         let notices = settings.notices.as_ref().ok_or_else(none_configured)?;
         let id = format!("ntc_test_{:016x}", fastrand::u64(..));
-        let data = json!({"what_to_do": "nothing: somebody tries whether notices arrive (disburse notices --test)"});
+        let data = json!({"what_to_do": "nothing: this is a test of whether notices arrive (disburse notices --test)"});
         let text = body("test", Timestamp::now(), &data.to_string());
         Sender::of(notices)?
             .send(&id, &text)
@@ -152,7 +152,7 @@ impl NoticeDesk {
 
 /// Nobody is told anything.
 pub(in crate::cli) fn none_configured() -> Error {
-    Error::refused("no notices are configured: nobody is told anything").hint(
+    Error::refused("no notices are configured, and none are sent").hint(
         "[notices] in disburse.toml names a command, or an address (docs/operations.md, Notices)",
     )
 }

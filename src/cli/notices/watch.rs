@@ -50,7 +50,7 @@ pub(in crate::cli) async fn watch_run(
             Ok(trouble) => tell(trouble),
             // The run has met the same, and says so.
             Err(error) => {
-                tracing::warn!(error = error.message(), "notices are not told any more");
+                tracing::warn!(error = error.message(), "notices are no longer sent by this process");
                 return;
             }
         }
@@ -67,7 +67,7 @@ pub(in crate::cli) async fn watch_all(desk: Arc<NoticeDesk>, stop: CancellationT
         match done.await.map(|delivered| delivered.trouble) {
             Ok(trouble) => tell(trouble),
             Err(error) => {
-                tracing::warn!(error = error.message(), "notices are told later");
+                tracing::warn!(error = error.message(), "notices are sent later");
             }
         }
         if !sleeps(ALL_EVERY, &stop).await {

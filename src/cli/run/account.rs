@@ -43,15 +43,15 @@ impl Job<'_> {
         let run_with = format!("run it with the user name {from}");
         if witnesses.is_empty() {
             return Err(Error::refused(format!(
-                "the gateway has shown to have no payment of batch {batch} yet, so that nothing can show that {to} is the same \
-                 account; {}",
+                "the gateway has not shown any payment of batch {batch} yet, so nothing can prove that {to} is the \
+                 same account; {}",
                 stays()
             ))
             .hint(run_with)
             .hint(format!(
-                "where that is no longer possible: settle each payment that was posted, once the bank or the gateway's people have said \
-                 what became of it: disburse resolve {batch} ID --paid, or --failed --although-accepted. When none is left, the next run \
-                 takes account {to}"
+                "if that is no longer possible: settle each posted payment, once the bank or the gateway's people have \
+                 said what became of it: disburse resolve {batch} ID --paid, or --failed --although-accepted. When \
+                 none is left, the next run takes account {to}"
             )));
         }
         let asked = witnesses.len() as u64;
@@ -73,7 +73,7 @@ impl Job<'_> {
             .move_account(batch.clone(), order, Timestamp::now())
             .await?;
         self.session.note(&format!(
-            "batch {batch} is moved from account {from} to {to}: the gateway told {to} of payment {witness}"
+            "batch {batch} is moved from account {from} to {to}: the gateway shows {to} the payment {witness}"
         ));
         Ok(())
     }

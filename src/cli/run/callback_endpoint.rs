@@ -36,7 +36,8 @@ pub(super) async fn open(
     };
     let listener = bound.map_err(|error| {
         Error::refused(format!("callback.listen {}: {error}; nothing was sent", callback.listen)).hint(
-            "free the port or choose another; --external-listener leaves it to a `disburse listen`, --poll-only does without callbacks",
+            "free the port or choose another; or add --external-listener if a `disburse listen` has it, or --poll-only \
+            to run without callbacks",
         )
     })?;
     let local = || -> Result<String, Error> {

@@ -45,8 +45,8 @@ fn held(lost: &Lost) -> String {
     match lost.holds() {
         false => String::new(),
         true => format!(
-            "; what was loaded since the journal was lost, and is not known to the gateway, is held while this journal does not have {}, posted \
-             from its place, or not as posted",
+            "; this journal lacks all or part of {}, posted from its place: until it has them, payments that were \
+             loaded since and that the gateway does not know are held, and not posted",
             lost.text()
         ),
     }
@@ -110,21 +110,22 @@ impl Declared {
         let text = match difference {
             None => return Ok(()),
             Some(Difference::Count { expected, found }) => format!(
-                "batch {batch}: {} declared, and it has {}; nothing was sent",
+                "batch {batch}: {} declared, found {}; nothing was sent",
                 output::counted(expected, "row"),
                 output::grouped(&found.to_string())
             ),
             Some(Difference::Total(total)) => format!(
-                "batch {batch}: a total of {} {total} was declared, and it comes to {}{}; nothing was sent",
+                "batch {batch}: a total of {} {total} was declared, found {}{}; nothing was sent",
                 total.currency,
                 output::amounts(&whole.amounts),
                 made_up(&whole, &journal.replaced(batch.clone()).await?)
             ),
         };
         Err(Error::refused(text).hint(format!(
-            "the total is that of the whole batch: every row once, paid, rejected and cancelled ones too, and a failed payment that a \
-             corrected row replaces with its newest amount. Rows may have been added to it: `disburse report {batch} --out DIR` lists every row, and whose loads they came with; ask whoever \
-             declared it"
+            "count and total are those of the whole batch: every row once, with paid, rejected and cancelled rows, and \
+             the newest amount where a corrected row replaced a failed payment. Rows may have been added to the batch: \
+             `disburse report {batch} --out DIR` lists every row, and who loaded it. Ask the person who declared the \
+             total"
         )))
     }
 }

@@ -24,8 +24,8 @@ impl Job<'_> {
         let paid = standing.of(State::Paid).count;
         if paid > 0 {
             let text = format!(
-                "{} of batch {} were called paid by a reading of before, and stay paid: compare them with a statement of the gateway or \
-                 the bank (disburse reconcile)",
+                "{} of batch {} were called paid under an earlier dialect, and stay paid: compare them with a \
+                 statement of the gateway or the bank (disburse reconcile)",
                 output::counted(paid, "payment"),
                 self.batch
             );
@@ -47,8 +47,8 @@ impl Job<'_> {
         };
         let batch = self.batch;
         Err(Error::refused(format!(
-            "batch {batch} has retries of payments that failed by code {code}, which [status_codes] and [post_codes] in force do not call a \
-             failure: they may have been paid. Nothing was sent"
+            "batch {batch} has retries of payments that failed with code {code}, which the present [status_codes] and \
+             [post_codes] do not call a failure: they may have been paid. Nothing was sent"
         ))
         .hint(format!(
             "cancel those retries (`disburse cancel {batch} REFERENCE`) until the gateway's people have said what became of them. Where {code} is \
@@ -90,7 +90,7 @@ impl Job<'_> {
                 let why = match is_told(country) {
                     true => misfit(payment, &dialect),
                     false => Some(format!(
-                        "its country {} would be told to nobody",
+                        "its country {} would not be sent",
                         country.code()
                     )),
                 };
@@ -118,15 +118,16 @@ impl Job<'_> {
             more => format!("\n  and {more} more"),
         };
         Err(Error::refused(format!(
-            "{} of batch {} cannot be said in the dialect {}:\n{}{more}\nNothing was sent",
+            "{} of batch {} cannot be sent in the dialect {}:\n{}{more}\nNothing was sent",
             output::counted(count, "row"),
             self.batch,
             self.settings.dialect.name,
             named.join("\n"),
         ))
         .hint(format!(
-            "run the batch by the dialect that it was loaded with. To pay these rows by this one, cancel them first \
-             (`disburse cancel {} --id IDENTIFIER`: only what was never posted can be), and load them in a file of their own",
+            "run the batch with the dialect that it was loaded with. To pay these rows with this dialect, first cancel \
+             them (`disburse cancel {} --id IDENTIFIER`, possible only if they were never posted), then load them in a \
+             file of their own",
             self.batch
         )))
     }

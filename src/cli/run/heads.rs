@@ -19,7 +19,8 @@ pub(super) fn hand_over_heads(session: &Session) {
     if let Err(error) = try_to(session) {
         output::complain(
             "warning",
-            "the heads of the evidence were not handed over: until they are, nobody elsewhere can show that the journal is as this run left it",
+            "the heads of the evidence were not handed over: until they are, nobody else can prove that the journal is \
+            as this run left it",
         );
         error.print();
     }
@@ -32,7 +33,8 @@ fn try_to(session: &Session) -> Result<(), Error> {
     };
     let (journal, heads) = Reader::open(session.location()?)?.heads()?;
     let text = heads::to_text(&journal, Timestamp::now(), &heads);
-    let signature = SigningKey::open(&evidence.key_file)?.sign(&text, "say which key signs the heads with evidence.key_file; ssh-keygen has to be able to use it without a person")?;
+    let signature = SigningKey::open(&evidence.key_file)?.sign(&text, "name the key that signs the heads in \
+        evidence.key_file; ssh-keygen must be able to use it without a person")?;
     hand_over(&evidence.command, format!("{text}{signature}"), WITHIN).map_err(|why| {
         Error::refused(why).hint(
             "[evidence] command in disburse.toml names it; it gets the heads as its standard input",

@@ -281,7 +281,8 @@ pub(in crate::cli) async fn carry_out(
     // Heard from here on: whatever is begun below is ended in good order.
     let drain = CancellationToken::new();
     let notice = format!(
-        "ending: no further payment is posted, what is under way is waited for (once more to end at once). {}",
+        "stopping: no further payment is posted, and the run waits for what is under way (a second Ctrl-C or \
+         signal stops it at once). {}",
         orders.resume
     );
     signals::drain_on_signal(drain.clone(), notice)?;

@@ -38,12 +38,13 @@ impl Job<'_> {
             }
             GatewayMove::Impossible => {
                 return Err(Error::refused(format!(
-                    "no payment of batch {batch} was ever known to the gateway, so that nothing can show that {to} is the same one; {stays}"
+                    "the gateway has never known a payment of batch {batch}, so nothing can prove that {to} is the \
+                    same gateway; {stays}"
                 ))
                 .hint(format!(
-                    "run it with the old address while that answers. Where it is gone: settle each payment that was posted, once the bank or \
-                     the gateway's people have said what became of it: disburse resolve {batch} ID --paid, or --failed \
-                     --although-accepted. When none is left, repeat this command"
+                    "run it with the old address as long as that answers. If it is gone: settle each posted payment, \
+                     once the bank or the gateway's people have said what became of it: disburse resolve {batch} ID \
+                     --paid, or --failed --although-accepted. When none is left, repeat this command"
                 )));
             }
             GatewayMove::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
@@ -75,8 +76,8 @@ impl Job<'_> {
             .move_gateway(batch.clone(), order, Timestamp::now())
             .await?;
         let why = match witness {
-            Some(witness) => format!("the new address told of payment {witness}"),
-            None => "nothing of it can be at the old one".to_owned(),
+            Some(witness) => format!("the new address knows payment {witness}"),
+            None => "nothing of it can be at the old address".to_owned(),
         };
         self.session.note(&format!(
             "batch {batch} is moved from gateway {from} to {to}: {why}"
@@ -125,9 +126,9 @@ impl Job<'_> {
             ))
             .hint("choose the profile with the gateway and the user name that it was started with")
             .hint(format!(
-                "where these are gone, and the gateway has shown to have no payment of the batch: settle each payment that was posted, once \
-                 the bank or the gateway's people have said what became of it: disburse resolve {batch} ID --paid, or --failed \
-                 --although-accepted. When none is left, repeat this command"
+                "if these are gone, and the gateway has not shown any payment of the batch: settle each posted \
+                 payment, once the bank or the gateway's people have said what became of it: disburse resolve {batch} \
+                 ID --paid, or --failed --although-accepted. When none is left, repeat this command"
             )));
         };
         let gateway = GatewayMoved {
@@ -146,8 +147,8 @@ impl Job<'_> {
         };
         journal.move_account(batch.clone(), account, now).await?;
         self.session.note(&format!(
-            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: the new address \
-             told the new name of payment {witness}",
+            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: \
+             the new address shows the new name the payment {witness}",
             home.account, home.gateway
         ));
         Ok(())
@@ -193,13 +194,13 @@ impl Job<'_> {
                     return Err(Error::stopped(unanswered(&why)));
                 }
                 Signal::Unreachable(why) | Signal::Lost(why) => {
-                    return Err(Error::unavailable(unanswered(&why)).hint("say it again later"));
+                    return Err(Error::unavailable(unanswered(&why)).hint("repeat this command later"));
                 }
                 Signal::SlowDown(_) => {
                     return Err(Error::unavailable(unanswered(
                         "the gateway asks for fewer requests",
                     ))
-                    .hint("say it again later"));
+                    .hint("repeat this command later"));
                 }
             }
             for outcome in asked.outcomes {

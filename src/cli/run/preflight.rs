@@ -92,9 +92,10 @@ impl Job<'_> {
         }
         if forecast.is_short() && !self.options.allow_short {
             return Err(Error::stopped(
-                "the float does not last for what is to be posted; nothing was sent",
+                "the float is too small for what is to be posted; nothing was sent",
             )
-            .hint("top it up and run the same command again; or --allow-short: what the float does not cover then waits for it"));
+            .hint("top it up and run the same command again; or add --allow-short: what the float does not cover then \
+                waits for it"));
         }
         Ok(())
     }
@@ -166,7 +167,7 @@ impl Job<'_> {
         let batch = self.batch;
         if !refused.is_empty() {
             let more = match stopped {
-                Some(_) => "; others were not tried",
+                Some(_) => "; the others were not tried",
                 None => "",
             };
             let first = &refused[0].due;
@@ -178,7 +179,8 @@ impl Job<'_> {
                 "{} not taken{more}; nothing was posted",
                 output::counted(refused.len() as u64, "document")
             ))
-            .hint("put a sound PDF in the place of each file and run the same command again; what was uploaded is not uploaded again")
+            .hint("replace each file by a sound PDF and run the same command again; uploaded documents are not \
+                uploaded again")
             .hint(format!(
                 "or cancel the payment: disburse cancel {batch} {name}"
             )));
@@ -195,7 +197,8 @@ impl Job<'_> {
                 Err(Error::unfinished(format!(
                     "{error}; {done} uploaded, nothing was posted"
                 ))
-                .hint("run the same command again when the file service has recovered; what was uploaded is not uploaded again"))
+                .hint("run the same command again when the file service has recovered; uploaded documents are not \
+                    uploaded again"))
             }
             Some(UploadStop::Service(error)) => Err(Error::refused(format!(
                 "document upload: {error}; {done} uploaded, nothing was posted"
@@ -239,7 +242,7 @@ fn forecast_text(need: &Need) -> String {
         output::counted(ready.count, "payment")
     );
     match account {
-        Err(why) => format!("{needed}, what there is is unknown: {why}"),
+        Err(why) => format!("{needed}, the balance is unknown: {why}"),
         Ok(account) => {
             let name = match account.name.as_str() {
                 "" => String::new(),

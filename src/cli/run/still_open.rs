@@ -37,7 +37,7 @@ pub(super) fn why_open(
         Ending::Held => held(&run, batch, outcome, standing),
         Ending::Documents => (
             ExitStatus::Unfinished,
-            "the remaining payments came while the run went on, and wait for their documents to be uploaded"
+            "the remaining payments were added during the run, and wait for their documents to be uploaded"
                 .to_owned(),
             format!("to upload them: {run}"),
         ),
@@ -63,8 +63,8 @@ pub(super) fn why_open(
         Ending::Misread(_) | Ending::Taken(_) => return None,
         Ending::CircuitOpen => (
             ExitStatus::Stopped,
-            "the gateway lost one post after another; posts were paused to the end".to_owned(),
-            format!("when it has recovered: {run}, which asks first about what is unknown"),
+            "one post after another was lost; posting was paused until the run ended".to_owned(),
+            format!("when the gateway has recovered: {run}, which first asks about what is unknown"),
         ),
         Ending::Unreachable(why) => (
             ExitStatus::Unfinished,
@@ -99,10 +99,10 @@ fn waits_for_time(run: &str, batch: &BatchName, outcome: &Outcome, examples: &Ex
     let told = examples.scheduled.clone();
     let (what, hint) = match &outcome.summary.ending {
         Ending::ClockSet => (
-            "the clock of this machine was set while the run went on, and dates or opening hours say when payments leave: nothing more is \
-             posted by the old time"
+            "the clock of this machine was changed during the run, and dates or opening hours decide when payments \
+             leave: nothing more is posted"
                 .to_owned(),
-            format!("look at the clock, then: {run}"),
+            format!("check the clock, then: {run}"),
         ),
         Ending::Over => (
             told.unwrap_or_else(|| "the last date of the remaining payments is over".to_owned()),
@@ -134,7 +134,7 @@ fn exposed(run: &str, examples: &Examples) -> Open {
         ExitStatus::Unfinished,
         examples.exposed.clone().unwrap_or_default(),
         format!(
-            "once some of it has ended ({}): {run}",
+            "once some of what is under way has ended ({}): {run}",
             limits::EXPOSED_HINT
         ),
     )
@@ -187,7 +187,7 @@ fn unconfirmed(run: &str, outcome: &Outcome, standing: &Standing) -> Open {
             if later.count == 1 { "waits" } else { "wait" },
             if later.count == 1 { "its" } else { "their" },
         ),
-        format!("look at what was added or retried, then: {run}"),
+        format!("check what was added or retried, then: {run}"),
     )
 }
 
@@ -222,8 +222,8 @@ fn undecided(
         ExitStatus::Unfinished,
         "the remaining payments wait for a callback or a decision".to_owned(),
         format!(
-            "what is known of one: disburse explain {batch} {name}; to decide it: disburse resolve {batch} {name}{} --paid or \
-             --failed; to wait for callbacks: disburse listen, or {run}",
+            "to see what is known about one: disburse explain {batch} {name}; to decide it: disburse resolve {batch} \
+             {name}{} --paid or --failed; to wait for callbacks: disburse listen, or {run}",
             sandbox_flag(standing.purpose)
         ),
     )

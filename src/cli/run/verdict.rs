@@ -94,8 +94,9 @@ pub(super) async fn conclude(
     if standing.of(State::InDoubt).count > 0 && words_wait(session, journal, &standing).await? {
         output::complain(
             "hint",
-            "this dialect's words for \"not found\" (replies.not_found_description) do not count yet, so that asking on may change nothing: \
-             `disburse probe --pay FILE` shows whether the gateway refuses an identifier that it has; then they do",
+            "the gateway's words for \"not found\" (replies.not_found_description of the dialect) do not count yet, so \
+             asking again may change nothing. `disburse probe --pay FILE` tests with one small payment whether the \
+             gateway refuses an identifier that it has already; if it does, these words count from then on",
         );
     }
     Ok(verdict)
@@ -145,15 +146,17 @@ async fn words_wait(
 fn taken(batch: &BatchName) -> ExitStatus {
     output::complain(
         "error",
-        "ten first posts in a row were answered with 229: the gateway has had these identifiers since before this journal \
-         posted them, so nothing more is posted. A journal that was lost, restored or copied looks like that; so does a \
-         batch name that another journal uses, with the same references",
+        "the gateway answered ten first posts in a row with 229: it had these identifiers before this journal posted \
+         them, so nothing more is posted. This happens when a journal was lost, restored or copied, or when another \
+         journal uses the same batch name and references",
     );
     output::complain(
         "hint",
         &format!(
-            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, which begins a recovery and says what \
-             follows: the gateway is asked before anything is posted. If not, somebody else has used these identifiers: first make sure with the gateway that nobody was paid, and only then load the rows as a batch of another name"
+            "if an earlier journal posted this batch: disburse recover {batch} --presume-posted, which begins a \
+             recovery, in which the gateway is asked before anything is posted, and lists the next steps. If not, \
+             somebody else has used these identifiers: first ask the gateway's people whether anybody was paid; only \
+             if nobody was, load the rows under another batch name"
         ),
     );
     ExitStatus::Stopped
@@ -169,16 +172,17 @@ fn misread(session: &Session, batch: &BatchName, first: PaymentId) -> Result<Exi
     output::complain(
         "error",
         &format!(
-            "ten replies in a row name another amount, currency or number than the payment they are about, so nothing more \
+            "ten replies in a row named another amount, currency or number than that of their payment, so nothing more \
              is posted; the first was about {id}: {words}"
         ),
     );
     output::complain(
         "hint",
         &format!(
-            "ask the gateway's support how it writes them, with: disburse explain {batch} {id}. Nothing that they said was \
-             believed: what was posted is in doubt, and the next run asks about it. It posts nothing more before an answer names what \
-             is ours, or you have opened the services again with `disburse resume-lane`"
+            "show the gateway's people what it answered, disburse explain {batch} {id}, and ask how it writes amounts, \
+             currencies and numbers. None of these replies was believed: what was posted is in doubt, and the next run \
+             asks about it. A run posts nothing more until an answer names our amount, currency and number, or until \
+             you open the services again with `disburse resume-lane`"
         ),
     );
     Ok(ExitStatus::Stopped)
@@ -195,7 +199,7 @@ fn shout_paid_twice(standing: &Standing) {
     let rows = output::counted(standing.paid_twice_count, "row");
     output::complain(
         "error",
-        &format!("PAID TWICE: {rows}. What had been called failed was paid, too"),
+        &format!("PAID TWICE: {rows}. A payment that the gateway had called failed was paid as well"),
     );
     for row in standing.paid_twice.iter().take(SHOUTED) {
         output::complain("error", &format!("PAID TWICE: {}", row.sentence()));
@@ -235,7 +239,8 @@ fn tell_who_is_not_paid(
     if failed + rejected > 0 && examples.is_archived {
         output::complain(
             "hint",
-            "nobody can retry or mend these, as their people are in the archive alone: disburse archive read FILE --report FOLDER writes failed.csv with their names; what is still owed is a row of a new batch",
+            "nobody can retry or mend these here: their names and numbers are only in the archive. disburse archive \
+            read FILE --report FOLDER writes failed.csv with them; load what is still owed as rows of a new batch",
         );
         return;
     }
@@ -249,7 +254,8 @@ fn tell_who_is_not_paid(
     if failed + conflict + rejected == 0 {
         output::complain(
             "hint",
-            "what was cancelled is never paid under this batch name; to pay it after all, load it under another one",
+            "what was cancelled is never paid under this batch name; to pay it after all, load it under another batch \
+            name",
         );
     }
 }
@@ -305,13 +311,14 @@ fn tell_rejected(batch: &BatchName, purpose: Purpose, knows_all: bool) {
     let first = match knows_all {
         true => "rejected rows were never sent",
         false => {
-            "rejected rows may have been mended and paid by what this journal lacks; once the recovery is done"
+            "rejected rows may have been mended and paid already, which this journal does not show; once the recovery \
+            is done"
         }
     };
     let hint = format!(
         "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
-             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. What shall not be paid at \
-             all: disburse cancel {batch} --rejected LINE --reason TEXT",
+             rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. To \
+             withdraw a row that must not be paid: disburse cancel {batch} --rejected LINE --reason TEXT",
         sandbox_flag(purpose)
     );
     output::complain("hint", &hint);
@@ -363,8 +370,8 @@ fn stopped_for_failures(batch: &BatchName, outcome: &Outcome, standing: &Standin
     );
     output::complain("error", &text);
     let hint = format!(
-        "why they failed: disburse report {batch} --out reports/{batch}. Once the others may be posted: disburse resume-lane {batch} {}, which counts anew \
-         from there, and then: {}",
+        "to see why they failed: disburse report {batch} --out reports/{batch}. Once the others may be posted: \
+         disburse resume-lane {batch} {}, which counts failures from zero again, and then: {}",
         lane.service,
         run_command(batch, standing.purpose)
     );
@@ -388,9 +395,9 @@ fn float_text(batch: &BatchName, standing: &Standing) -> Option<String> {
         _ => ("wait", "them"),
     };
     Some(format!(
-        "{} of {} not sent, and {wait} for the float of {} (230). When it is topped up: disburse resume-lane {batch} {lane} (or the \
-         service opens by itself, where that is configured); then {} sends {them}. What shall not be paid after all: \
-         disburse cancel {batch} REFERENCE",
+        "{} of {} not sent, and {wait} for the float of {} (230). When it is topped up: disburse resume-lane {batch} \
+         {lane} (or the service opens by itself, where that is configured); then {} sends {them}. To cancel what must \
+         not be paid any more: disburse cancel {batch} REFERENCE",
         output::counted(waiting.count, "payment"),
         output::amounts(&waiting.amounts),
         lanes.join(", "),

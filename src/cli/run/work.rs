@@ -220,18 +220,19 @@ impl Job<'_> {
         match extends(proof.earlier_head_at, proof.findings_count) {
             Extends::Yes => Ok(()),
             Extends::Unknown => Err(Error::refused(format!(
-                "--head: the evidence of batch {batch} was never at this head: it was changed or cut off since, or the head is of \
-                 another batch; nothing was sent"
+                "--head: the evidence of batch {batch} has no such head: it was changed or cut off since, or the head \
+                 is of another batch; nothing was sent"
             ))
             .hint(format!(
                 "compare it with what `disburse load` printed; `disburse verify {batch} --head HASH` says more"
             ))),
             Extends::Changed => Err(Error::refused(format!(
-                "the evidence of batch {batch} is not what was recorded: {}; nothing was sent",
+                "the evidence of batch {batch} differs from what was recorded: {}; nothing was sent",
                 proof.findings.first().map_or("", String::as_str)
             ))
             .hint(format!(
-                "send nothing from this file: `disburse verify {batch}` lists what was changed; go on with a copy from before that"
+                "send nothing from this file: `disburse verify {batch}` lists what was changed. Go on with a copy from \
+                before the change"
             ))),
         }
     }

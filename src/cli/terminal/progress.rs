@@ -179,7 +179,7 @@ fn eta(progress: &Progress, seconds: u64, times: &Times) -> Option<String> {
     match times.closes {
         Some(closes) if closes <= progress.at => None,
         Some(closes) if closes < ends => Some(format!(
-            "not all before a service closes at {}",
+            "not all of it before a service closes at {}",
             times.zone.clock(closes)
         )),
         _ => Some(format!("ETA {}", clock(seconds))),
@@ -191,7 +191,7 @@ pub(in crate::cli) fn held_up(progress: &Progress, zone: &WireZone) -> Vec<Strin
     let clock = |at: Timestamp| zone.clock(at);
     let mut texts: Vec<String> = Vec::new();
     if progress.draining {
-        texts.push("ending: what is under way is waited for".into());
+        texts.push("stopping: waiting for what is under way".into());
     }
     if progress.circuit_open {
         texts.push(match progress.awaited.posts {
@@ -211,7 +211,7 @@ pub(in crate::cli) fn held_up(progress: &Progress, zone: &WireZone) -> Vec<Strin
             _ => ("the floats", "they"),
         };
         let until = match progress.awaited.lane {
-            Some(at) => format!("looked at again at {}", clock(at)),
+            Some(at) => format!("checked again at {}", clock(at)),
             None => format!(
                 "paused until {it} {} topped up, then: disburse resume-lane BATCH SERVICE, and run again",
                 if it == "it" { "is" } else { "are" }
@@ -273,7 +273,7 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
 }
 
 fn waits_text(at: Timestamp, zone: &WireZone) -> String {
-    format!("what is not sent yet waits until {}", zone.format_named(at))
+    format!("payments that are not sent yet wait until {}", zone.format_named(at))
 }
 
 /// Says when the gateway is asked about what has no outcome yet, and for which time.
@@ -364,7 +364,7 @@ mod tests {
         progress.circuit_open = false;
         progress.held = vec![ServiceCode::parse("B2C_MPESA").unwrap()];
         for (lane, until) in [
-            (at(30), "looked at again at 09:00:30 EAT"),
+            (at(30), "checked again at 09:00:30 EAT"),
             (
                 None,
                 "paused until it is topped up, then: disburse resume-lane BATCH SERVICE, and run again",
@@ -406,7 +406,7 @@ mod tests {
             let zone = WireZone::from_name("Africa/Nairobi").unwrap();
             eta(&progress, seconds, &Times { zone, closes })
         };
-        let late = "not all before a service closes at 16:30:00 EAT";
+        let late = "not all of it before a service closes at 16:30:00 EAT";
         for (seconds, closes, window, expected) in [
             (90, None, None, Some("ETA 1:30")),
             (60, closes, None, Some("ETA 1:00")),

@@ -182,7 +182,7 @@ pub(super) fn found(pages: &Pages, text: &str) -> Result<Found, Error> {
             output::name(text)
         ),
         count if count > FOUND_MAX => {
-            format!("The first {FOUND_MAX} rows that were found; there are more.")
+            format!("These are the first {FOUND_MAX} rows that were found; there are more.")
         }
         count => format!("{} found.", output::counted(count as u64, "row")),
     };

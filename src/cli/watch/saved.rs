@@ -24,7 +24,7 @@ pub(super) fn report(pages: &Pages, batch: &BatchName, file: File) -> Result<Ope
         .map_err(|error| trouble(&error))?
         .ok_or_else(|| {
             Trouble::NotThere(
-                "No row has failed that can be mended or paid again: there is no such file."
+                "There is no such file: no failed row can be mended or paid again."
                     .to_owned(),
             )
         })
@@ -33,7 +33,7 @@ pub(super) fn report(pages: &Pages, batch: &BatchName, file: File) -> Result<Ope
 fn written(pages: &Pages, batch: &BatchName, file: File) -> Result<Option<OpenFile>, Error> {
     let unwritten = |error: io::Error| {
         Error::unexpected(format!("the report cannot be written: {error}"))
-            .hint("free some room where temporary files are (TMPDIR), and load the page again")
+            .hint("free some room where temporary files are (TMPDIR), and reload the page")
     };
     let folder = Scratch::temporary(Use::Page).map_err(unwritten)?;
     let named = Some(failed_rows(batch));

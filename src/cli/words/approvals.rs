@@ -34,14 +34,14 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     // What was approved before goes on meanwhile.
     let covered = match approvals.covers_nothing() {
         true => "",
-        false => "; what was approved before is posted by a run all the same",
+        false => "; a run still posts what was approved before",
     };
     let have = approvals.approved_by.len();
     let need = usize::from(approvals.required);
     let later = match approvals.approved_before.is_empty() {
         true => String::new(),
         false => format!(
-            "; {} approved what was there before, and rows, retries or amounts came later",
+            "; {} approved an earlier state, and rows, retries or amounts came later",
             approvals.approved_before.join(", ")
         ),
     };
@@ -87,9 +87,9 @@ fn loader_unfit(commands: Commands<'_>, approvals: &Approvals) -> (String, Strin
             so_far(approvals)
         ),
         format!(
-            "somebody else who may sign now, and could when it was loaded, looks at it and signs in the place of the loader (and can then no longer \
-             approve it): disburse approve {batch} --as-loader{sandbox} --sign-key KEY; {then}. Where nobody is left for that: disburse cancel {batch}, \
-             then load the file under another batch name"
+            "somebody else, who may sign now and could when it was loaded, looks at it and signs in the place of the \
+             loader (and can then not approve it): disburse approve {batch} --as-loader{sandbox} --sign-key KEY; \
+             {then}. If there is nobody who can: disburse cancel {batch}, then load the file under another batch name"
         ),
     )
 }
@@ -213,7 +213,7 @@ pub(in crate::cli) fn lines(
     }
     if !approvals.needed {
         return vec![format!(
-            "it comes to no more than may be paid without approval{}",
+            "its total is not above what may be paid without approval{}",
             above_text(&approvals.above)
         )];
     }
@@ -248,7 +248,8 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
             format!("write it anew, sign it as it is, and give both: {print} > TEXT"),
         ),
         NotSigned::Differs { is, should_be } => (
-            format!("the text is not what the journal says of batch {batch} now: it has \"{is}\", and should have \"{should_be}\""),
+            format!("batch {batch} has changed since the text was written: the text has \"{is}\", and should have \
+                \"{should_be}\""),
             format!("look at what has changed, then sign the new text: {print}"),
         ),
         NotSigned::Ssh(error) => (
@@ -271,20 +272,21 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
         NotSigned::Unloaded => (
             format!("nobody has signed that they loaded all of batch {batch}"),
             format!(
-                "whoever loaded it signs that first (who signs it can no longer approve): disburse approve {batch} --as-loader{sandbox} --sign-key KEY. \
-                 Where that signature does not count any more, `disburse status {batch}` says who can sign instead"
+                "the person who loaded it signs that first, and can then not approve it: disburse approve {batch} \
+                 --as-loader{sandbox} --sign-key KEY. If that signature no longer counts, `disburse status {batch}` \
+                 says who can sign instead"
             ),
         ),
         NotSigned::Time(at) => (
-            format!("the text says that it was signed at {at}, which is still to come"),
+            format!("the text says that it was signed at {at}, which is in the future"),
             "set the clock of the machine where it was written".to_owned(),
         ),
         NotSigned::Stale(_) | NotSigned::Spent => (
-            "the signature is one for an order, and counts no more".to_owned(),
+            "the signature is for an order, and not for a batch".to_owned(),
             format!("sign the text of the batch: {print}"),
         ),
         NotSigned::TooMany => (
-            format!("batch {batch} has as many signatures as are kept of one"),
+            format!("batch {batch} has reached the most signatures that a batch can have"),
             "nothing more can be signed for it; see disburse status".to_owned(),
         ),
     }
@@ -297,7 +299,7 @@ pub(in crate::cli) fn order_waiting_text(order: &OrderWaiting, zone: &WireZone) 
         false => "others give the same order with --sign-key KEY",
     };
     format!(
-        "an order waits for signatures: {}; signed by {}, which counts until {}; {next}",
+        "an order waits for signatures: {}; signed by {}, valid until {}; {next}",
         order.what,
         order.signed_by.join(", "),
         zone.format_named(order.until)
@@ -323,8 +325,9 @@ pub(in crate::cli) fn order_not_signed(why: &NotSigned) -> (String, String) {
             anew,
         ),
         NotSigned::Differs { is, should_be } => (
-            format!("the text is not that of this order: it has \"{is}\", and should have \"{should_be}\""),
-            format!("the order is another one, or something has changed since; look at it again. {anew}"),
+            format!("the text is of another order, or the order has changed: the text has \"{is}\", and should have \
+                \"{should_be}\""),
+            format!("look at the order again. {anew}"),
         ),
         NotSigned::Ssh(error) => (format!("{error}"), anew),
         NotSigned::Unfit(why) => (
@@ -333,26 +336,26 @@ pub(in crate::cli) fn order_not_signed(why: &NotSigned) -> (String, String) {
                 .to_owned(),
         ),
         NotSigned::Time(at) => (
-            format!("the text says that it was signed at {at}, which is still to come"),
+            format!("the text says that it was signed at {at}, which is in the future"),
             "set the clock of the machine where it was written".to_owned(),
         ),
         NotSigned::TooMany => (
-            "the batch has as many signatures for orders as are kept of one".to_owned(),
+            "the batch has reached the most signatures for orders that a batch can have".to_owned(),
             "nothing more can be signed for it; see disburse verify".to_owned(),
         ),
         NotSigned::Stale(at) => (
-            format!("the text was signed at {at}, more than a day ago, and counts no more"),
+            format!("the text was signed at {at}, more than a day ago: the signature no longer counts"),
             anew,
         ),
         NotSigned::Spent => (
-            "the signature has counted already: the order that it is for was carried out".to_owned(),
+            "the signature was used already: its order was carried out".to_owned(),
             anew,
         ),
         NotSigned::NoRule
         | NotSigned::Loader(_)
         | NotSigned::AmountsPending(_)
         | NotSigned::Unloaded => (
-            "nothing asks for signatures of this order".to_owned(),
+            "this order needs no signatures".to_owned(),
             "approval.orders says which orders are signed for".to_owned(),
         ),
     }

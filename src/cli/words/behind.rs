@@ -20,7 +20,7 @@ pub(in crate::cli) fn behind(reader: &Reader, zone: &WireZone) -> Result<Option<
 /// Says that what is read is of the past, where the journal is used elsewhere by now.
 pub(in crate::cli) fn warn_moved(reader: &Reader) -> Result<(), Error> {
     if let Some(to) = reader.moved_to()? {
-        let text = format!("this journal was moved to {to}: what is read here ends there");
+        let text = format!("this journal was moved to {to}: what is shown here is its state when it was moved");
         output::complain("warning", &text);
     }
     Ok(())
@@ -70,10 +70,10 @@ pub(in crate::cli) fn countdown(reader: &Reader, zone: &WireZone) -> Result<Opti
         })
         .collect();
     if lost.unknown && lost.count == 0 {
-        left.push("nobody has said which orders were given since".to_owned());
+        left.push("nobody has confirmed which orders were given since".to_owned());
     }
     if left.is_empty() && missed.as_ref().is_some_and(|missed| missed.since.is_some()) {
-        left.push("nothing is known to be left but to declare it done".to_owned());
+        left.push("all that is left is to declare it done".to_owned());
     }
     left.push("disburse recover shows all of it".to_owned());
     Ok(Some(format!("{why}; {}", left.join(", "))))
@@ -89,9 +89,10 @@ pub(in crate::cli) fn listed(lost: &Lost) -> String {
 pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
     lost.holds().then(|| {
         format!(
-            "batches that were posted from this place are missing, or not as they were. What was loaded since may be one of them, so that \
-             \"not found\" proves nothing about it: it is asked about, and nothing of it is posted until they are here, or until somebody gives \
-             `disburse recover --done` at a terminal:{}",
+            "batches that were posted from this place are missing here, or differ from what was posted. A batch that \
+             was loaded since may be one of them under another name, so \"not found\" proves nothing about its \
+             payments: the gateway is asked about them, and none is posted until the missing batches are here, or \
+             until somebody gives `disburse recover --done` at a terminal:{}",
             listed(lost)
         )
     })
@@ -101,8 +102,8 @@ pub(in crate::cli) fn missing_text(lost: &Lost) -> Option<String> {
 pub(in crate::cli) fn missed_text(missed: &Missed, zone: &WireZone) -> String {
     let since = noticed(missed.since, zone);
     format!(
-        "the journal may have missed payments: {}{since}. What is unfinished, and what is loaded until the recovery is declared \
-         done, is asked about before it is posted",
+        "the journal may have missed payments: {}{since}. The gateway is asked about everything that is unfinished, \
+         and about everything that is loaded until the recovery is declared done, before it is posted",
         missed.cause.sentence()
     )
 }
@@ -123,8 +124,8 @@ pub(in crate::cli) fn missed_and_lost_text(
         ),
     };
     format!(
-        "the journal may have missed payments: {}{since}. Nothing but rehearsals (--sandbox) is posted before the gateway was asked, and before \
-         somebody confirms {orders}",
+        "the journal may have missed payments: {}{since}. Only rehearsals (--sandbox) are posted until the gateway has \
+         been asked, and somebody has confirmed {orders}",
         missed.cause.sentence()
     )
 }
@@ -132,8 +133,9 @@ pub(in crate::cli) fn missed_and_lost_text(
 /// Says that orders of people are lost.
 pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
-        0 => "this journal may be an older copy or a new one, and nobody knows which orders (such as cancel, retry, resolve) were given since. Only \
-              rehearsals (--sandbox) are posted until somebody confirms that these orders were given again, or that there were none"
+        0 => "this journal may be an older copy or a new one, and it cannot know which orders (such as cancel, retry, \
+              resolve) people gave since. Only rehearsals (--sandbox) are posted until somebody confirms that these \
+              orders were given again, or that there were none"
             .to_owned(),
         count => format!(
             "this journal, an older copy or a new one, does not have {} by people (such as cancel, retry, a corrected file). Only rehearsals \

@@ -44,7 +44,7 @@ fn changed_text(row: &ChangedRow) -> String {
     match row.replaces {
         Some(id) => format!("line {} changes payment {id}: {columns}", row.line),
         None => format!(
-            "line {} changes the rejected row beyond what was wrong with it: {columns}",
+            "line {} changes more of the rejected row than what was wrong with it: {columns}",
             row.line
         ),
     }

@@ -116,7 +116,7 @@ fn asked_first(failed: &[&(Option<i32>, Tally)]) -> Vec<String> {
         let code = (*code)?;
         match help(i64::from(code), None) {
             Help::Ask { first, .. } => Some(format!(
-                "before you pay a row again that failed with {code}, as the row may be wrong: {first}"
+                "before you pay a row again that failed with {code}: {first}; the row itself may be wrong"
             )),
             Help::Correct(_) | Help::PayAnew(_) => None,
         }
@@ -148,7 +148,8 @@ fn retried_as_they_are(batch: &BatchName, right: &[&(Option<i32>, Tally)]) -> St
         many => format!("{} other rows", output::grouped(&many.to_string())),
     };
     format!(
-        "{others} can be paid again without a change, when the reason is gone: {}{more}. Each first shows how many and how much, and asks",
+        "{others} can be paid again without a change, once the reason is gone: {}{more}. Each command first shows how \
+        many and how much, and asks",
         commands.join("; "),
     )
 }
@@ -165,7 +166,8 @@ pub(in crate::cli) fn superseded(record: &PaymentRecord, trail: &[HistoryEntry])
         _ => return None,
     };
     Some(format!(
-        "Nothing is left to pay: an earlier payment of its row is paid, and this retry {how}. Do not load the row again"
+        "Nothing is left to pay: an earlier payment of the same row is paid, and this retry {how}. Do not load the row \
+        again"
     ))
 }
 
@@ -191,7 +193,7 @@ pub(in crate::cli) fn sentence(
                 .code
                 .map_or_else(|| decision(record), |code| reason(code).to_owned());
             let now = match record.row_stands {
-                Some(State::Paid) => "Its row is paid all the same, by a later payment",
+                Some(State::Paid) => "Its row is paid after all, by a later payment",
                 Some(State::Failed) => "It was retried, and the retry is not paid either",
                 Some(State::Cancelled) => "Its retry was cancelled: the row is not paid",
                 _ => "It is to be paid again: see its retry",
@@ -222,7 +224,8 @@ pub(in crate::cli) fn sentence(
                     format!("Not paid: {why}{code}. {first}; to pay it again: {retry}")
                 }
                 Help::Ask { first, correct } => format!(
-                    "Not paid: {why}{code}. {first}. If the row is wrong, {}; if the gateway was wrong, when that is solved: {retry}",
+                    "Not paid: {why}{code}. {first}. If the row is wrong, {}; if the gateway was wrong, once it is \
+                    mended: {retry}",
                     match correct {
                         Some(what) => format!("correct {what} and add the corrected row"),
                         None => "load the corrected row as a new batch".to_owned(),
@@ -235,8 +238,8 @@ pub(in crate::cli) fn sentence(
         ),
         (State::Conflict, _) if life.taken => return None,
         (State::Conflict, _) => format!(
-            "Answers disagree: one says paid, another says not paid. Do not pay it in another way before a person decides. Ask the gateway's people \
-             which is right, then: {} --paid, or --failed",
+            "Answers disagree: one says paid, another says not paid. Do not pay it in another way until a person has \
+             decided. Ask the gateway's people which answer is right, then: {} --paid, or --failed",
             commands.resolve(id)
         ),
         _ => return None,
@@ -281,7 +284,7 @@ mod tests {
             (
                 vec![(Some(120), tally(1))],
                 vec![
-                    "before you pay a row again that failed with 120, as the row may be wrong: Ask the gateway's people which account it expects",
+                    "before you pay a row again that failed with 120: Ask the gateway's people which account it expects; the row itself may be wrong",
                     again,
                     close,
                 ],
@@ -303,7 +306,7 @@ mod tests {
                 vec![
                     "4 rows are wrong, and would fail again: the number is invalid (110), the amount is above what the service allows (231). Mend \
                      them in r/failed.csv, remove the other rows, then: disburse load r/failed.csv --batch b --amend --sandbox",
-                    "1,200 other rows can be paid again without a change, when the reason is gone: disburse retry b --code 216. Each first shows \
+                    "1,200 other rows can be paid again without a change, once the reason is gone: disburse retry b --code 216. Each command first shows \
                      how many and how much, and asks",
                     close,
                 ],

@@ -60,7 +60,8 @@ pub(in crate::cli) fn asked(
             }
         }
         (None, None) => Err(Error::refused("no payment is named").hint(
-            "name it by the reference of its row or by its payerTransactionID, by its number (--phone NUMBER), or by the name of the recipient (--customer NAME)",
+            "name it by the reference of its row, by its payerTransactionID, by the recipient's number (--phone \
+            NUMBER) or by the recipient's name (--customer NAME)",
         )),
     }
 }
@@ -484,11 +485,11 @@ fn rejected_sentence(
 ) -> String {
     match row.replaced_by {
             None if row.withdrawn.as_ref().is_some_and(|withdrawal| withdrawal.by_layout) => {
-                "  Skipped: the layout of its file says that it is no payment. If it is one, mend the layout, and load the file \
-                 under another batch name; that load reports the rows of this batch as repeats".to_owned()
+                "  Skipped: the layout of its file says that it is not a payment. If it is one, mend the layout, and \
+                 load the file under another batch name; that load reports the other rows of this batch as repeats".to_owned()
             }
             None if is_behind => format!(
-                "  {}. Look first: `disburse recover` says what this journal may have missed, and each step",
+                "  {}. First see `disburse recover`, which says what this journal may have missed, and lists each step",
                 rows::set_aside_name(row.withdrawn.as_ref()).in_words()
             ),
             None if row.withdrawn.is_some() => {

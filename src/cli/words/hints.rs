@@ -18,36 +18,34 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         Error::OtherGateway {
             pinned, configured, ..
         } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
-            "a rehearsal goes on where its sandbox remembers what it paid: bring the file beside the old journal whose name ends in .sandbox \
-             along, to the same place beside this one; or rehearse the file again under another batch name"
+            "this rehearsal needs the sandbox that remembers what it paid: copy the file whose name ends in .sandbox from beside the old journal to the same place beside this one; or rehearse the file again \
+             under another batch name"
                 .to_owned()
         }
         Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
         Error::OtherGateway { batch, .. } => format!(
-            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has \
-             another address now: disburse run {batch} --gateway-moved --reason TEXT, which asks there about a payment of the batch first. \
-             If it has given the account another name as well: both, --account-moved --gateway-moved"
+            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has another address now: disburse run {batch} --gateway-moved --reason TEXT, \
+             which asks there about a payment of the batch first. If it has given the account another name as well: both, --account-moved --gateway-moved"
         ),
         Error::OtherAccount { batch, .. } => format!(
-            "choose the profile with the user name it was started with. If the gateway has given that account another name: \
-             disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a payment of the batch first. If it has \
-             another address as well: both, --account-moved --gateway-moved"
+            "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \
+             payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved"
         ),
         Error::OtherReading {
             batch, configured, ..
         } => format!(
-            "set the dialect back to the one that the batch was begun with. If that one reads replies wrongly, look at the difference with \
-             disburse dialect show, and order the change, which is recorded: disburse run {batch} --accept-dialect {configured}"
+            "set the dialect back to the one that the batch was begun with. If that dialect reads replies wrongly, look at the difference with disburse dialect show, then accept the new one, which is \
+             recorded: disburse run {batch} --accept-dialect {configured}"
         ),
         Error::Altered { batch, .. } | Error::AlteredRow { batch, .. } => {
             altered(&format!("`disburse verify {batch}` lists what was changed"))
         }
         Error::AlteredLoad { .. } => altered(
-            "`disburse status` lists the batches, and `disburse verify` says of each what was changed",
+            "`disburse status` lists the batches, and `disburse verify BATCH` says what was changed in each",
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
-            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was \
-             another account, choose its profile first: {account} would get \"not found\" for everything. Before the run, repeat the orders here (cancel, resolve, retry) that were given there"
+            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was another account, choose its profile first: {account} would get \
+             \"not found\" for everything. Before the run, give this journal the same orders (cancel, resolve, retry) that the earlier journal was given"
         ),
         Error::PayerElsewhere {
             batch,
@@ -55,21 +53,21 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             told_gateway,
             ..
         } => format!(
-            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name here. If the gateway no \
-             longer lets that name in, ask its people what became of each payment, and record it: disburse resolve {batch} ID --paid or --failed \
-             (payments.csv of disburse report lists the IDs). What failed may be loaded as a batch of another name, once disburse recover --done \
-             has ended the recovery"
+            "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name here. If the gateway no longer accepts that name, ask its people what became of each \
+             payment, and record it: disburse resolve {batch} ID --paid or --failed (payments.csv of disburse report lists the IDs). After disburse recover --done has ended the recovery, you can load what \
+             failed under another batch name"
         ),
         Error::BatchesLost { lost } => {
             let unnamed = match lost.unnamed {
                 0 => "",
                 _ => {
-                    " The names of old batches are not kept: earlier reports and the files have them. Of those before the last 80 only the count is kept, and loading them does not reduce it. When every file that may have paid what failed here was loaded again and run, confirm that at a terminal: disburse recover --done."
+                    " Not every old batch is known by its name: earlier reports and the files have the names. Of the batches before the last 80 only the number is kept, and it stays the same when you load \
+                    them. Once every file that may have paid what failed here is loaded and run, confirm that at a terminal: disburse recover --done."
                 }
             };
             format!(
-                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid \
-                 twice.{unnamed} If such a row repeats one that failed here, the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly these rows beside the failed ones; the gateway is asked about them before any is posted. Then repeat this command"
+                "load the files of these batches again, each under its batch name, and run them: the gateway is asked, and nothing is paid twice.{unnamed} If a row of these files repeats one that failed here, \
+                 the load is refused, and prints the list and `--allow-repeats DIGEST`, which loads exactly those rows; the gateway is asked about them before any is posted. Then repeat this command"
             )
         }
         error => return of_debt(error),
@@ -80,13 +78,16 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
 fn of_debt(error: &Error) -> Option<String> {
     Some(match error {
         Error::PaidElsewhere { batch, found } => format!(
-            "{}. If it fails, repeat this command, which then pays this one. If it is paid, cancel this one: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are separate debts, cancel this one all the same, and load it into a new batch, which asks you to confirm",
+            "{}. If that one fails, repeat this command, which then pays this payment. If that one is paid, cancel \
+            this payment: disburse cancel {batch} --id {}; then run {batch} again, which posts the rest. If both are \
+            owed, still cancel this payment, and load it into a new batch; that load asks you to confirm",
             finish_other(found),
             found.id
         ),
         Error::RetryLost { order, .. } => format!(
-            "give that order again first ({}; with `disburse retry` or `disburse resolve`), for the same payments as then, and do not mend their rows instead: only \
-             then is the gateway asked about what it posted, and recognised what is paid. Rows that it was not about are loaded after it. `disburse recover` shows each step",
+            "give that order again first ({}; with `disburse retry` or `disburse resolve`), for the same payments as \
+             then, and do not mend their rows instead: only then is the gateway asked about the payments of that \
+             order, and a paid one recognised. Load the other rows after that. `disburse recover` shows each step",
             order.sentence()
         ),
         _ => return None,
@@ -107,13 +108,17 @@ fn finish_other(found: &DebtElsewhere) -> String {
 
 fn altered(look: &str) -> String {
     format!(
-        "keep the file as it is and send nothing more from it: {look}. Go on with a copy of the journal from before that; what was posted \
-         since is asked about first"
+        "keep the file as it is and send nothing more from it: {look}. Go on with a copy of the journal from before \
+         the change: a run of it asks the gateway first about what was posted since"
     )
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: load the files that this journal lacks; run each batch, which asks the gateway, and posts nothing; give the lost orders again as they were (disburse cancel, resolve, retry, schedule, load --amend; a retry as a retry: a row that is mended in its place is not the same order, and may be paid a second time); confirm that, or that there were none: disburse recover --orders-given-again --reason TEXT; run again, which posts";
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: (1) load the \
+    files that this journal lacks; (2) run each batch, which asks the gateway, and posts nothing; (3) give the lost \
+    orders again as they were (disburse cancel, resolve, retry, schedule, load --amend). Give a retry again as a \
+    retry: a row that you mend instead may be paid a second time; (4) confirm that they were given again, or that \
+    there were none: disburse recover --orders-given-again --reason TEXT; (5) run again, which posts";
 
 #[cfg(test)]
 mod tests {

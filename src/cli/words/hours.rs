@@ -85,7 +85,7 @@ impl<'a> Unposted<'a> {
                 format!(" ({})", self.zone.format_named(end))
             });
             return vec![format!(
-                "the last date of the batch is over{end}: {}, and none of them leaves. {}",
+                "the last date of the batch is over{end}: {}, and none of them is posted. {}",
                 wait(all),
                 ways_out(commands)
             )];
@@ -103,7 +103,7 @@ impl<'a> Unposted<'a> {
                     ));
                 }
                 (Gate::Over, Some(hours)) => texts.push(format!(
-                    "{service}, open {hours}, does not open{}: {}, and none of them leaves. {}",
+                    "{service}, open {hours}, does not open{}: {}, and none of them is posted. {}",
                     self.before_the_end(),
                     wait(*count),
                     ways_out(commands)
@@ -258,8 +258,8 @@ fn in_time(opens: Timestamp, until: Timestamp, per_second: u64, lanes: u64) -> u
 fn ways_out(commands: Commands<'_>) -> String {
     let batch = commands.batch;
     format!(
-        "To give the batch more time: disburse schedule {batch} --not-after TIME --reason TEXT, then {}. What is not to be paid any more: \
-         disburse cancel {batch}",
+        "To give the batch more time: disburse schedule {batch} --not-after TIME --reason TEXT, then {}. To cancel \
+         what must not be paid any more: disburse cancel {batch}",
         commands.run()
     )
 }

@@ -110,7 +110,7 @@ pub(in crate::cli) fn kept_text(
     let (why, change) = match reason {
         Reason::Denied => (
             format!("the list {key} names its recipient"),
-            format!("take the recipient off the file of {key}"),
+            format!("remove the recipient from the file of {key}"),
         ),
         Reason::NotAllowed => (
             format!("the list {key} does not name its recipient"),
@@ -120,8 +120,8 @@ pub(in crate::cli) fn kept_text(
         _ => (format!("it is more for a single payment than {key}"), raise),
     };
     format!(
-        "as the last run found, {why}, and no time changes that. If it is to be paid after all: {change}, then {}, which \
-         judges it anew. If not: disburse cancel {} --id {id}",
+        "the last run found that {why}, and waiting does not change that. If it is to be paid after all: {change}, \
+         then {}, which checks it again. If not: disburse cancel {} --id {id}",
         commands.run(),
         commands.batch
     )
@@ -151,12 +151,12 @@ fn ceiling_json(ceiling: &Ceiling) -> Value {
 
 /// Says what to do about them.
 pub(in crate::cli) fn limited_hint(rows: &[LimitedRows], run: &str, batch: &str) -> String {
-    let cancel = format!("what shall not be paid: disburse cancel {batch} REFERENCE");
+    let cancel = format!("to cancel what must not be paid: disburse cancel {batch} REFERENCE");
     if rows.iter().all(|rows| rows.reason.passes()) {
         return format!("from then on: {run}; {cancel}");
     }
     format!(
-        "if they are to be paid after all, change [limits] or its lists, then: {run}, which judges them anew; {cancel}"
+        "if they are to be paid after all, change [limits] or its lists, then: {run}, which checks them again; {cancel}"
     )
 }
 
@@ -214,7 +214,7 @@ pub(in crate::cli) fn exposed(
         .iter()
         .map(|(service, money)| format!("{} by {service}", amount(*money)));
     let text = format!(
-        "{}; what comes next is {}. Once some of it has ended ({EXPOSED_HINT}): {}",
+        "{}; the next payments are {}. Once some of what is under way has ended ({EXPOSED_HINT}): {}",
         exposed_text(&used, Some(settings)),
         next.collect::<Vec<_>>().join(", "),
         commands.run()
@@ -224,7 +224,8 @@ pub(in crate::cli) fn exposed(
 }
 
 /// What ends a wait for what is under way.
-pub(in crate::cli) const EXPOSED_HINT: &str = "`disburse status` shows where each batch stands; what is in doubt or in conflict for good is decided with disburse resolve";
+pub(in crate::cli) const EXPOSED_HINT: &str = "`disburse status` shows where each batch stands; what stays in doubt or \
+    in conflict is decided with disburse resolve";
 
 /// Says how many recipients each list names that is in force.
 pub(in crate::cli) fn lists_texts(settings: &Settings) -> Result<Vec<String>, Error> {

@@ -5,9 +5,10 @@ use crate::domain::PayerTransactionId;
 use crate::journal::Snapshot;
 
 /// What may be wrong where the gateway answers about nobody.
-pub(in crate::cli) const HINT: &str = "the gateway's answers have no entry about the payments that they were asked about. It may need \
-    something in the question that the dialect does not send or sends otherwise: [headers], [header_files], [operations.status]; or its \
-    replies call results, payerTransactionID or statusCode otherwise: [members]. `disburse explain` shows what it answered, and `disburse probe` asks";
+pub(in crate::cli) const HINT: &str = "the gateway's answers say nothing about the payments that the questions named. \
+    Perhaps the gateway needs something in the question that the dialect does not send, or sends in another way: \
+    [headers], [header_files], [operations.status]; or its replies have other names for results, payerTransactionID or \
+    statusCode: [members]. `disburse explain` shows what it answered, and `disburse probe` asks";
 
 /// Returns whether the last answers about a payment had no entry about it.
 pub(in crate::cli) fn is_so(

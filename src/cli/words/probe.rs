@@ -176,8 +176,9 @@ pub(in crate::cli) fn known_check(
     };
     match known {
         None => dialect.replies.not_found_words.as_ref().map(|_| {
-            "check for duplicates: not probed with this gateway, account and form of requests, so that this dialect's words for \"not found\" do not count; `disburse probe --pay FILE` shows \
-             with one small payment whether the gateway refuses an identifier that it has"
+            "check for duplicates: not probed with this gateway, account and form of requests, so the gateway's words \
+             for \"not found\" do not count; `disburse probe --pay FILE` tests with one small payment whether the \
+             gateway refuses an identifier that it has already"
                 .to_owned()
         }),
         Some(probe) => Some(match probe.check {
@@ -186,8 +187,8 @@ pub(in crate::cli) fn known_check(
                 when(probe)
             ),
             DuplicateCheck::Accepts => format!(
-                "check for duplicates: this gateway has NONE: it took an identifier that it had ({}). The journal alone keeps payments from \
-                 being made twice: never post the same batch from another journal",
+                "check for duplicates: this gateway has NONE: it took an identifier that it had already ({}). Only the \
+                 journal keeps payments from being made twice: never post the same batch from another journal",
                 when(probe)
             ),
             DuplicateCheck::Unclear => format!(

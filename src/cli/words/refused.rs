@@ -31,8 +31,8 @@ pub(in crate::cli) fn refused(
             output::counted(bad, "row")
         ))
         .hint(format!(
-            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} \
-             with --amend",
+            "mend them in the file and load it again; or load the good rows alone with --on-error skip, and add the mended {} with \
+             --amend",
             input.corrections().display()
         )),
         LoadRefusal::Corrections(errors) => corrections(file, errors),
@@ -44,7 +44,7 @@ pub(in crate::cli) fn refused(
             .hint("is it the right file? It may have been saved before its rows were there"),
         LoadRefusal::Forgotten => forgotten(batch),
         LoadRefusal::Unreadable => Error::unexpected(format!("{file}: was not read to its end; nothing was loaded"))
-            .hint("run the same command again; if it comes back, copy the file to another disk first"),
+            .hint("run the same command again; if the error comes back, copy the file to another disk, and load the copy"),
         LoadRefusal::OtherContent(difference) => other_content(batch, difference),
         LoadRefusal::Ambiguous(difference) => ambiguous(batch, difference),
         LoadRefusal::Instead(rows) => instead(file, batch, rows),
@@ -71,11 +71,11 @@ pub(in crate::cli) fn refused(
         LoadRefusal::TooMuch { total } => Error::refused(format!(
             "{file}: adds up to {total}, which is more than can be counted (18 digits); nothing was loaded"
         ))
-        .hint("an amount is wrong by far: look for the largest ones"),
+        .hint("one of the amounts must be far too large: look for the largest"),
         LoadRefusal::OverCeiling { total, ceiling } => over_ceiling(file, batch, *total, *ceiling),
         LoadRefusal::TotalOpen(rows) => Error::refused(format!(
-            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; \
-             nothing was loaded",
+            "{file}: a total was declared, and {} that the batch has already {} no amount yet, so that it cannot be compared; nothing \
+             was loaded",
             output::counted(*rows, "row"),
             if *rows == 1 { "has" } else { "have" },
         ))
@@ -106,7 +106,8 @@ fn layout_missing(file: &str, layout: &str, batch: &str) -> Error {
         "{file}: names no layout, and all that batch {batch} has was read by layout {layout}; nothing was loaded"
     ))
     .hint(format!(
-        "without it, amounts and recipients may become others. Add --layout {layout}; load a file of another kind under another batch name"
+        "without the layout, the same rows may be read with other amounts and recipients. Add --layout {layout}; if \
+        the file is of another kind, load it under another batch name"
     ))
 }
 
@@ -124,7 +125,7 @@ fn read_before(file: &str, layout: &str, other: &str) -> Error {
 /// A row may be one that was rejected, mended now, or a new one.
 fn may_be_mended(file: &str, batch: &str, count: u64, rows: &[CrossRowError]) -> Error {
     Error::refused(format!(
-        "{file}: {} may be {} of batch {batch} that {} rejected, mended now, or new{}; nothing was loaded{}",
+        "{file}: {} may be {} of batch {batch} that {} rejected and mended since, or new{}; nothing was loaded{}",
         output::counted(count, "row"),
         if count == 1 { "a row" } else { "rows" },
         if count == 1 { "was" } else { "were" },
@@ -152,8 +153,8 @@ fn other_content(batch: &str, difference: &Difference) -> Error {
         gone: difference.gone,
     }) {
         return Error::refused(message).hint(format!(
-            "{} in both: another payroll, as next month's, is loaded under a batch name of its own. If it is batch {batch} with \
-             rows that were mended, first cancel the old ones with `disburse cancel {batch} ID`, or both are paid",
+            "{} in both: load another payroll, such as next month's, under a new batch name. If it is batch {batch} \
+             with mended rows, first cancel the old rows with `disburse cancel {batch} ID`, or both are paid",
             match difference.unchanged {
                 0 => "no row is".to_owned(),
                 1 => "hardly any row is".to_owned(),
@@ -172,35 +173,38 @@ fn other_content(batch: &str, difference: &Difference) -> Error {
 /// Returns how the rows of a batch are changed to those of the file.
 fn how_to_change(difference: &Difference) -> &'static str {
     if difference.changed > 0 && difference.changed == difference.changed_person {
-        "a row that pays somebody else than the row of the batch with its reference needs a reference of its own: give it one, and \
-         add it with --amend. Only where the row of the batch is itself wrong, first cancel that one with `disburse cancel`"
+        "a row of the file has the reference of a row of the batch, but pays somebody else: give it a reference of its \
+         own, and add it with --amend. Only if the row of the batch is wrong, first cancel that row with `disburse \
+         cancel`"
     } else if difference.changed > 0 && difference.changed_person > 0 {
-        "rows of a batch never change. A row that pays somebody else than the row of the batch with its reference needs a reference of \
-         its own. Of one that pays the same person otherwise, withdraw the old row with `disburse cancel` where it was never posted, and \
-         add the new one with --amend under a reference of its own; where it has failed, mend it in the failed.csv of `disburse report`"
+        "rows of a batch never change. If a row has the reference of a row of the batch, but pays somebody else, give \
+         it a reference of its own. If it pays the same person in another way, and the old row was never posted, \
+         cancel the old row with `disburse cancel`, and add the new one with --amend under a new reference; if the old \
+         row has failed, mend it in the failed.csv of `disburse report`"
     } else if difference.changed > 0 {
-        "rows of a batch never change. Where the old row was never posted, cancel it with `disburse cancel`, and add the new \
-         one with --amend under a reference of its own. Where it has failed, mend it in the failed.csv \
-         of `disburse report`, and add that with --amend"
+        "rows of a batch never change. If the old row was never posted, cancel it with `disburse cancel`, and add the \
+         new one with --amend under a new reference. If it has failed, mend it in the failed.csv of `disburse report`, \
+         and add that file with --amend"
     } else if difference.new + difference.rejected > 0 {
         "add the new rows to the batch with --amend, which leaves the others as they are"
     } else {
-        "cancel what is no longer to be paid with `disburse cancel`"
+        "use `disburse cancel` for the rows that are not to be paid any more"
     }
 }
 
 /// Without references a mended row cannot be told from a new one.
 fn ambiguous(batch: &str, difference: &Difference) -> Error {
     Error::refused(format!(
-        "batch {batch}: {} new and {} gone, and without references a row that was mended cannot be told from a new one; \
-         nothing was loaded{}",
+        "batch {batch}: {} new and {} gone, and without references a mended row looks like a new one; nothing was \
+         loaded{}",
         output::counted(difference.new, "row"),
         output::counted(difference.gone, "row"),
         examples(difference)
     ))
     .hint(format!(
-        "a row that was mended would be paid beside the old one: first cancel the old one with `disburse cancel {batch} ID`, \
-         then repeat this command; load rows that are really new as a batch of their own, without those of {batch}"
+        "if a row was mended, the old one and the mended one would both be paid: first cancel the old one with \
+         `disburse cancel {batch} ID`, then repeat this command. Load rows that are really new under a new batch name, \
+         without the rows of {batch}"
     ))
 }
 
@@ -211,8 +215,10 @@ fn instead(file: &str, batch: &str, rows: &[CrossRowError]) -> Error {
         listed(file, rows, rows.len() as u64)
     ))
     .hint(format!(
-        "a row that takes the place of another one would be paid beside it. First cancel the old one with `disburse cancel {batch} REFERENCE`, then repeat this command. {PAID_ROW}; where it has failed, mend it in the failed.csv of `disburse report {batch}`, and add that. Where the new row is a \
-         further payment, add it in a file of its own, without the rows of {batch}"
+        "if a new row replaces an old one, both would be paid. First cancel the old row with `disburse cancel {batch} \
+         REFERENCE`, then repeat this command. {PAID_ROW}; if it has failed, mend it in the failed.csv of `disburse \
+         report {batch}`, and add that file. If the new row is a further payment, add it in a file of its own, without \
+         the rows of {batch}"
     ))
 }
 
@@ -224,8 +230,8 @@ fn batch_again(file: &str, batch: &str, rows: u64) -> Error {
         output::counted(rows, "row"),
     ))
     .hint(format!(
-        "it looks like the payments of {batch} again. Where they failed, mend them in the failed.csv of `disburse report {batch}`, and add that. Where \
-         each of them is a further payment, load them under a batch name of their own"
+        "these look like the payments of {batch} again. If those failed, mend them in the failed.csv of `disburse \
+         report {batch}`, and add that file. If each row is a further payment, load the rows under a new batch name"
     ))
 }
 
@@ -285,7 +291,8 @@ fn listed(file: &str, errors: &[CrossRowError], count: u64) -> String {
     }
 }
 
-const DECLARED: &str = "rows may be missing or doubled in the file, or it is another file: ask the person who declared it";
+const DECLARED: &str = "rows may be missing or doubled in the file, or this is the wrong file: ask the person who \
+    declared the count or total";
 
 /// Says how a file differs from its batch, as a sentence goes on behind "the batch has other rows than the file: ".
 fn difference_text(difference: &Difference) -> String {
@@ -354,13 +361,14 @@ fn over_ceiling(file: &str, batch: &str, total: Money, ceiling: Money) -> Error 
         output::grouped(&total.to_string()),
         output::grouped(&ceiling.to_string())
     ))
-    .hint("look for an amount that is too large; what is right may be loaded as several batches, or with another ceiling")
+    .hint("look for an amount that is too large. If all are right, load the file as several batches, or raise the \
+        ceiling")
 }
 
 fn other_dates(input: &Input, batch: &str, dates: BatchDates) -> Error {
     let told = dates_text(dates, &input.zone());
     Error::refused(format!(
-        "batch {batch} is {}, and this file comes with other dates; nothing was loaded",
+        "batch {batch} is {}, but other dates were given with this file; nothing was loaded",
         told.unwrap_or_else(|| "posted at any time".to_owned())
     ))
     .hint(format!(

@@ -98,7 +98,7 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
         ));
     }
     if repeats.loads.iter().map(|load| load.rows).sum::<u64>() > repeats.rows {
-        message.push_str("\n  a row that repeats rows of several of these counts with each");
+        message.push_str("\n  a row that repeats rows of several loads is counted with each of them");
     }
     message.push_str(&changed_text(repeats));
     let error = Error::refused(message);
@@ -115,8 +115,9 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
              this one. Do not change references in this file: paid rows would be paid again",
         )
         .hint(
-            "for payments that come more often than every 20 days, set a shorter repeats.window, for all services or for one; if references \
-             start again from 1, set repeats.references_restart",
+            "if you pay the same people the same amounts more often than repeats.window expects (20 days by default), \
+             set a shorter one, for all services or for one; if your references start again from 1, set \
+             repeats.references_restart",
         )
 }
 
@@ -126,9 +127,9 @@ fn changed_text(repeats: &Repeats) -> String {
         return String::new();
     }
     let mut text = match repeats.changed {
-        1 => "\n1 of them is not as it was loaded before:".to_owned(),
+        1 => "\n1 of them differs from how it was loaded before:".to_owned(),
         rows => format!(
-            "\n{} of them are not as they were loaded before:",
+            "\n{} of them differ from how they were loaded before:",
             output::grouped(&rows.to_string())
         ),
     };
@@ -206,15 +207,15 @@ fn what_to_do(back: Back, is_whole: bool, repeats: &Repeats) -> Vec<String> {
     let before = "the journal that this one replaces has posted this batch";
     let asked = "the gateway is asked about these rows before any is posted";
     let as_then = format!(
-        "The gateway does not know rows that were left out then by this batch name, even if another batch paid them: with {allow}, they \
-         are paid again"
+        "Do not add {allow} in that case: the gateway does not know rows that were left out then under this batch \
+         name, and would pay them again even if another batch has paid them"
     );
     match (back, repeats.came_back) {
         (Back::No, _) if is_whole => vec![format!("{own} {allow}, {exactly}")],
         (Back::No, _) => vec![format!("{own} {allow}, {exactly}{skip}")],
         (Back::Certainly, CameBack::Whole) => vec![format!(
-            "{before}, with these rows: load the whole file, as the gateway is not asked about rows that are left out. Add {allow}, \
-             {exactly}; {asked}"
+            "{before}, with these rows: load the whole file, because the gateway is asked only about rows that are \
+             loaded. Add {allow}, {exactly}; {asked}"
         )],
         (Back::Certainly, CameBack::WithoutRepeats) => vec![
             format!("{before}, without these rows: add --on-error skip, which leaves them out again"),
@@ -259,7 +260,8 @@ fn skip_text(repeats: &Repeats) -> String {
         ),
     };
     format!(
-        "--on-error skip leaves the repeats out, and loads the rest, to be paid: {rest}, {word} {}. Check {} first: a row that was cancelled in the other batch, or paid with another amount, is not a new debt",
+        "--on-error skip leaves the repeats out, and loads the rest, which a run then pays: {rest}, {word} {}. Check \
+        {} first: a row that was cancelled in the other batch, or paid with another amount, is not a new debt",
         lines.join(", "),
         if repeats.rest == 1 { "it" } else { "them" }
     )

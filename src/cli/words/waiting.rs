@@ -11,8 +11,8 @@ use crate::ledger::schedule::Scheduled;
 /// What to do about such payments.
 pub(in crate::cli) fn until_done_hint(commands: Commands<'_>) -> String {
     format!(
-        "Load each such file again, whole and under its batch name, and run it; then: disburse recover --done, then: {}. What is not to \
-         be paid any more, cancel: disburse cancel {}",
+        "Load each such file again, whole and under its batch name, and run it; then: disburse recover --done, then: \
+         {}. To cancel what must not be paid any more: disburse cancel {}",
         commands.run(),
         commands.batch
     )
@@ -30,12 +30,13 @@ pub(in crate::cli) fn waits(
             commands.resolve(id)
         ),
         WaitsFor::Answer(id) => format!(
-            "waits until the gateway has been asked once more about {id}, an earlier payment of the same row, which an operator \
-             decided to have failed: a run asks, until the gateway agrees. {}",
+            "waits until the gateway has been asked once more about {id}, an earlier payment of the same row, which an \
+             operator recorded as failed: each run asks until the gateway agrees. {}",
             way_out(commands, id)
         ),
         WaitsFor::Again(id) => format!(
-            "waits for the gateway about {id}, an earlier payment of the same row: it said failed, and something else since. A run asks, until it says failed again. {}",
+            "waits for the gateway's answer about {id}, an earlier payment of the same row: the gateway said failed, \
+            and something else since then. Each run asks until the gateway says failed again. {}",
             way_out(commands, id)
         ),
         WaitsFor::Recovered => format!(
@@ -47,7 +48,8 @@ pub(in crate::cli) fn waits(
             said,
             ..
         } => format!(
-            "cancelled, and afterwards the gateway spoke of it all the same: {}. It may have been paid: do not pay it in another way until the gateway says that it does not have it. To ask: {}",
+            "cancelled, but after that the gateway said something about it: {}. It may have been paid: do not pay it \
+            in another way until the gateway says that it does not have it. To ask the gateway: {}",
             doubt(said),
             commands.run()
         ),
@@ -56,7 +58,8 @@ pub(in crate::cli) fn waits(
             withdrawn: false,
             said,
         } => format!(
-            "the gateway said failed{}, and later {}: it may have been paid. Do not pay it in another way until the gateway says failed again. To ask: {}. {}",
+            "the gateway said failed{}, and later {}: it may have been paid. Do not pay it in another way until the \
+            gateway says failed again. To ask the gateway: {}. {}",
             code.map_or_else(String::new, |code| format!(" ({code})")),
             doubt(said),
             commands.run(),
@@ -95,7 +98,7 @@ pub(in crate::cli) fn not_due_text(
         None => String::new(),
         Some(_) => format!("{} of it is not paid today: ", output::amounts(amounts)),
     };
-    Some(format!("{of_it}{text}; a run from then on pays it"))
+    Some(format!("{of_it}{text}; a run after that time pays it"))
 }
 
 pub(in crate::cli) fn doubt(said: Doubt) -> String {
@@ -110,7 +113,8 @@ pub(in crate::cli) fn doubt(said: Doubt) -> String {
 /// What a person can do where the gateway never says what is waited for.
 pub(in crate::cli) fn way_out(commands: Commands<'_>, id: PayerTransactionId) -> String {
     format!(
-        "If it never does, or cannot be asked (resolution.status_query), ask its people about {id}, then record what they say: {} --paid, or --failed --although-accepted",
+        "If the gateway never says so, or cannot be asked (resolution.status_query), ask its people about {id}, then \
+        record what they say: {} --paid, or --failed --although-accepted",
         commands.resolve(id)
     )
 }

@@ -220,7 +220,8 @@ impl HttpGateway {
 /// Classifies a post that was not made: a row of it cannot be said in this dialect.
 fn unsaid(ids: &[PayerTransactionId], line: u64, why: &str) -> Reply {
     let cause = format!(
-        "line {line} cannot be said in this gateway's dialect: {why}. Run the batch by the dialect that it was loaded with, or cancel the payment and load a row that fits"
+        "line {line} cannot be sent in this gateway's dialect: {why}. Run the batch with the dialect that it was \
+        loaded with, or cancel the payment and load a row that fits"
     );
     Reply {
         signal: Signal::Stop(StopReason::Misconfigured(cause.clone())),

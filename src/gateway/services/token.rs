@@ -304,7 +304,8 @@ fn refused(status: u16, error: &str, description: &str) -> OperationError {
         "missing parameters" => OperationError::Refused {
             section: "2.2",
             what: format!(
-                "the token endpoint (section 4.1) misses a parameter ({words}); check username, password and client_id"
+                "the token endpoint (section 4.1) says that a parameter is missing ({words}); check username, password \
+                and client_id"
             ),
         },
         "invalid_request" | "invalid_grant" | "invalid_client" | "unauthorized_client" => {

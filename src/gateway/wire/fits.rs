@@ -18,7 +18,7 @@ pub fn fits_the_document(identifier: &str, extra: &[(String, String)], dialect: 
 pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
     if !dialect.identifiers.has(payment.id.as_str()) {
         return Some(format!(
-            "its identifier {} has not the form {} of the dialect: it was loaded with another one",
+            "its identifier {} does not have the form {} of the dialect: it was loaded with another dialect",
             payment.id, dialect.identifiers
         ));
     }
@@ -33,7 +33,7 @@ pub fn misfit(payment: &Payment, dialect: &Dialect) -> Option<String> {
     }
     if let Some(member) = lost_member(row, dialect) {
         return Some(format!(
-            "it has {member}, which this gateway does not take: it would be paid without it"
+            "it has {member}, which this gateway does not take: the row would be paid without it"
         ));
     }
     let decimals = dialect.decimals.get(row.service.as_str());

@@ -83,7 +83,7 @@ fn refuse_pseudonyms(layout: &ColumnMap, record: &Record, found: &mut Findings) 
     for field in [Field::AccountNumber, Field::BankAccountNumber] {
         if is_pseudonym(layout.cell(record, field)) {
             let message =
-                "is the pseudonym of an account that was forgotten: whom it would pay nobody knows"
+                "is the pseudonym of an account that was forgotten: nobody knows any more whom it would pay"
                     .to_owned();
             found.add(field, message);
         }
@@ -237,7 +237,7 @@ pub(super) fn oddity_of_phone(
             Ok((_, line)) => (Field::AccountNumber, Some(line)),
             Err(_) => {
                 let cause = format!(
-                    "expected the phone number of who receives, or nothing: {} pays to phone numbers",
+                    "expected the phone number of the recipient, or nothing: {} pays to phone numbers",
                     service.code
                 );
                 return Some((Field::AccountNumber, cause));

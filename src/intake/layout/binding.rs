@@ -304,7 +304,8 @@ impl Binding {
         let said = self.unread_dates.iter().filter(|(_, rows)| *rows > 0);
         said.map(|(at, rows)| {
             format!(
-                "column {} is not read by layout {}: {} in it, and no payment waits for it. In a layout of your own, not_before takes it",
+                "column {} is not read by layout {}: {} in it, but no payment waits for its date. In a layout of your \
+                own, map the column to not_before",
                 self.place_text(*at),
                 self.layout.name,
                 match rows {

@@ -60,8 +60,9 @@ impl Binding {
         }
         self.fill(row, out, fields);
         if let Some(at) = self.total.filter(|_| is_somebody) {
-            let message = "is marked as the row with the sum, and names somebody to pay: leave the number or the account out of a sum; somebody of \
-                           that name needs a layout with another mark of the sum ([total])";
+            let message = "is marked as the row with the sum, but names somebody to pay: leave number and account out \
+                           of the row with the sum; if it is a payment to somebody of that name, use a layout with \
+                           another mark for the sum ([total])";
             let error = self.error(out, at, message.to_owned());
             out.findings.push(error);
             return Mapped::Row;

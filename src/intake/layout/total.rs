@@ -66,8 +66,8 @@ impl Sum {
             Some((column, text)) => {
                 what.push_str("; it says neither whom to pay nor how much");
                 format!(
-                    "if it is no payment, as a signature, say so in a layout of your own: {column} = [{text}] in its table skip; a * in the text \
-                     stands for anything. Otherwise move the sum to the end"
+                    "if it is not a payment, such as a signature, say so in a layout of your own: {column} = [{text}] \
+                     in its table skip; a * in the text stands for anything. Otherwise move the sum to the end"
                 )
             }
         };
@@ -121,7 +121,7 @@ impl Sum {
             return self.refused(what, "keep the last one, which is that of all rows", line);
         }
         let Some(said) = Decimal::read(text, Numbers::default()) else {
-            let what = "has a row with the sum whose amount is no number".to_owned();
+            let what = "has a row with the sum whose amount is not a number".to_owned();
             return self.refused(
                 what,
                 "write the sum of all rows, or take total out of the layout, under another name",
@@ -130,9 +130,11 @@ impl Sum {
         };
         if let Some(unread) = self.unread {
             let what = format!(
-                "has a row with the sum, and it cannot be compared, as the amount of line {unread} cannot be read: it is no number, or a formula whose result is not in the file"
+                "has a row with the sum that cannot be compared, because the amount of line {unread} cannot be read: \
+                it is not a number, or it is a formula whose result is not in the file"
             );
-            return self.refused(what, "mend that amount first; a workbook that another program has made has its results once it was opened in a spreadsheet program, and saved", line);
+            return self.refused(what, "mend that amount first; if another program has made the workbook, open it in a \
+                spreadsheet program and save it: then it has the results of its formulas", line);
         }
         if !self.sums.iter().flatten().any(|sum| sum.equals(said)) {
             let [_, paid] = self.sums;
@@ -140,11 +142,12 @@ impl Sum {
                 || "more than can be counted".to_owned(),
                 |sum| sum.to_string(),
             );
-            let what = format!("says that its rows add up to {said}, and they add up to {found}");
+            let what = format!("says that its rows add up to {said}, but they add up to {found}");
             if let Some(line) = self.calculated {
                 let remedy = "open it in a spreadsheet program and save it, so that each formula has its result; or paste amounts as values";
                 let what = format!(
-                    "{what}; the amount of line {line} is a formula, and what is stored with it may be no result"
+                    "{what}; the amount of line {line} is a formula, and the value that is stored with it may be out \
+                    of date"
                 );
                 return self.refused(what, remedy, line);
             }
@@ -227,9 +230,9 @@ mod tests {
                 rows,
                 Some("10.51"),
                 &[][..],
-                "says that its rows add up to 10.51, and they add up to 10.50",
+                "says that its rows add up to 10.51, but they add up to 10.50",
             ),
-            (rows, Some("x"), &[], "whose amount is no number"),
+            (rows, Some("x"), &[], "whose amount is not a number"),
             (rows, None, &[], "has no row with the sum"),
             (
                 rows,
@@ -241,7 +244,7 @@ mod tests {
                 &[("x", false)],
                 Some("10.50"),
                 &[],
-                "as the amount of line 2 cannot be read: it is no number",
+                "because the amount of line 2 cannot be read: it is not a number",
             ),
         ] {
             let found = of(rows, total, behind).unwrap_err();

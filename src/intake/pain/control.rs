@@ -94,7 +94,7 @@ impl Control {
             && said != self.count
         {
             let what = format!(
-                "says in {whose} that there are {said} transfers (NbOfTxs), and there are {}",
+                "says in {whose} that there are {said} transfers (NbOfTxs), but there are {}",
                 self.count
             );
             return Err(refused(Some(at), what, REMEDY));
@@ -104,7 +104,8 @@ impl Control {
         };
         if let Some(unread) = self.unread {
             let what = format!(
-                "says in {whose} what the transfers add up to (CtrlSum), and it cannot be compared: the amount of the transfer at {unread} is no number"
+                "has a sum of the transfers in {whose} (CtrlSum) that cannot be compared: the amount of the transfer \
+                at {unread} is not a number"
             );
             return Err(refused(Some(at), what, "mend that amount first"));
         }
@@ -116,7 +117,7 @@ impl Control {
                     |sum| sum.to_string(),
                 );
                 let what = format!(
-                    "says in {whose} that the transfers add up to {said} (CtrlSum), and they add up to {sum}"
+                    "says in {whose} that the transfers add up to {said} (CtrlSum), but they add up to {sum}"
                 );
                 Err(refused(Some(at), what, REMEDY))
             }
@@ -154,14 +155,14 @@ mod tests {
                 Some("3"),
                 None,
                 &["1", "2"],
-                Some("3:7: says in GrpHdr that there are 3 transfers (NbOfTxs), and there are 2"),
+                Some("3:7: says in GrpHdr that there are 3 transfers (NbOfTxs), but there are 2"),
             ),
             (
                 Some("2"),
                 Some("3.51"),
                 &["1.5", "2"],
                 Some(
-                    "3:7: says in GrpHdr that the transfers add up to 3.51 (CtrlSum), and they add up to 3.5",
+                    "3:7: says in GrpHdr that the transfers add up to 3.51 (CtrlSum), but they add up to 3.5",
                 ),
             ),
             (

@@ -143,7 +143,7 @@ impl PainRows {
                 more => format!(" and {more} more"),
             };
             notes.push(format!(
-                "not carried to the gateway, and without effect: {shown}{more}"
+                "not sent to the gateway, and without effect: {shown}{more}"
             ));
         }
         notes
@@ -486,7 +486,8 @@ impl State {
         if !self.whole.has_count() {
             return Err(refused(
                 Some(at),
-                "does not say in its header (GrpHdr) how many transfers there are (NbOfTxs), so that nothing tells whether all of it is there",
+                "does not say in its header (GrpHdr) how many transfers there are (NbOfTxs), so it cannot be checked \
+                whether all of them are there",
                 WHOLE,
             ));
         }
@@ -532,7 +533,7 @@ impl State {
             false if self.version.is_empty() => Err(Error::Empty),
             false => Err(refused(
                 Some(at),
-                "ends before its end: it was cut off",
+                "is cut off before its end",
                 WHOLE,
             )),
         }

@@ -212,7 +212,7 @@ fn every_mistake_is_named() {
         ),
         (
             &[("account_number", "WALLET-7")],
-            "2: account_number: expected the phone number of who receives, or nothing: B2C_MPESA pays to phone numbers (\"WALLET-7\")",
+            "2: account_number: expected the phone number of the recipient, or nothing: B2C_MPESA pays to phone numbers (\"WALLET-7\")",
         ),
         (
             &[("account_number", "2.5E+11")],

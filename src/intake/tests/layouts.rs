@@ -240,7 +240,7 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
     for (total, expected) in [
         (
             "TOTAL,,\"1,550.49\",,,\n",
-            "7: says that its rows add up to 1550.49, and they add up to 1550.50",
+            "7: says that its rows add up to 1550.49, but they add up to 1550.50",
         ),
         (
             "",
@@ -256,7 +256,7 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
     assert_told(
         &format!("{HEADER}\nE1,0712345678,50,A,B,F\n"),
         &layout,
-        &["has nothing in row 4, where layout payroll-1 has the names of the columns"],
+        &["has an empty row 4, where layout payroll-1 expects the names of the columns"],
     );
 }
 
@@ -284,7 +284,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         ),
         (
             ",,,,,checked",
-            "4 skipped by layout payroll-1: no payment behind the sum, and empty in all columns that are read",
+            "4 skipped by layout payroll-1: below the sum, and empty in all columns that are read",
         ),
         ("Approved by: A. Otieno,,,,,", stray.as_str()),
         (",,,Ann,,", &stray),
@@ -302,7 +302,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         let file = file.replace("TOTAL,,50", "TOTAL,,51");
         let told = told(&file, &layout);
         assert!(
-            told[1].contains("add up to 51, and they add up to 50"),
+            told[1].contains("add up to 51, but they add up to 50"),
             "{told:?}"
         );
     }
@@ -314,7 +314,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         .unwrap();
     assert_eq!(
         error.hint().unwrap(),
-        "if it is no payment, as a signature, say so in a layout of your own: \"Emp No\" = [\"Approved by: A. Otieno\"] in its table skip; \
+        "if it is not a payment, such as a signature, say so in a layout of your own: \"Emp No\" = [\"Approved by: A. Otieno\"] in its table skip; \
          a * in the text stands for anything. Otherwise move the sum to the end"
     );
 }

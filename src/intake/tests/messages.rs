@@ -187,17 +187,17 @@ fn totals_that_are_wrong_refuse_the_message_with_what_was_counted() {
     );
     assert_eq!(
         refused_message(text("3", "15.50")),
-        "5:52: says in PmtInf that there are 3 transfers (NbOfTxs), and there are 2"
+        "5:52: says in PmtInf that there are 3 transfers (NbOfTxs), but there are 2"
     );
     assert_eq!(
         refused_message(text("2", "15.51")),
-        "5:72: says in PmtInf that the transfers add up to 15.51 (CtrlSum), and they add up to 15.50"
+        "5:72: says in PmtInf that the transfers add up to 15.51 (CtrlSum), but they add up to 15.50"
     );
     // That of the message counts all blocks.
     let of_block = "<PmtMtd>TRF</PmtMtd><NbOfTxs>3</NbOfTxs>";
     assert_eq!(
         refused_message(text("3", "15.50").replace(of_block, "<PmtMtd>TRF</PmtMtd>")),
-        "4:64: says in GrpHdr that there are 3 transfers (NbOfTxs), and there are 2"
+        "4:64: says in GrpHdr that there are 3 transfers (NbOfTxs), but there are 2"
     );
 }
 
@@ -277,7 +277,7 @@ fn a_file_that_is_no_message_of_a_known_version_says_what_it_is() {
             "1:1: has a document type",
         ),
         (stand("&amp;", "&a;"), "has an entity"),
-        (stand("</Document>", ""), "ends before its end"),
+        (stand("</Document>", ""), "is cut off before its end"),
         (stand("</Document>", "</Dokument>"), "cannot be read as XML"),
         (stand("</CdtTrfTxInf>", ""), "cannot be read as XML"),
         (
@@ -335,7 +335,7 @@ fn the_encoding_is_the_one_that_the_message_declares() {
 fn without_a_service_it_is_said_what_to_write() {
     let text = one("09", "<Dt>2026-12-01</Dt>");
     let error = read_all(text, rules()).expect_err("no service");
-    assert_eq!(error.to_string(), "names no service, as no pain.001 does");
+    assert_eq!(error.to_string(), "names no service: a pain.001 never does");
     let hint = error.hint().unwrap();
     assert!(
         hint.contains("--service CODE") && hint.contains("format = \"pain.001\""),

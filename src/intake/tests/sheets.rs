@@ -116,7 +116,7 @@ fn the_header_stands_below_titles_and_the_sum_at_the_end_is_compared_and_not_pai
     );
     let other = refused_book(sheet("150.00", &[]));
     assert!(
-        other.contains("says that its rows add up to 150.00, and they add up to 150.50"),
+        other.contains("says that its rows add up to 150.00, but they add up to 150.50"),
         "{other}"
     );
     let behind = refused_book(sheet("150.50", &["R3", "B2C_MPESA", "254712345670", "1"]));
@@ -137,7 +137,7 @@ fn the_header_stands_below_titles_and_the_sum_at_the_end_is_compared_and_not_pai
     let uncalculated = refused_book(uncalculated);
     assert!(
         uncalculated.contains(
-            "; the amount of line 3 is a formula, and what is stored with it may be no result"
+            "; the amount of line 3 is a formula, and the value that is stored with it may be out of date"
         ),
         "{uncalculated}"
     );

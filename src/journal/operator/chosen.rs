@@ -89,14 +89,14 @@ pub(in crate::journal) fn refusal(c: &dyn Read, seq: PaymentId) -> Result<Error,
         (State::Failed, false, None) => {
             "an operator recorded it as failed, and a code is given".to_owned()
         }
-        (State::Paid, ..) => "it is paid already, and nobody is paid twice".to_owned(),
+        (State::Paid, ..) => "it is paid already".to_owned(),
         (State::Cancelled, ..) => {
             "it was withdrawn; to pay it after all, load its row under another batch name"
                 .to_owned()
         }
         (State::Ready, ..) => "the next run pays it anyway".to_owned(),
         (State::Conflict, ..) => {
-            "it may be paid: find out with the gateway, and record it with `disburse resolve`"
+            "it may be paid: ask the gateway's people, and record the answer with `disburse resolve`"
                 .to_owned()
         }
         _ => "its outcome is not known yet; only what is proven to have failed is paid again"

@@ -206,7 +206,7 @@ fn carry_out(
     if !open && (after.anomaly.is_some() || after.life.state == from) {
         let why = match (event, from, subject.moved.life.attempts) {
             (Event::Withdrawn, State::InDoubt, 0) => {
-                "an earlier journal has posted it, as the gateway knows it: let `disburse run` wait for its end"
+                "the gateway knows it, so an earlier journal has posted it: let `disburse run` wait for its end"
             }
             (Event::Withdrawn, State::Ready, 1..) => {
                 "it was posted once: `disburse resolve --failed` asks the gateway, and keeps it from being posted again"

@@ -41,7 +41,7 @@ pub(in crate::journal) fn why_not(event: Event, state: State) -> &'static str {
             "it has ended as not paid; its outcome is on record, so it cannot be changed"
         }
         (_, State::Cancelled) => "it was cancelled before it was sent",
-        _ => "as it stands, this cannot be recorded of it",
+        _ => "in its present state, this cannot be recorded",
     }
 }
 

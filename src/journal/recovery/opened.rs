@@ -26,7 +26,8 @@ pub(in crate::journal) fn opened(at: &Location, missing: Missing) -> Result<Writ
     if let Some(cause) = verdict.and_then(Verdict::cause) {
         tracing::warn!(
             journal = %at,
-            "the journal may have missed payments: {}. What is unfinished is asked about before it is posted; `disburse recover` shows it",
+            "the journal may have missed payments: {}. The gateway is asked about every unfinished payment before it \
+            is posted; `disburse recover` shows them",
             cause.sentence()
         );
     }

@@ -106,7 +106,7 @@ pub(in crate::journal) fn watch_clock(
     let stepped = c.watched_clock(token.epoch, |clock| clock.look(told, now, waited));
     if let Some(policy) = stepped.flatten() {
         tracing::warn!(
-            "the clock of the journal's server was set ahead; what is in doubt waits anew"
+            "the clock of the journal's server was set ahead; payments in doubt wait from the start again"
         );
         doubt_anew(c, token.batch_id, now, &policy)?;
         restart_doubts(&**c, token.batch_id, now, &policy)?;
@@ -165,7 +165,7 @@ pub(in crate::journal) fn close_expired(
     for Open { session_id, .. } in open.into_iter().filter(is_over) {
         tracing::warn!(
             session = session_id.get(),
-            "another run of the batch is not heard of any more; the gateway is asked about what it had under way"
+            "another run of the batch is no longer heard from; the gateway is asked about what it had under way"
         );
         abandoned += close(c, (batch_id, session_id), now, policy)?;
     }

@@ -96,27 +96,30 @@ pub enum Error {
     Server { what: String },
     #[error("{what}")]
     ServerAway { what: String },
-    #[error("journal {journal}: is on a server, and this disburse has no store for it")]
+    #[error("journal {journal}: is on a server, and this disburse was built without its PostgreSQL store")]
     NoServerStore { journal: String },
     #[error("this journal was moved to {to}; nothing is loaded, run or ordered here any more")]
     Moved { to: String },
     #[error(
-        "a journal was being moved to this place, and has not wholly arrived; it is used from where it was until it has"
+        "a journal was being moved to this place, and not all of it has arrived; until it has, the journal in its old \
+        place is the one that is used"
     )]
     Arriving,
     #[error(
-        "there is something in that journal already, and a journal is moved into an empty one; nothing was moved"
+        "the journal at the new place is not empty, and a journal can only be moved into an empty one; nothing was \
+        moved"
     )]
     NotEmpty,
-    #[error("what arrived of the table {table} is not what was sent there; nothing was moved")]
+    #[error("the table {table} arrived different from how it was sent; nothing was moved")]
     Unlike { table: &'static str },
-    #[error("SQLite {found} is older than 3.51.3, whose WAL is known to be sound")]
+    #[error("SQLite {found} is too old: release 3.51.3 or a newer one is needed, as its write-ahead log is known to be \
+        sound")]
     OldSqlite { found: String },
     #[error("the journal is in use by {holder}")]
     Held { holder: String },
     #[error("no batch named {name} in this journal")]
     UnknownBatch { name: String },
-    #[error("not as many people have signed for this order as there must be")]
+    #[error("too few people have signed for this order")]
     Unsigned(Box<UnsignedOrders>),
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },
@@ -145,7 +148,8 @@ pub enum Error {
         configured: String,
     },
     #[error(
-        "lines {other} and {line} are different rows, and would have one identifier at the gateway: in the form {form} there are too few of them. Nothing was loaded"
+        "lines {other} and {line} are different rows, but would get the same identifier at the gateway: the form \
+        {form} (identifiers.form) is too short to keep them apart. Nothing was loaded"
     )]
     IdentifiersCollide { line: u64, other: u64, form: String },
     #[error(
@@ -157,8 +161,8 @@ pub enum Error {
         configured: String,
     },
     #[error(
-        "replies about batch {batch} were read by dialect {pinned} so far, and by the one in force ({configured}) some of them may mean \
-         something else. Nothing was sent"
+        "replies about batch {batch} were read by dialect {pinned} until now; by the dialect in force ({configured}) \
+         some of them may have another meaning. Nothing was sent"
     )]
     OtherReading {
         batch: BatchName,
@@ -166,12 +170,13 @@ pub enum Error {
         configured: String,
     },
     #[error(
-        "batch {batch} has got other dates meanwhile; nothing was changed (`disburse schedule {batch}` shows them)"
+        "somebody changed the dates of batch {batch} in the meantime; nothing was changed now (`disburse schedule \
+        {batch}` shows the dates)"
     )]
     DatesChanged { batch: BatchName },
     #[error(
-        "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may know \
-         nothing of its payments: each \"not found\" would be no evidence. Nothing was sent"
+        "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may \
+         know nothing of these payments, so \"not found\" would prove nothing. Nothing was sent"
     )]
     OtherAccount {
         batch: BatchName,
@@ -179,11 +184,11 @@ pub enum Error {
         configured: String,
     },
     #[error(
-        "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; {}: \"not found\" \
-         proves something only if it was posted from there. Nothing was sent",
+        "batch {batch} may have been posted by an earlier journal, and this run would ask about it as {account} at \
+         {gateway}; {}. \"Not found\" proves something only if that account posted it. Nothing was sent",
         match told {
             Some(told) => format!("as far as is known, it was posted {told}"),
-            None => "nobody knows where it was posted from".to_owned(),
+            None => "nothing says which account posted it".to_owned(),
         }
     )]
     PayerUnknown {
@@ -193,8 +198,9 @@ pub enum Error {
         told: Option<String>,
     },
     #[error(
-        "batch {batch} may have been posted by an earlier journal, and would be asked about as {account} at {gateway}; as far as is known, it \
-         was posted as {told_account} at {told_gateway}: a file beside the journal says so, and the gateway would tell no other account of it. Nothing was sent"
+        "batch {batch} may have been posted by an earlier journal, and this run would ask about it as {account} at \
+         {gateway}; but a file beside the journal says that it was posted as {told_account} at {told_gateway}, and the \
+         gateway tells only that account about it. Nothing was sent"
     )]
     PayerElsewhere {
         batch: BatchName,
@@ -223,10 +229,12 @@ pub enum Error {
         state: &'static str,
         why: String,
     },
-    #[error("more of batch {batch} would be changed by now than was shown; nothing was changed")]
+    #[error("batch {batch} has changed since it was shown: more of it would be changed now than you saw; nothing was \
+        changed")]
     MoreThanShown { batch: BatchName },
     #[error(
-        "people of batch {batch} were forgotten: nobody can tell any more whom a line of a statement speaks of"
+        "people of batch {batch} were forgotten: their names and numbers are gone, and lines of a statement cannot be \
+        matched with them"
     )]
     Forgotten { batch: BatchName },
     #[error("the people of batch {batch} are not forgotten: {why}")]
@@ -237,7 +245,7 @@ pub enum Error {
     SessionClosed { lease_ran_out: bool },
     #[error("{what}")]
     Outdated { what: String },
-    #[error("the journal holds what no release wrote: {what}")]
+    #[error("the journal holds something that no release of disburse writes: {what}")]
     Corrupt { what: String },
     #[error("journal {path}: is that of an archive, which is only read")]
     Archive { path: PathBuf },
@@ -256,10 +264,10 @@ pub enum Error {
         cause: String,
     },
     #[error(
-        "the journal of batch {batch} is not what was recorded, so that a copy of it is worth nothing"
+        "the journal of batch {batch} differs from what was recorded, so a copy of it would be worthless"
     )]
     NotSound { batch: BatchName },
-    #[error("this journal has missed nothing that is known of: there is no recovery to end")]
+    #[error("nothing is known to be missing from this journal: there is no recovery to end")]
     NoRecovery,
     #[error(
         "the mark and lock file of this journal contradict that: {what}. Something may have been posted since, so the gateway is asked first"
@@ -271,11 +279,12 @@ pub enum Error {
     Unasked { payments: u64 },
     #[error("{}", orders_lost_text(*lost))]
     OrdersLost { lost: OrdersLost },
-    #[error("no order is known to be missing from this journal: there is nothing to say")]
+    #[error("no order is known to be missing from this journal: there is nothing to confirm")]
     NoOrdersLost,
     #[error(
-        "run {runner} on {host} is at work on the batch with resolution.not_found_quarantine = {}s, and this one has {}s: any of them may hear \"not found\" \
-         of a payment of the other. Give all machines the same; nothing was sent",
+        "run {runner} on {host} is at work on the batch with resolution.not_found_quarantine = {}s, and this one has \
+         {}s: one could post again a payment that the other has just posted. Give all machines the same value; nothing \
+         was sent",
         theirs.as_secs_f64(),
         ours.as_secs_f64()
     )]
@@ -288,7 +297,8 @@ pub enum Error {
     #[error("{}", orders_missing_text(missing))]
     OrdersMissing { missing: Vec<Order> },
     #[error(
-        "batch {batch}: a lost order ({}) may have paid what had failed, and nobody has given it again. Nothing was loaded",
+        "batch {batch}: an order that this journal has lost ({}) may have paid the failed rows, and nobody has given \
+        it again. Nothing was loaded",
         order.sentence()
     )]
     RetryLost { batch: BatchName, order: Box<Order> },
@@ -299,7 +309,7 @@ pub enum Error {
     BatchesLost { lost: Lost },
     #[error("the journal failed: {cause}")]
     Storage { cause: store::Error },
-    #[error("the store of the journal took too long each time that it was asked for the time")]
+    #[error("the server of the journal took too long, several times in a row, to tell its time")]
     NoTime,
     #[error("a temporary file failed: {cause}")]
     Scratch { cause: String },
@@ -311,7 +321,8 @@ pub enum Error {
 fn closed_text(lease_ran_out: bool) -> &'static str {
     match lease_ran_out {
         true => {
-            "another host has closed the session of this run, because its lease ran out: for longer than 10 s it had not reached the journal, or had not come to an end with it"
+            "another host has closed the session of this run, because its lease ran out: this run had not reached the \
+            journal, or not finished with it, for more than 10 s"
         }
         false => {
             "the session of this run was closed: the server of the journal was promoted, restored or replaced meanwhile"

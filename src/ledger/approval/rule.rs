@@ -117,7 +117,8 @@ impl InForce {
         match self.rules.len() > 1 {
             // One file may have it, and another one not.
             true => format!(
-                "{text} (those of the load and those of now both count: who was added later does not sign for what was loaded before)"
+                "{text} (a signer must be in the list of the load and in the present one: a signer who was added later \
+                cannot sign for earlier loads)"
             ),
             false => text,
         }

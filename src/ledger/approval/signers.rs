@@ -104,7 +104,8 @@ impl Signers {
         }
         if signers.is_empty() {
             return Err(of_file(
-                "nobody is in it who may sign; a line has a name and a public key, such as: alice@example.org ssh-ed25519 AAAA..."
+                "it names nobody who may sign; a line has a name and a public key, such as: alice@example.org \
+                ssh-ed25519 AAAA..."
                     .to_owned(),
             ));
         }
@@ -264,7 +265,7 @@ fn principals(field: &str) -> Result<Vec<String>, String> {
         }
         if name.contains(['*', '?', '!']) {
             return Err(format!(
-                "{name:?} is a pattern, and who signs is to be a person: write every name out"
+                "{name:?} is a pattern, but a signer must be a person: write every name out"
             ));
         }
         if name
@@ -378,14 +379,15 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 fn instant(text: &str, is_end: bool) -> Result<Timestamp, String> {
     let wrong = || {
         format!(
-            "{text:?} is no time: valid-after and valid-before take YYYYMMDDZ, YYYYMMDDHHMMZ or YYYYMMDDHHMMSSZ"
+            "{text:?} is not a time: valid-after and valid-before take YYYYMMDDZ, YYYYMMDDHHMMZ or YYYYMMDDHHMMSSZ"
         )
     };
     let digits = match text.strip_suffix(['Z', 'z']) {
         Some(digits) => digits,
         None if text.bytes().all(|byte| byte.is_ascii_digit()) => {
             return Err(format!(
-                "{text:?} is a time of whatever zone a machine has; end it with Z, in universal time: the file is to say the same everywhere"
+                "{text:?} has no time zone, and would depend on the machine: write it in universal time, with Z at its \
+                end"
             ));
         }
         None => return Err(wrong()),
@@ -510,10 +512,10 @@ mod tests {
                 format!("alice valid-after=20260101Z,, {key}"),
                 "an option is empty",
             ),
-            (format!("alice valid-after=20260101 {key}"), "end it with Z"),
-            (format!("alice valid-after=20260230Z {key}"), "is no time"),
-            (format!("alice valid-after=202601Z {key}"), "is no time"),
-            (format!("alice valid-after=tomorrowZ {key}"), "is no time"),
+            (format!("alice valid-after=20260101 {key}"), "with Z at its end"),
+            (format!("alice valid-after=20260230Z {key}"), "is not a time"),
+            (format!("alice valid-after=202601Z {key}"), "is not a time"),
+            (format!("alice valid-after=tomorrowZ {key}"), "is not a time"),
             (
                 format!("alice valid-after=20260102Z,valid-before=20260101Z {key}"),
                 "valid at no time",
@@ -533,9 +535,9 @@ mod tests {
             assert!(mistake.what.contains(what), "{line}: {}", mistake.what);
         }
         for (text, what) in [
-            (String::new(), "nobody is in it"),
-            ("# only a comment\n".to_owned(), "nobody is in it"),
-            (format!("a namespaces=\"git\" {key}\n"), "nobody is in it"),
+            (String::new(), "it names nobody"),
+            ("# only a comment\n".to_owned(), "it names nobody"),
+            (format!("a namespaces=\"git\" {key}\n"), "it names nobody"),
             ("#".repeat(FILE_MAX + 1), "longer than 64 KiB"),
             (
                 format!("a {key}\n").repeat(SIGNERS_MAX + 1),

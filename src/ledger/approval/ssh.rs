@@ -41,7 +41,7 @@ pub enum Error {
     Signature(&'static str),
     /// It was made for another purpose.
     #[error(
-        "the signature was made in the namespace {0:?}; it is to be made with `ssh-keygen -Y sign -n disburse`"
+        "the signature was made in the namespace {0:?}; make it with `ssh-keygen -Y sign -n disburse`"
     )]
     Namespace(String),
     /// It does not fit the text.

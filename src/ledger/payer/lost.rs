@@ -67,8 +67,8 @@ impl Unlike {
         };
         match self.rows {
             (here, Some(posted)) if here < posted => format!(
-                "batch {batch} was posted from this place with {posted} rows, and has {here} of them, or others, here: load its other files \
-                 again too, with --amend, or, where {other}, {}",
+                "batch {batch} was posted from this place with {posted} rows, and has {here} of them, or others, here: \
+                 load its other files again too, with --amend; or, if {other}, {}",
                 as_it_was("with the same originator")
             ),
             _ => format!(
@@ -82,8 +82,8 @@ impl Unlike {
 /// Says how a batch is loaded as it was: what a journal has under its name stays there.
 fn as_it_was(who: &str) -> String {
     format!(
-        "load the same file {who}, in a copy that is put back once more, or, where the journal was made anew, after it was moved away without its \
-         mark"
+        "load the same file {who} into another journal in this place: put the copy back once more, or, if this journal \
+         was made anew, first move it away and leave its mark where it is"
     )
 }
 
@@ -159,13 +159,14 @@ impl Lost {
         });
         let in_part = self.in_part.iter().map(|batch| {
             format!(
-                "batch {batch} was posted from this place, and rows of it were set aside here as repeats, which it may have paid: where they are \
-                 its own, --allow-repeats loads them as well"
+                "batch {batch} was posted from this place, and here some of its rows were set aside as repeats, though \
+                 that batch may have paid them: if they belong to it, load them too, with --allow-repeats"
             )
         });
         let again = (self.known_again > 0).then(|| {
             format!(
-                "{} posted from this place long ago, and not here: the names are not kept, and each is known by its name once it is loaded again",
+                "{} posted from this place long ago, and not here: their names were not kept, but each is recognised \
+                once you load it again under its name",
                 match self.known_again {
                     1 => "1 batch was".to_owned(),
                     count => format!("{count} batches were"),

@@ -273,11 +273,11 @@ impl FindingKind {
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::PaidThereOnly => "paid in the statement, and not paid here",
+            Self::PaidThereOnly => "paid in the statement, but not here",
             Self::TwiceThere => "paid twice in the statement",
             Self::Returned => "paid, and then returned",
             Self::AmountDiffers => "another amount in the statement",
-            Self::NamesOther => "named in the statement for somebody else, or too early",
+            Self::NamesOther => "in the statement for somebody else, or too early",
             Self::OpenPaidThere => "open here, and paid in the statement",
             Self::MissingThere => "paid here, and not in the statement",
             Self::OpenMissing => "open here, and not in the statement",

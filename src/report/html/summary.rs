@@ -151,7 +151,7 @@ impl Verdict {
             )),
         }
         let (class, action) = match (conflict + to_mend + header.paid_twice_count, open) {
-            _ if !reconciliation.adds_up() => ("bad", "do not rely on it, it does not add up"),
+            _ if !reconciliation.adds_up() => ("bad", "do not rely on this report: it does not add up"),
             (0, 0) if found > 0 => ("waiting", "see the statements below"),
             (0, 0) => ("good", "no action needed"),
             (0, open) if open == header.scheduled.count || open == header.waits.count => {
@@ -286,10 +286,10 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 {%- endif %}
 <p class="verdict {{ verdict.class }} headline"><b>{{ verdict.counts }}: {{ verdict.action }}.</b></p>
 {%- if let Some(behind) = behind %}
-<p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. Do first what “disburse recover” says.</p>
+<p class="verdict bad" role="alert"><b>This may not be all:</b> {{ behind }}. First follow the steps of “disburse recover”.</p>
 {%- endif %}
 {%- if !paid_twice.is_empty() %}
-<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> What had been called failed was paid, too.
+<div class="verdict bad" role="alert"><b>Paid twice: {{ paid_twice_count }}.</b> A payment that the gateway had called failed was paid as well.
 <ul>
 {%- for row in paid_twice %}
 <li>{{ row }}</li>
@@ -309,10 +309,10 @@ fn cards(reconciliation: &Reconciliation) -> Vec<Card> {
 <p>Keep the journal as it is, send nothing further for this batch, and have the difference examined.</p></div>
 {%- endif %}
 {%- if !held.is_empty() %}
-<p class="verdict waiting"><b>Paused, as the float does not suffice:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. First top up the float, next {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}, then <code>{{ run }}</code>.</p>
+<p class="verdict waiting"><b>Paused, because the float is too small:</b> {% for lane in held %}{% if !loop.first %}, {% endif %}{{ lane }}{% endfor %}. First top up the float, next {% for lane in held %}{% if !loop.first %}, {% endif %}<code>disburse resume-lane {{ batch }} {{ lane }}</code>{% endfor %}, then <code>{{ run }}</code>.</p>
 {%- endif %}
 {%- if !finished %}
-<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else if held.is_empty() %}Run <code>{{ run }}</code> again{% else %}What is paused goes on as said above{% endif %}; this report holds what is known so far.</p>
+<p class="verdict waiting"><b>Not finished.</b> Open payments: {{ open }}. {% if let Some(waits) = waits %}{{ waits }} Run <code>{{ run }}</code> then{% else if held.is_empty() %}Run <code>{{ run }}</code> again{% else %}Paused services go on by the steps above{% endif %}; this report holds what is known so far.</p>
 {%- endif %}
 <div class="cards">
 {%- for card in cards %}

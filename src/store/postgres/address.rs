@@ -33,7 +33,8 @@ pub enum AddressError {
     TooLong,
     /// Others of this machine would see it.
     #[error(
-        "the address of the journal has a password in it, which everybody on this machine can see: take it out, and put it into ~/.pgpass (mode 600), into the file that journal_password_file names, or into PGPASSWORD"
+        "the address of the journal has a password in it, which everybody on this machine can see: remove it, and put \
+        it into ~/.pgpass (mode 600), into the file that journal_password_file names, or into PGPASSWORD"
     )]
     Password,
     /// A part is written in a way that has no meaning.
@@ -279,7 +280,7 @@ impl Address {
         });
         if sslmode == SslMode::VerifyCa && parameters.sslrootcert.is_none() {
             return Err(malformed(
-                "sslmode=verify-ca needs sslrootcert: any certificate of a public authority would do otherwise",
+                "sslmode=verify-ca needs sslrootcert: otherwise any certificate of a public authority would be accepted",
             ));
         }
         let client_certificate = match (parameters.sslcert, parameters.sslkey) {

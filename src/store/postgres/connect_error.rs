@@ -15,7 +15,8 @@ use super::tls::TlsError;
 pub enum ConnectError {
     /// Nobody answers.
     #[error(
-        "the journal cannot be reached at {host}: {what}. Is the server up, and does a firewall let it be reached?"
+        "the journal cannot be reached at {host}: {what}. Check that the server is up, and that no firewall is in the \
+        way"
     )]
     Away {
         /// The server.
@@ -33,7 +34,7 @@ pub enum ConnectError {
     },
     /// It is coming up, or going down.
     #[error(
-        "the server of the journal at {host} lets nobody in for now: {what}. Try again in a moment"
+        "the server of the journal at {host} accepts no connections for now: {what}. Try again in a moment"
     )]
     NotReady {
         /// The server.
@@ -43,7 +44,8 @@ pub enum ConnectError {
     },
     /// All its seats are taken.
     #[error(
-        "the server of the journal at {host} has no connection left: raise its max_connections, or end what holds them"
+        "the server of the journal at {host} has no connection left: raise its max_connections, or end the sessions \
+        that hold them"
     )]
     Crowded {
         /// The server.
@@ -51,7 +53,8 @@ pub enum ConnectError {
     },
     /// It does not know this user by this password.
     #[error(
-        "the server of the journal at {host} does not let {user} in with this password ({source_of_password}). Put the right one there"
+        "the server of the journal at {host} refuses the password of {user} ({source_of_password}). Put the right one \
+        there"
     )]
     WrongPassword {
         /// The server.
@@ -73,7 +76,8 @@ pub enum ConnectError {
     },
     /// Its rules do not let this user in.
     #[error(
-        "the server of the journal at {host} does not let {user} in: {what}. Its pg_hba.conf says who may come from where, and create role makes a user"
+        "the server of the journal at {host} refuses {user}: {what}. Its pg_hba.conf says which users may connect from \
+        where; create role makes a user"
     )]
     NotLetIn {
         /// The server.
@@ -85,7 +89,8 @@ pub enum ConnectError {
     },
     /// There is no such database.
     #[error(
-        "the server of the journal at {host} has no database {database}: correct the address. Its owner makes a new one, which knows of no payment, only where there never was a journal"
+        "the server of the journal at {host} has no database {database}: correct the address. Make a new database only \
+        if there never was a journal: it would know of no payment"
     )]
     NoDatabase {
         /// The server.
@@ -136,7 +141,8 @@ pub enum ConnectError {
     },
     /// It was promoted, restored or replaced under the hands of whoever uses it.
     #[error(
-        "the server of the journal was promoted, restored or replaced while this command was at work, and may lack what was written last ({what}). Give the command again: it asks before it posts"
+        "the server of the journal was promoted, restored or replaced while this command was at work, and may lack \
+        what was written last ({what}). Repeat the command: it asks the gateway before it posts"
     )]
     Replaced {
         /// How it shows.
@@ -172,7 +178,8 @@ pub enum ConnectError {
     },
     /// Between it and us stands a pooler that gives every transaction another session.
     #[error(
-        "between this program and the server of the journal at {host} stands a pooler that gives each transaction another session: name the server itself, or set pool_mode = session for this database"
+        "a pooler in front of the server of the journal at {host} gives each transaction another session: name the \
+        server itself, or set pool_mode = session for this database"
     )]
     Pooler {
         /// Where it answers.
@@ -192,7 +199,7 @@ pub enum ConnectError {
     },
     /// A schema of that name is somebody else's.
     #[error(
-        "the schema disburse of the database {database} is no journal of this program: take another database"
+        "the schema disburse of the database {database} is not a journal of this program: use another database"
     )]
     ForeignSchema {
         /// The database.
@@ -211,8 +218,8 @@ pub enum ConnectError {
     },
     /// A later release made it.
     #[error(
-        "the journal in the database {database} has schema {found}, of a later release, and no program may use it any more that knows no \
-         more than {SCHEMA_VERSION}, as this one: update this program"
+        "the journal in the database {database} has schema {found}, of a later release, and this program knows only \
+         {SCHEMA_VERSION}: update this program"
     )]
     NewerSchema {
         /// The database.
@@ -222,7 +229,8 @@ pub enum ConnectError {
     },
     /// The user may not do what is needed.
     #[error(
-        "the user {user} lacks rights that it needs in the journal ({what}): disburse journal init prints what the owner of the journal has to say to give them"
+        "the user {user} lacks rights that it needs in the journal ({what}): disburse journal init prints the \
+        statements by which the owner of the journal grants them"
     )]
     NoPrivileges {
         /// The user.
@@ -232,7 +240,8 @@ pub enum ConnectError {
     },
     /// The user may not make a journal.
     #[error(
-        "the user {user} may not make a journal in the database {database}: its owner, or an administrator, has to say first: {}",
+        "the user {user} may not make a journal in the database {database}: its owner, or an administrator, must first \
+        run: {}",
         grant_create(database, user)
     )]
     MayNotCreate {

@@ -125,8 +125,8 @@ impl Postgres {
         if oldest > SCHEMA_VERSION {
             return Err(Error::Outdated {
                 what: format!(
-                    "a later release has changed the schema of the journal for programs that know schema {oldest} or later, and this one \
-                     knows {SCHEMA_VERSION}"
+                    "a later release has changed the schema of the journal: programs must know schema {oldest} or \
+                     later, and this one knows {SCHEMA_VERSION}"
                 )
                 .into(),
             });
@@ -138,8 +138,8 @@ impl Postgres {
         };
         if is_behind || mine.unwrap_or(0) < self.committed.get() {
             return Err(Error::Damaged {
-                what: "the server of the journal has lost transactions that it had acknowledged: another server took over without them, or \
-                    an older copy was put in its place"
+                what: "the server of the journal has lost transactions that it had confirmed: another server took over \
+                    without them, or an older copy was put in its place"
                     .into(),
             });
         }

@@ -145,7 +145,7 @@ async fn what_is_not_proven_to_have_failed_is_not_replaced() {
     let unknown = PayerTransactionId::parse("0123456789ABCDEFGHJKMNPQR1").unwrap();
     assert!(why(replaced(&world, unknown, corrected()).await).contains("names no payment"));
     assert!(why(replaced(&world, ids[1], row(2)).await).contains("is ready"));
-    assert!(why(replaced(&world, first, row(1)).await).contains("nothing of the row was mended"));
+    assert!(why(replaced(&world, first, row(1)).await).contains("nothing in the row was mended"));
     assert!(
         why(replaced(&world, first, of_service(corrected(), "BANK")).await)
             .contains("another service")

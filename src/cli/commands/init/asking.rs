@@ -71,7 +71,7 @@ fn unanswered() -> Error {
 }
 
 fn too_many() -> Error {
-    Error::refused(format!("{TRIES} answers did not do; {NOTHING}")).hint(
+    Error::refused(format!("{TRIES} answers could not be used; {NOTHING}")).hint(
         "disburse init --help says what each option is; docs/configuration.md what each key is",
     )
 }
@@ -93,7 +93,8 @@ async fn ask_one(question: &Question, suggestion: Option<String>) -> Result<Stri
 
 async fn ask_services(said: &mut Said) -> Result<(), Error> {
     output::note(
-        "What do you pay? Of each kind name the codes of its services as the gateway gave them to you, blanks between; empty: nothing of the kind.",
+        "What do you pay? For each kind, name the codes of its services as the gateway gave them to you, with blanks \
+        between them; empty: nothing of this kind.",
     );
     for _ in 0..TRIES {
         for (_, name) in PaymentKind::ALL {
@@ -130,7 +131,9 @@ async fn ask_signers(said: &mut Said) -> Result<(), Error> {
     let wanted = answers::people_wanted(said.approvals.as_deref());
     if said.signers.is_empty() {
         output::note(
-            "Who signs? With two pairs of eyes a batch is paid once somebody else than its loader has signed for it. Name whoever loads and whoever approves: a name and a public SSH key on one line, such as: alice@example.org ssh-ed25519 AAAA...",
+            "Who signs? With two pairs of eyes a batch is paid once somebody other than its loader has signed for it. \
+            Name the people who load and those who approve: a name and a public SSH key on one line, such as: \
+            alice@example.org ssh-ed25519 AAAA...",
         );
     } else if answers::people(&said.signers).is_ok_and(|people| people >= wanted) {
         return Ok(());
@@ -145,7 +148,7 @@ async fn ask_signers(said: &mut Said) -> Result<(), Error> {
         };
         let is_done = insist(question, |answer| match answer {
             "" if (1..wanted).contains(&people) => Err(format!(
-                "{wanted} people at least: whoever loads a batch cannot approve it"
+                "{wanted} people at least: the person who loads a batch cannot approve it"
             )),
             "" => Ok(true),
             line => {

@@ -354,7 +354,8 @@ pub(in crate::cli::config) fn compare(
     {
         return refused(
             "callbacks.address",
-            "callbacks.address = \"fixed\" takes callback.settle_on = \"confirmed\" in the profile, or a signature or a secret header: whoever learns the one address could report any payment as paid",
+            "callbacks.address = \"fixed\" takes callback.settle_on = \"confirmed\" in the profile, or a signature or \
+            a secret header: anybody who learns the one address could report any payment as paid",
         );
     }
     if profile.float.query && dialect.lacks(Operation::Float).is_some() {

@@ -46,7 +46,7 @@ fn standby(name: &str, sync_state: &str) -> Standby {
 /// The findings that are neither fine nor that the size is told.
 fn odd(found: &[Finding]) -> Vec<(Level, String)> {
     let told = found.iter().filter(|finding| {
-        finding.level != Fine && !finding.found.contains("a server does not tell")
+        finding.level != Fine && !finding.found.contains("the server does not say how much room")
     });
     let odd: Vec<_> = told
         .map(|finding| (finding.level, finding.found.clone()))
@@ -87,7 +87,7 @@ fn a_server_is_judged_by_what_a_commit_on_it_is_worth_and_by_the_way_there() {
         (
             |f| f.synchronous_commit = "off".into(),
             Note,
-            "says so itself",
+            "set it to on for themselves",
         ),
         (|f| f.data_checksums = "off".into(), Warning, "checksums"),
         (|f| f.autovacuum = "off".into(), Warning, "autovacuum"),
@@ -237,7 +237,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
             Note,
             "lacks rights of disburse_runner",
         ),
-        (&|f| f.is_owner = true, Warning, "guards off"),
+        (&|f| f.is_owner = true, Warning, "switch off its guards"),
         (
             &|f| {
                 f.missed = Some(Missed {
@@ -256,7 +256,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         (
             &|f| f.runners = vec![runner(true)],
             Warning,
-            "not heard of since",
+            "not been heard from since",
         ),
     ];
     for (change, level, part) in cases {

@@ -44,10 +44,11 @@ pub(super) fn of(columns: &Columns<'_>, guessed: &[ColumnGuess], at: usize) -> A
         Some(form) => found.numbers = form.numbers(),
         None => found
             .notes
-            .push("not all amounts are written in one way: see what check says of them".to_owned()),
+            .push("not all amounts are written in the same way: see what `disburse check` says about them".to_owned()),
     }
     if let Some(group) = found.numbers.group {
-        found.notes.push(format!("{group:?} seems to stand between groups of digits of amounts, and not in front of decimals: look at some"));
+        found.notes.push(format!("{group:?} seems to separate groups of digits in amounts, and not decimals: look at \
+            some of them"));
     }
     let numbers = found.numbers;
     let is_none = |cell: &String| {
@@ -88,7 +89,7 @@ impl Amounts {
                 "{lines} {has} no amount, or one of zero, and a reference, a name or a recipient"
             );
             self.notes.push(format!(
-                "{text}: such rows stay errors, as somebody may be missing an amount who should have one"
+                "{text}: such rows stay errors, because somebody's amount may be missing"
             ));
             self.comment = vec![
                 format!("{text}."),

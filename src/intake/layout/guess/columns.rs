@@ -72,7 +72,7 @@ impl Columns<'_> {
             let (meaning, why) = match (meaning, other) {
                 (Some(meaning), Some(other)) => (
                     None,
-                    format!("{why}, and {} is taken for {meaning}", quoted(&other)),
+                    format!("{why}, but {} is taken for {meaning} already", quoted(&other)),
                 ),
                 (meaning, _) => (meaning, why),
             };
@@ -99,7 +99,7 @@ impl Columns<'_> {
             (_, Some(_)) => Some((name.to_owned(), "is called so".to_owned())),
             _ if part_of_name(name).is_some() => Some((
                 "customer_names".to_owned(),
-                "is called as a part of a name".to_owned(),
+                "its header is that of a part of a name".to_owned(),
             )),
             _ => suggestion(name, []).map(|column| {
                 (
@@ -117,11 +117,12 @@ impl Columns<'_> {
             Some((column, why)) if is_empty || fits(&column) => (Some(column), why),
             Some((column, _)) => (
                 None,
-                format!("is called as {column}, and its cells are none"),
+                format!("its header is that of {column}, but its cells do not look like one"),
             ),
             None if is_account(name) => (
                 None,
-                "is called as an account at a bank, which no payment to a phone needs; of payments to a bank it is bank_account_number".to_owned(),
+                "its header is that of a bank account, which a payment to a phone does not need; in payments to a bank \
+                it is bank_account_number".to_owned(),
             ),
             None if self.mostly(at, is_phone) => (
                 Some("msisdn".to_owned()),
@@ -133,7 +134,7 @@ impl Columns<'_> {
             ),
             None => (
                 None,
-                "nothing says that it is a part of a payment".to_owned(),
+                "nothing shows that it belongs to a payment".to_owned(),
             ),
         }
     }

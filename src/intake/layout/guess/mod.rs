@@ -91,7 +91,7 @@ impl Guess {
         let Some(at) = header_of(sample) else {
             self.layout.header = HeaderAt::Nowhere;
             self.notes.push(
-                "no row seems to have the names of columns: they are told by their places"
+                "no row seems to have the names of columns: the layout names columns by their positions"
                     .to_owned(),
             );
             let width = sample.rows.iter().map(|(_, row)| row.len()).max();
@@ -100,7 +100,8 @@ impl Guess {
         let (line, row) = &sample.rows[at];
         if let Some((_, place)) = sample.merged.iter().find(|(merged, _)| merged == line) {
             return Err(Error::Workbook {
-                what: "has merged cells in the row with the names of the columns, so that it is open which column is which".to_owned(),
+                what: "has merged cells in the row with the names of the columns, so nothing tells which column is \
+                    which".to_owned(),
                 remedy: "unmerge them in the spreadsheet program, give each column a name of its own, and run the same command again",
                 at: Some(place.clone()),
             });
@@ -205,11 +206,12 @@ impl Guess {
             "{lost} of the {all} phone numbers have lost the zero in front of a national number of {country}, as spreadsheets do"
         );
         self.notes.push(format!(
-            "{text}: the layout takes them with it, and says how many at each load"
+            "{text}: the layout puts it back, and each load says how many"
         ));
         self.comments.push(Comment::below_name(vec![
             format!("{text}."),
-            "lost_zero puts it back where the number is valid with it and nothing else can be meant; without the line such numbers are errors.".to_owned(),
+            "lost_zero puts the zero back where the number is valid with it and nothing else can be meant; without \
+            this line such numbers are errors.".to_owned(),
         ]));
     }
 
