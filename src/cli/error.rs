@@ -211,7 +211,9 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         ),
         E::Exists { .. } => Some("name a file that is not there yet"),
         E::CopyUnderWay { .. } => Some("wait until that copy is made; nothing was written"),
-        E::NotRemoved { .. } => Some("remove the earlier copy, or let this user write in its folder"),
+        E::NotRemoved { .. } => {
+            Some("remove the earlier copy, or let this user write in its folder")
+        }
         E::Corrupt { .. } => Some(
             "send nothing from this file: `disburse status` lists its batches, and `disburse verify BATCH` says what is wrong with each. Go on with \
              a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
@@ -323,7 +325,9 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
             them was given in another way or is not needed: whoever they kept from being paid is paid then, and what \
             they have paid may be paid a second time",
         ),
-        E::NoRecovery => Some("there is nothing to do: what you load is paid without asking the gateway first"),
+        E::NoRecovery => {
+            Some("there is nothing to do: what you load is paid without asking the gateway first")
+        }
         E::UnknownPayment { .. } => Some(
             "name it by the reference of its row or by its payerTransactionID; payments.csv of the report lists both",
         ),

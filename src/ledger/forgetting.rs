@@ -261,8 +261,7 @@ impl Kept {
             Self::Watched => "run the other batch first; disburse explain names it".to_owned(),
             Self::Recovering => "finish the recovery first: disburse recover".to_owned(),
             Self::Unsalted => {
-                "its people stay in this journal; a new journal can forget"
-                    .to_owned()
+                "its people stay in this journal; a new journal can forget".to_owned()
             }
             Self::Moved => format!(
                 "archive it once more, into another folder: disburse archive {batch} --out FOLDER"

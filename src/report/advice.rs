@@ -250,7 +250,9 @@ fn remedy_of_open(
                     format!("{run} asks the gateway about them before it sends any.")
                 }
                 None => format!("{run} sends them."),
-                Some(text) => format!("{text} Then {run} sends them; it sends those that do not wait at once."),
+                Some(text) => format!(
+                    "{text} Then {run} sends them; it sends those that do not wait at once."
+                ),
             };
             match held_text(header) {
                 Some(held) => format!("{held} The payments of other services: {sends}"),

@@ -175,7 +175,9 @@ fn where_no_new_copy_is_made_none_gives_way() {
         .unwrap()
         .execute_batch("drop trigger instruction_is_never_changed; update instruction set amount = 1 where seq = 3")
         .unwrap();
-    world.expect(2, &alone).says("differs from what was recorded");
+    world
+        .expect(2, &alone)
+        .says("differs from what was recorded");
     assert_eq!(names(&world), before);
     // No folder, and so nothing that could be kept in it.
     world

@@ -209,7 +209,9 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
         .expect(2, &[&word[..], &["--reason", " "]].concat())
         .says("--reason is empty");
     let word = [&word[..], &["--reason", "the ticket lists one"]].concat();
-    world.expect(2, &word).says("There is no terminal to ask at");
+    world
+        .expect(2, &word)
+        .says("There is no terminal to ask at");
     let word = [&word[..], &["--yes"]].concat();
     world.expect(0, &word).says("1 lost order given again");
     world.expect(2, &word).says("there is nothing to confirm");

@@ -121,9 +121,7 @@ fn a_person_who_named_the_wrong_account_corrects_it_and_everything_is_asked_agai
     world.expect(4, &[&RUN[..], &["--asked-as", "stranger"]].concat());
     assert_eq!(world.count("b", "ready"), 3);
     world.set("DISBURSE_USERNAME", "acme");
-    world
-        .expect(2, &RUN)
-        .says("it was posted as stranger");
+    world.expect(2, &RUN).says("it was posted as stranger");
     world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
     assert_eq!(world.count("b", "paid"), 3);
     assert_executed_once(&books, 3);

@@ -97,7 +97,8 @@ fn what_the_gateway_never_answers_is_resolved_by_the_operator() {
     eventually("its time is up", || {
         let done = later(&[]);
         assert_eq!(done.code, Some(2), "{done:?}");
-        done.err.contains("will never be paid, add --although-accepted")
+        done.err
+            .contains("will never be paid, add --although-accepted")
     });
     assert_eq!(world.count("b", "acknowledged"), 2, "nothing was decided");
     world.expect(0, &decide("R00001", "--paid", "on the statement"));

@@ -290,7 +290,9 @@ fn a_persons_word_skips_the_questions_and_is_on_record() {
         &["--reason", "the disk died before the job began"],
     ]
     .concat();
-    world.expect(2, &reasoned).says("There is no terminal to ask at");
+    world
+        .expect(2, &reasoned)
+        .says("There is no terminal to ask at");
     assert_eq!(world.count("b", "in_doubt"), ROWS as u64);
     world
         .expect(2, &[&reasoned[..], &["--yes"]].concat())

@@ -278,10 +278,7 @@ fn failures_that_are_named_are_paid_anew_after_a_list_and_no_others() {
         .expect(2, &["retry", "b"])
         .says(&format!("{three}: KES "));
     for (named, why) in [
-        (
-            vec![paid[0].get("reference")],
-            "it is paid already",
-        ),
+        (vec![paid[0].get("reference")], "it is paid already"),
         (vec![one, "nobody"], "no payment nobody in batch b"),
         (
             vec![one, "--code", "110"],
@@ -421,7 +418,10 @@ fn what_was_changed_beside_what_was_wrong_is_told_at_the_load_and_before_it_is_p
     assert_eq!(world.count("b", "paid"), 3);
     // What is paid is told no more.
     let done = world.expect(0, &["run", "b", "--yes"]);
-    assert!(!done.err.contains("changes more of the rejected row"), "{done:?}");
+    assert!(
+        !done.err.contains("changes more of the rejected row"),
+        "{done:?}"
+    );
 }
 
 #[test]

@@ -59,10 +59,7 @@ fn a_retry_needs_its_own_approval() {
     let failing = ["run", "b", "--sandbox", "--faults", "faults.toml"];
     desk.run(&failing).finished(3);
     desk.run(&["retry", "b", "--sandbox", "--yes"]).finished(0);
-    says(
-        &run(&desk, 4),
-        "bob@example.org approved an earlier state",
-    );
+    says(&run(&desk, 4), "bob@example.org approved an earlier state");
     // A retried row counts once.
     approve(&desk, "bob", "600.50").finished(0);
     run(&desk, 0);

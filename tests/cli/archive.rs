@@ -154,7 +154,9 @@ fn what_is_archived_is_told_again_from_the_archive_alone() {
     let said = read(&desk, &["--verify"]).finished(0).out;
     assert!(
         said.contains("sound: everything fits")
-            && said.contains("verifies\nreport/ and README.txt in it were not compared with the evidence"),
+            && said.contains(
+                "verifies\nreport/ and README.txt in it were not compared with the evidence"
+            ),
         "{said}"
     );
     let row = desk

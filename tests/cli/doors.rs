@@ -96,7 +96,9 @@ fn references_that_look_like_others_are_refused_and_never_rewritten() {
         let desk = Desk::new().file("odd.csv", rows);
         let said = desk.run(&load("odd.csv", &[])).finished(2);
         assert!(
-            said.err.contains(&format!("odd.csv:2: reference: {why}, so another reference may look the same; type it again")),
+            said.err.contains(&format!(
+                "odd.csv:2: reference: {why}, so another reference may look the same; type it again"
+            )),
             "{}",
             said.err
         );

@@ -74,8 +74,7 @@ fn what_was_withdrawn_or_changed_is_shown_when_another_file_pays_it() {
     assert!(said.err.contains(&format!("note: {shown}")), "{}", said.err);
     // A file whose rows are there already, but for an amount.
     let said = desk.run(&["load", "third.csv", "--batch", "d"]).finished(2);
-    let changed =
-        "1 of them differs from how it was loaded before:\n  line 3, R-3: KES 350.00 now, 300.00 before\n";
+    let changed = "1 of them differs from how it was loaded before:\n  line 3, R-3: KES 350.00 now, 300.00 before\n";
     assert!(said.err.contains(changed), "{}", said.err);
 }
 

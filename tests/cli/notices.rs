@@ -49,10 +49,7 @@ fn a_command_about_notices_that_are_not_configured_says_where_they_are() {
     desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
     for arguments in [["notices", "--test"], ["notices", "--deliver"]] {
         let said = desk.run(&arguments).finished(2);
-        says(
-            &said,
-            "error: no notices are configured, and none are sent",
-        );
+        says(&said, "error: no notices are configured, and none are sent");
         says(&said, "[notices] in disburse.toml");
     }
     says(&desk.run(&["notices"]).finished(0), "no notice waits");

@@ -309,7 +309,10 @@ fn a_signature_that_is_given_again_or_too_late_is_refused() {
     let text = desk
         .run(&[&["resume-lane", "b", "B2C_MPESA"], &print[..]].concat())
         .finished(2);
-    says(&text, "this order would change nothing, so there is nothing to sign");
+    says(
+        &text,
+        "this order would change nothing, so there is nothing to sign",
+    );
     let order = ["cancel", "b", "R-3", "--reason", "left"];
     let text = desk.run(&[&order, &print[..]].concat()).finished(0).out;
     let (before, _) = text.split_once("signed: ").unwrap();

@@ -39,10 +39,7 @@ impl Checked {
         place: Option<&Path>,
     ) -> Result<Self, Error> {
         let refused = |what: &dyn std::fmt::Display| {
-            Error::refused(format!(
-                "{name}: this archive cannot be trusted: {what}"
-            ))
-            .hint(KEEP)
+            Error::refused(format!("{name}: this archive cannot be trusted: {what}")).hint(KEEP)
         };
         let folder = match place {
             Some(place) => Scratch::beside(place, Use::Reading),

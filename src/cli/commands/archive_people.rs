@@ -96,8 +96,7 @@ pub(super) fn write_anew(session: &Session) -> Result<bool, Error> {
 pub(super) fn rewrite(session: &Session) -> Result<ExitStatus, Error> {
     let _lock = lock(session)?;
     compact(session.location()?)?;
-    session
-        .note("the journal's file was written anew: nothing that was removed is left in it");
+    session.note("the journal's file was written anew: nothing that was removed is left in it");
     Ok(ExitStatus::Done)
 }
 

@@ -48,7 +48,8 @@ fn server_at(location: Location) -> Result<ServerAddress, Error> {
 }
 
 /// Said above the rights.
-const RIGHTS: &str = "-- The rights of the users of this journal. The owner of the schema disburse, who may make \
+const RIGHTS: &str =
+    "-- The rights of the users of this journal. The owner of the schema disburse, who may make \
 roles, runs these statements in this database.
 -- To run them again changes nothing. Then each user gets a role, here \
 a user named pay1:

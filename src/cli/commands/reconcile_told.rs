@@ -178,9 +178,7 @@ fn tell_statement(found: &Found) {
             balance(opening),
             balance(closing)
         )),
-        _ => output::line(
-            "  it has no balances: a missing line would not be noticed",
-        ),
+        _ => output::line("  it has no balances: a missing line would not be noticed"),
     }
     if !found.summary.fees.decimals().is_empty() {
         output::line(&format!("  charges: {}", output::amounts(&facts.fees)));

@@ -358,7 +358,9 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
         None => output::line(nothing_missed(session.location()?)),
     }
     if let Some(ran) = &ran {
-        output::line(&format!("what the mark and the lock file showed then: {ran}"));
+        output::line(&format!(
+            "what the mark and the lock file showed then: {ran}"
+        ));
     }
     if !orders_lost.is_none() {
         output::line(&orders_lost_text(orders_lost));
@@ -546,7 +548,8 @@ fn next(
         );
     }
     if lacks {
-        let posts = "run each batch, which then posts what was not posted before: disburse run BATCH";
+        let posts =
+            "run each batch, which then posts what was not posted before: disburse run BATCH";
         next.push(posts.to_owned());
     }
     if missed.is_some() {

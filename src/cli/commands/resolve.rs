@@ -436,8 +436,10 @@ impl Order<'_> {
             "{payment}: the gateway says that it is paid ({said}); it is not recorded as failed"
         );
         let hint = match state {
-            State::Paid => format!("this answer has made it paid, and there is nothing to resolve: disburse explain \
-                {batch} {id}"),
+            State::Paid => format!(
+                "this answer has made it paid, and there is nothing to resolve: disburse explain \
+                {batch} {id}"
+            ),
             _ => format!(
                 "disburse explain {batch} {id} shows what contradicts that; if it was paid, resolve it with --paid"
             ),
@@ -526,7 +528,9 @@ fn why(heard: Heard, said: &str) -> String {
         Heard::Acknowledged => format!("the gateway has it ({said}) and may still pay it"),
         Heard::Delivered => format!("it is at the bank ({said}) and may still be paid"),
         Heard::NotFound => {
-            format!("the gateway had it before, does not find it now ({said}), and may still pay it")
+            format!(
+                "the gateway had it before, does not find it now ({said}), and may still pay it"
+            )
         }
         Heard::CannotBeAsked => {
             format!("the gateway cannot be asked: {said}; it may have been paid")

@@ -70,10 +70,15 @@ pub(in crate::cli) async fn resolve(
         Given::Not(status) => return Ok(status),
     };
     let moves = moves.map_err(|(seq, _)| {
-        let which = ready.iter().find(|one| one.looked.seq == seq).map_or_else(String::new, |one| one.meant.text());
-        Error::refused(format!("{which}: something new was learned about it in the meantime; nothing of the file was \
-            recorded"))
-            .hint("run the same command again: every decision is checked again")
+        let which = ready
+            .iter()
+            .find(|one| one.looked.seq == seq)
+            .map_or_else(String::new, |one| one.meant.text());
+        Error::refused(format!(
+            "{which}: something new was learned about it in the meantime; nothing of the file was \
+            recorded"
+        ))
+        .hint("run the same command again: every decision is checked again")
     })?;
     for (one, moved) in ready.iter().zip(moves) {
         let (from, to) = (moved.from.in_words(), moved.life.state.in_words());

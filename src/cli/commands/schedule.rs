@@ -41,12 +41,7 @@ pub(in crate::cli) async fn schedule(
                     .hint("name the dates that the batch is to get"),
             );
         }
-        let text = dates_text(before, &zone).unwrap_or_else(|| "posted at any time".to_owned());
-        tell(
-            session,
-            dates_json(before),
-            &format!("batch {batch}: {text}"),
-        );
+        tell_dates(session, &batch, before, &zone);
         return Ok(ExitStatus::Done);
     }
     let after = changed(before, asked, Some(&zone))?;
@@ -72,14 +67,11 @@ pub(in crate::cli) async fn schedule(
     if let Given::Not(status) = given.await? {
         return Ok(status);
     }
-    let text = dates_text(after, &zone).unwrap_or_else(|| "posted at any time".to_owned());
-    tell(
-        session,
-        dates_json(after),
-        &format!("batch {batch}: {text}"),
-    );
+    tell_dates(session, &batch, after, &zone);
     if after.gate(Timestamp::now()) == Gate::Over {
-        session.note("note: the last date is past: with these dates nothing more of the batch is posted");
+        session.note(
+            "note: the last date is past: with these dates nothing more of the batch is posted",
+        );
     }
     let settings = session.settings(standing.purpose == Purpose::Rehearsal, Vec::new());
     let rule = match settings {
@@ -95,6 +87,15 @@ pub(in crate::cli) async fn schedule(
         session.note(&next_text(session, &batch)?);
     }
     Ok(ExitStatus::Done)
+}
+
+fn tell_dates(session: &Session, batch: &BatchName, dates: BatchDates, zone: &WireZone) {
+    let text = dates_text(dates, zone).unwrap_or_else(|| "posted at any time".to_owned());
+    tell(
+        session,
+        dates_json(dates),
+        &format!("batch {batch}: {text}"),
+    );
 }
 
 /// Reads the dates that a load comes with. A batch that is there already (`is_there`) has dates of its own, which say what is over.

@@ -142,9 +142,14 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
         // Others may write into a folder with this bit, and take nothing away that is not theirs.
         if mode & 0o022 != 0 && mode & 0o1000 == 0 {
             found.push(
-                Finding::warning(folder, format!("others may write there (mode {mode:04o}), and could remove the \
-                    journal or its mark"))
-                    .advised("chmod go-w on the folder"),
+                Finding::warning(
+                    folder,
+                    format!(
+                        "others may write there (mode {mode:04o}), and could remove the \
+                    journal or its mark"
+                    ),
+                )
+                .advised("chmod go-w on the folder"),
             );
         }
     }
@@ -253,20 +258,36 @@ fn judge_inside(name: &str, inside: &Inspected) -> Vec<Finding> {
         );
     } else if version < known {
         found.push(
-            Finding::note(name, format!("an earlier disburse made it (version {version}): the next command upgrades it \
-                to {known}"))
-                .advised("copy it first, with the earlier disburse: disburse backup FILE"),
+            Finding::note(
+                name,
+                format!(
+                    "an earlier disburse made it (version {version}): the next command upgrades it \
+                to {known}"
+                ),
+            )
+            .advised("copy it first, with the earlier disburse: disburse backup FILE"),
         );
     }
     let pages = format!("pages of {name}");
     found.push(match &inside.pages {
         Pages::Whole => Finding::ok(pages, "they fit together"),
-        Pages::NotAllRead => Finding::note(pages, format!("too many to be read in {} s; those that were read fit \
-            together", PATIENCE.as_secs()))
-            .advised("disburse backup FILE reads all of them, also while a run writes"),
-        Pages::Damaged(what) => Finding::problem(pages, format!("they do not fit together: {}", output::name(what)))
-            .advised("send nothing from it; disburse verify BATCH says what is wrong with each batch, and \
-                docs/operations.md what to do next"),
+        Pages::NotAllRead => Finding::note(
+            pages,
+            format!(
+                "too many to be read in {} s; those that were read fit \
+            together",
+                PATIENCE.as_secs()
+            ),
+        )
+        .advised("disburse backup FILE reads all of them, also while a run writes"),
+        Pages::Damaged(what) => Finding::problem(
+            pages,
+            format!("they do not fit together: {}", output::name(what)),
+        )
+        .advised(
+            "send nothing from it; disburse verify BATCH says what is wrong with each batch, and \
+                docs/operations.md what to do next",
+        ),
     });
     let mark = format!("{name}.mark");
     match inside.cause {
@@ -333,7 +354,11 @@ mod tests {
                 &[Fine, Fine][..],
                 "agree",
             ),
-            (|f| (f.file, f.inside) = (None, None), &[Note], "no journal yet"),
+            (
+                |f| (f.file, f.inside) = (None, None),
+                &[Note],
+                "no journal yet",
+            ),
             (
                 |f| (f.file, f.inside, f.is_gone) = (None, None, true),
                 &[Problem],

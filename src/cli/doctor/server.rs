@@ -48,11 +48,9 @@ fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
     for (host, seen) in &surveyed.servers {
         match seen {
             Ok(facts) => found.extend(judge(host, facts)),
-            Err(why) if primaries > 0 => {
-                found.push(Finding::warning(host, why).advised(
-                    "the journal works on another server in the meantime; bring this one back",
-                ))
-            }
+            Err(why) if primaries > 0 => found.push(Finding::warning(host, why).advised(
+                "the journal works on another server in the meantime; bring this one back",
+            )),
             Err(why) => found.push(
                 Finding::problem(host, why)
                     .advised("mend it there; nothing is sent while the journal cannot be reached"),
@@ -172,8 +170,11 @@ fn durability(host: &str, facts: &ServerFacts) -> Vec<Finding> {
     }
     if facts.autovacuum != "on" {
         found.push(
-            Finding::warning(host, "autovacuum = off: overwritten rows keep their space, and each claim gets slower")
-                .advised("set autovacuum = on"),
+            Finding::warning(
+                host,
+                "autovacuum = off: overwritten rows keep their space, and each claim gets slower",
+            )
+            .advised("set autovacuum = on"),
         );
     }
     found
@@ -224,8 +225,9 @@ fn load(host: &str, facts: &ServerFacts) -> Vec<Finding> {
     let (used, most) = (facts.connections, facts.connections_max);
     let connections = format!("{used} of {most} connections are in use");
     found.push(match used * 10 > most * 8 {
-        true => Finding::warning(host, connections)
-            .advised("raise max_connections, or end the sessions that hold them: a run needs several"),
+        true => Finding::warning(host, connections).advised(
+            "raise max_connections, or end the sessions that hold them: a run needs several",
+        ),
         false => Finding::ok(host, connections),
     });
     if let (count @ 1.., oldest) = facts.long_transactions {
@@ -306,7 +308,8 @@ fn judge_journal(surveyed: &Surveyed, address: &ServerAddress) -> Vec<Finding> {
     match &surveyed.journal {
         None => Vec::new(),
         Some(Err(why)) => vec![
-            Finding::problem(name, why).advised("mend this first: nothing is sent while the journal cannot be used"),
+            Finding::problem(name, why)
+                .advised("mend this first: nothing is sent while the journal cannot be used"),
         ],
         Some(Ok(facts)) => judge_facts(&name, facts),
     }
@@ -385,11 +388,19 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for Rights { role, work, lacks } in rights {
         match lacks.len() {
-            0 => found.push(Finding::ok(name, format!("this user has the rights of {role}: {work}"))),
+            0 => found.push(Finding::ok(
+                name,
+                format!("this user has the rights of {role}: {work}"),
+            )),
             _ => found.push(
-                Finding::note(name, format!("this user lacks rights of {role} ({work}): {}", some(lacks)))
-                    .advised(format!("if this user is to do all of that, grant {role} to it; disburse journal init \
-                        prints the rights of each role")),
+                Finding::note(
+                    name,
+                    format!("this user lacks rights of {role} ({work}): {}", some(lacks)),
+                )
+                .advised(format!(
+                    "if this user is to do all of that, grant {role} to it; disburse journal init \
+                        prints the rights of each role"
+                )),
             ),
         }
     }

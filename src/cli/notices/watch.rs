@@ -50,7 +50,10 @@ pub(in crate::cli) async fn watch_run(
             Ok(trouble) => tell(trouble),
             // The run has met the same, and says so.
             Err(error) => {
-                tracing::warn!(error = error.message(), "notices are no longer sent by this process");
+                tracing::warn!(
+                    error = error.message(),
+                    "notices are no longer sent by this process"
+                );
                 return;
             }
         }

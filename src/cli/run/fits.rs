@@ -89,10 +89,7 @@ impl Job<'_> {
                 let country = payment.instruction.country;
                 let why = match is_told(country) {
                     true => misfit(payment, &dialect),
-                    false => Some(format!(
-                        "its country {} would not be sent",
-                        country.code()
-                    )),
+                    false => Some(format!("its country {} would not be sent", country.code())),
                 };
                 if let Some(why) = why {
                     count += 1;

@@ -33,8 +33,11 @@ fn try_to(session: &Session) -> Result<(), Error> {
     };
     let (journal, heads) = Reader::open(session.location()?)?.heads()?;
     let text = heads::to_text(&journal, Timestamp::now(), &heads);
-    let signature = SigningKey::open(&evidence.key_file)?.sign(&text, "name the key that signs the heads in \
-        evidence.key_file; ssh-keygen must be able to use it without a person")?;
+    let signature = SigningKey::open(&evidence.key_file)?.sign(
+        &text,
+        "name the key that signs the heads in \
+        evidence.key_file; ssh-keygen must be able to use it without a person",
+    )?;
     hand_over(&evidence.command, format!("{text}{signature}"), WITHIN).map_err(|why| {
         Error::refused(why).hint(
             "[evidence] command in disburse.toml names it; it gets the heads as its standard input",

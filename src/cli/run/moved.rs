@@ -194,7 +194,9 @@ impl Job<'_> {
                     return Err(Error::stopped(unanswered(&why)));
                 }
                 Signal::Unreachable(why) | Signal::Lost(why) => {
-                    return Err(Error::unavailable(unanswered(&why)).hint("repeat this command later"));
+                    return Err(
+                        Error::unavailable(unanswered(&why)).hint("repeat this command later")
+                    );
                 }
                 Signal::SlowDown(_) => {
                     return Err(Error::unavailable(unanswered(

@@ -199,7 +199,9 @@ fn shout_paid_twice(standing: &Standing) {
     let rows = output::counted(standing.paid_twice_count, "row");
     output::complain(
         "error",
-        &format!("PAID TWICE: {rows}. A payment that the gateway had called failed was paid as well"),
+        &format!(
+            "PAID TWICE: {rows}. A payment that the gateway had called failed was paid as well"
+        ),
     );
     for row in standing.paid_twice.iter().take(SHOUTED) {
         output::complain("error", &format!("PAID TWICE: {}", row.sentence()));

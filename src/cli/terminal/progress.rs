@@ -273,7 +273,10 @@ fn states(progress: &Progress, zone: &WireZone) -> String {
 }
 
 fn waits_text(at: Timestamp, zone: &WireZone) -> String {
-    format!("payments that are not sent yet wait until {}", zone.format_named(at))
+    format!(
+        "payments that are not sent yet wait until {}",
+        zone.format_named(at)
+    )
 }
 
 /// Says when the gateway is asked about what has no outcome yet, and for which time.

@@ -24,8 +24,7 @@ pub(super) fn report(pages: &Pages, batch: &BatchName, file: File) -> Result<Ope
         .map_err(|error| trouble(&error))?
         .ok_or_else(|| {
             Trouble::NotThere(
-                "There is no such file: no failed row can be mended or paid again."
-                    .to_owned(),
+                "There is no such file: no failed row can be mended or paid again.".to_owned(),
             )
         })
 }

@@ -20,7 +20,9 @@ pub(in crate::cli) fn behind(reader: &Reader, zone: &WireZone) -> Result<Option<
 /// Says that what is read is of the past, where the journal is used elsewhere by now.
 pub(in crate::cli) fn warn_moved(reader: &Reader) -> Result<(), Error> {
     if let Some(to) = reader.moved_to()? {
-        let text = format!("this journal was moved to {to}: what is shown here is its state when it was moved");
+        let text = format!(
+            "this journal was moved to {to}: what is shown here is its state when it was moved"
+        );
         output::complain("warning", &text);
     }
     Ok(())

@@ -98,7 +98,8 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
         ));
     }
     if repeats.loads.iter().map(|load| load.rows).sum::<u64>() > repeats.rows {
-        message.push_str("\n  a row that repeats rows of several loads is counted with each of them");
+        message
+            .push_str("\n  a row that repeats rows of several loads is counted with each of them");
     }
     message.push_str(&changed_text(repeats));
     let error = Error::refused(message);

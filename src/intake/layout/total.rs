@@ -133,8 +133,12 @@ impl Sum {
                 "has a row with the sum that cannot be compared, because the amount of line {unread} cannot be read: \
                 it is not a number, or it is a formula whose result is not in the file"
             );
-            return self.refused(what, "mend that amount first; if another program has made the workbook, open it in a \
-                spreadsheet program and save it: then it has the results of its formulas", line);
+            return self.refused(
+                what,
+                "mend that amount first; if another program has made the workbook, open it in a \
+                spreadsheet program and save it: then it has the results of its formulas",
+                line,
+            );
         }
         if !self.sums.iter().flatten().any(|sum| sum.equals(said)) {
             let [_, paid] = self.sums;

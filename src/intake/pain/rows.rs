@@ -531,11 +531,7 @@ impl State {
             true if !self.text.trim().is_empty() => Err(stray(at)),
             true => Ok(()),
             false if self.version.is_empty() => Err(Error::Empty),
-            false => Err(refused(
-                Some(at),
-                "is cut off before its end",
-                WHOLE,
-            )),
+            false => Err(refused(Some(at), "is cut off before its end", WHOLE)),
         }
     }
 

@@ -307,9 +307,7 @@ impl<'a> Rows<'a> {
 
     fn is_hidden(&self, column: u32, what: &str) -> Error {
         let mut error = refused(
-            format!(
-                "has a hidden {what} that is not empty, and that nobody sees in the sheet"
-            ),
+            format!("has a hidden {what} that is not empty, and that nobody sees in the sheet"),
             "show it in the spreadsheet program and look at it; or add --hidden include to read what is hidden, --hidden skip to leave it out",
         );
         if let Error::Workbook { at, .. } = &mut error {

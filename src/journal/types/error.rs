@@ -96,7 +96,9 @@ pub enum Error {
     Server { what: String },
     #[error("{what}")]
     ServerAway { what: String },
-    #[error("journal {journal}: is on a server, and this disburse was built without its PostgreSQL store")]
+    #[error(
+        "journal {journal}: is on a server, and this disburse was built without its PostgreSQL store"
+    )]
     NoServerStore { journal: String },
     #[error("this journal was moved to {to}; nothing is loaded, run or ordered here any more")]
     Moved { to: String },
@@ -112,8 +114,10 @@ pub enum Error {
     NotEmpty,
     #[error("the table {table} arrived different from how it was sent; nothing was moved")]
     Unlike { table: &'static str },
-    #[error("SQLite {found} is too old: release 3.51.3 or a newer one is needed, as its write-ahead log is known to be \
-        sound")]
+    #[error(
+        "SQLite {found} is too old: release 3.51.3 or a newer one is needed, as its write-ahead log is known to be \
+        sound"
+    )]
     OldSqlite { found: String },
     #[error("the journal is in use by {holder}")]
     Held { holder: String },
@@ -229,8 +233,10 @@ pub enum Error {
         state: &'static str,
         why: String,
     },
-    #[error("batch {batch} has changed since it was shown: more of it would be changed now than you saw; nothing was \
-        changed")]
+    #[error(
+        "batch {batch} has changed since it was shown: more of it would be changed now than you saw; nothing was \
+        changed"
+    )]
     MoreThanShown { batch: BatchName },
     #[error(
         "people of batch {batch} were forgotten: their names and numbers are gone, and lines of a statement cannot be \

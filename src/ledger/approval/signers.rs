@@ -512,10 +512,19 @@ mod tests {
                 format!("alice valid-after=20260101Z,, {key}"),
                 "an option is empty",
             ),
-            (format!("alice valid-after=20260101 {key}"), "with Z at its end"),
-            (format!("alice valid-after=20260230Z {key}"), "is not a time"),
+            (
+                format!("alice valid-after=20260101 {key}"),
+                "with Z at its end",
+            ),
+            (
+                format!("alice valid-after=20260230Z {key}"),
+                "is not a time",
+            ),
             (format!("alice valid-after=202601Z {key}"), "is not a time"),
-            (format!("alice valid-after=tomorrowZ {key}"), "is not a time"),
+            (
+                format!("alice valid-after=tomorrowZ {key}"),
+                "is not a time",
+            ),
             (
                 format!("alice valid-after=20260102Z,valid-before=20260101Z {key}"),
                 "valid at no time",

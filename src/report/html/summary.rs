@@ -151,7 +151,9 @@ impl Verdict {
             )),
         }
         let (class, action) = match (conflict + to_mend + header.paid_twice_count, open) {
-            _ if !reconciliation.adds_up() => ("bad", "do not rely on this report: it does not add up"),
+            _ if !reconciliation.adds_up() => {
+                ("bad", "do not rely on this report: it does not add up")
+            }
             (0, 0) if found > 0 => ("waiting", "see the statements below"),
             (0, 0) => ("good", "no action needed"),
             (0, open) if open == header.scheduled.count || open == header.waits.count => {

@@ -46,7 +46,10 @@ fn standby(name: &str, sync_state: &str) -> Standby {
 /// The findings that are neither fine nor that the size is told.
 fn odd(found: &[Finding]) -> Vec<(Level, String)> {
     let told = found.iter().filter(|finding| {
-        finding.level != Fine && !finding.found.contains("the server does not say how much room")
+        finding.level != Fine
+            && !finding
+                .found
+                .contains("the server does not say how much room")
     });
     let odd: Vec<_> = told
         .map(|finding| (finding.level, finding.found.clone()))

@@ -47,8 +47,10 @@ pub(super) fn of(columns: &Columns<'_>, guessed: &[ColumnGuess], at: usize) -> A
             .push("not all amounts are written in the same way: see what `disburse check` says about them".to_owned()),
     }
     if let Some(group) = found.numbers.group {
-        found.notes.push(format!("{group:?} seems to separate groups of digits in amounts, and not decimals: look at \
-            some of them"));
+        found.notes.push(format!(
+            "{group:?} seems to separate groups of digits in amounts, and not decimals: look at \
+            some of them"
+        ));
     }
     let numbers = found.numbers;
     let is_none = |cell: &String| {

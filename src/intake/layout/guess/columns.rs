@@ -72,7 +72,10 @@ impl Columns<'_> {
             let (meaning, why) = match (meaning, other) {
                 (Some(meaning), Some(other)) => (
                     None,
-                    format!("{why}, but {} is taken for {meaning} already", quoted(&other)),
+                    format!(
+                        "{why}, but {} is taken for {meaning} already",
+                        quoted(&other)
+                    ),
                 ),
                 (meaning, _) => (meaning, why),
             };
