@@ -260,7 +260,7 @@ fn how_replies_are_read_stays_with_a_batch_until_a_person_orders_it_otherwise() 
     world.write("disburse.toml", &lenient);
     // Another reading by accident: refused, with the way out.
     let refused = world.expect(2, &["run", "b", "--yes"]);
-    refused.says("read by dialect document so far");
+    refused.says("read by dialect document until now");
     let shown = world.disburse(&["dialect", "show", "--json"]);
     let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
     let digest = shown["digests"]["reading"]

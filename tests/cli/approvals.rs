@@ -339,13 +339,13 @@ fn a_signature_that_does_not_fit_is_refused_with_what_to_do() {
         &text.replace("total: KES 600.50", "total: KES 600.00"),
         "disburse",
         "bob",
-        "it has \"total: KES 600.00\", and should have \"total: KES 600.50\"",
+        "the text has \"total: KES 600.00\", and should have \"total: KES 600.50\"",
     );
     signed(
         &text.replace("up to number: 3", "up to number: 2"),
         "disburse",
         "bob",
-        "it has \"payments: 3\", and should have \"payments: 2\"",
+        "the text has \"payments: 3\", and should have \"payments: 2\"",
     );
     signed(
         &text.replace("batch: b", "batch: c"),

@@ -141,7 +141,7 @@ fn how_many_copies_are_kept_is_said_in_words_that_help() {
             "write 1 to keep only the new one, or leave --keep out to remove nothing",
         ),
         ("x", "expected a whole number, such as 30"),
-        ("99999", "no more than 65535 are counted"),
+        ("99999", "at most 65535: leave --keep out to remove nothing"),
     ] {
         let said = desk.run(&["backup", "copies", "--keep", keep]).finished(2);
         assert!(said.err.contains(words), "{}", said.err);

@@ -382,7 +382,7 @@ mod tests {
             (
                 |f| f.file.as_mut().unwrap().is_file = false,
                 &[Problem, Fine, Fine],
-                "no file",
+                "not a plain file",
             ),
             (
                 |f| f.folder = Some((0o777, true)),

@@ -139,7 +139,7 @@ mod tests {
         let document = Dialect::default();
         for (identifier, extra) in [
             (ours, vec![]),
-            ("123456", vec![]),
+            ("PAY-0123456789ABCDEFGHJKMNPQR", vec![]),
             (ours, vec![("remark", "x")]),
             (ours, bank.clone()),
             (ours, bank[1..].to_vec()),

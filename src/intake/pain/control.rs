@@ -37,7 +37,7 @@ impl Control {
             (Some(count), None) => self.said_count = Some((count, at)),
             (_, Some(_)) => return Err(refused(Some(at), "has NbOfTxs twice", REMEDY)),
             (None, None) => {
-                let what = "has NbOfTxs that is no number";
+                let what = "has NbOfTxs that is not a number";
                 return Err(refused(Some(at), what, REMEDY));
             }
         }
@@ -53,7 +53,7 @@ impl Control {
             (Some(sum), None) => self.said_sum = Some((sum, at)),
             (_, Some(_)) => return Err(refused(Some(at), "has CtrlSum twice", REMEDY)),
             (None, None) => {
-                let what = "has CtrlSum that is no number";
+                let what = "has CtrlSum that is not a number";
                 return Err(refused(Some(at), what, REMEDY));
             }
         }
@@ -169,26 +169,26 @@ mod tests {
                 None,
                 Some("3"),
                 &["1", "x"],
-                Some("the amount of the transfer at 9:2 is no number"),
+                Some("the amount of the transfer at 9:2 is not a number"),
             ),
             (
                 Some("x"),
                 None,
                 &[],
-                Some("3:7: has NbOfTxs that is no number"),
+                Some("3:7: has NbOfTxs that is not a number"),
             ),
             (
                 Some("-1"),
                 None,
                 &[],
-                Some("3:7: has NbOfTxs that is no number"),
+                Some("3:7: has NbOfTxs that is not a number"),
             ),
-            (Some(""), None, &[], Some("has NbOfTxs that is no number")),
+            (Some(""), None, &[], Some("has NbOfTxs that is not a number")),
             (
                 None,
                 Some("1,5"),
                 &[],
-                Some("has CtrlSum that is no number"),
+                Some("has CtrlSum that is not a number"),
             ),
         ] {
             let found = compared(count, sum, amounts);
