@@ -262,8 +262,8 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
         }
         E::Arriving => {
             "repeat the command that moves it: disburse journal copy FROM TO. If it is refused with this same error, \
-             FROM is still whole and in use: remove the file TO, or drop the schema disburse of that database and make \
-             it again (disburse journal init), then repeat the move"
+             FROM is whole and has changed since: remove the file TO, or have the owner of that database run `drop schema disburse \
+             cascade` in it, make the journal and its grants again (disburse journal init), then repeat the move"
         }
         E::Storage {
             cause: store::Error::OutcomeUnknown { .. } | store::Error::ConnectionLost { .. },

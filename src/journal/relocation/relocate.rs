@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::facts::{ARRIVING, MOVED, assert_arrived, moved_to};
+use super::facts::{ARRIVING, MOVED, moved_to};
 use super::rows;
 use crate::domain::Timestamp;
 use crate::journal::codec::catalog::has;
@@ -113,7 +113,11 @@ pub(super) fn carry(
 
 fn arrive(source: &WriteSession, target: &Reader) -> Result<Relocated, Error> {
     assert_nobody_runs(source)?;
-    let rows = rows::copy(source, target.store())?;
+    let rows = match has(target.store(), ARRIVING)? {
+        // Cut off when the rows had arrived: they are taken as they are, unless the source has gone on since.
+        true => rows::arrived(source, target.store())?,
+        false => rows::copy(source, target.store())?,
+    };
     proven(target, rows)
 }
 
@@ -215,8 +219,10 @@ impl Made {
         match new {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 // Of a move that was cut off, or somebody else's.
-                assert_arrived(opening::writable(to, Missing::Refuse)?.store())?;
-                Err(Error::Exists { path: path.into() })
+                match has(opening::writable(to, Missing::Refuse)?.store(), ARRIVING)? {
+                    true => Ok(Self::nothing()),
+                    false => Err(Error::Exists { path: path.into() }),
+                }
             }
             Err(error) => Err(failed(path, &error)),
             Ok(_) => Ok(Self {

@@ -245,7 +245,7 @@ fn nothing_is_written_where_a_journal_was_and_it_is_still_read() {
 }
 
 #[test]
-fn a_move_that_was_cut_off_is_finished_or_never_was() {
+fn a_move_that_was_cut_off_is_finished_by_the_same_command() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(folder.path());
     let to = file(folder.path(), "to.db");
@@ -258,21 +258,44 @@ fn a_move_that_was_cut_off_is_finished_or_never_was() {
     for error in [
         Journal::open(&to).unwrap_err(),
         Reader::open(&to).unwrap_err(),
-        relocate(&from, &to).unwrap_err(),
     ] {
         assert!(matches!(error, Error::Arriving), "{error}");
     }
     drop(Journal::open(&from).unwrap());
-    // After it.
-    {
-        let source = opened(&from, Missing::Refuse).unwrap();
-        let whole = std::path::absolute(to.file().unwrap()).unwrap();
-        note(&*source, MOVED, &whole.to_str().unwrap().to_owned()).unwrap();
-    }
+    let moved = relocate(&from, &to).unwrap();
+    assert_eq!((moved.batches, moved.payments), (1, 5));
     assert!(matches!(Journal::open(&from), Err(Error::Moved { .. })));
+    // After it: the last step is left.
+    let target = opening::writable(&to, Missing::Refuse).unwrap();
+    note(target.store(), ARRIVING, &1_i64).unwrap();
+    drop(target);
     let moved = relocate(&from, &to).unwrap();
     assert_eq!((moved.batches, moved.payments), (1, 5));
     drop(Journal::open(&to).unwrap());
+}
+
+#[test]
+fn what_arrived_is_out_of_date_once_the_source_has_gone_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    let to = file(folder.path(), "to.db");
+    {
+        let mut source = opened(&from, Missing::Refuse).unwrap();
+        let target = opening::writable(&to, Missing::Create).unwrap();
+        rows::copy(&*source, target.store()).unwrap();
+        act(&mut source, |c| {
+            acquire(c, &batch(), &terms(), &Policy::default())
+        })
+        .unwrap();
+    }
+    let before = std::fs::read(to.file().unwrap()).unwrap();
+    for _ in 0..2 {
+        let refused = relocate(&from, &to).unwrap_err();
+        assert!(matches!(refused, Error::Arriving), "{refused}");
+    }
+    assert_eq!(std::fs::read(to.file().unwrap()).unwrap(), before);
+    // The journal is where it was, and can go elsewhere.
+    relocate(&from, &file(folder.path(), "other.db")).unwrap();
 }
 
 #[test]
