@@ -12,7 +12,7 @@ use super::config::{self, Settings, Sources};
 use super::files::calendar;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId, WireZone};
-use crate::journal::{Journal, Location, LocationError};
+use crate::journal::{self, Journal, Location, LocationError};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::Calendar;
 use crate::ledger::names::{By, PaymentName};
@@ -107,6 +107,20 @@ impl Session {
     /// Opens the journal that is there, in the hands of whoever gives this command.
     pub(super) fn journal(&self) -> Result<Journal, Error> {
         Ok(Journal::open_existing(self.location()?)?.acting_as(actor()))
+    }
+
+    /// Opens the journal for what runs do. Who may not do that is told before anything is written.
+    pub(super) fn journal_to_run(&self) -> Result<Journal, Error> {
+        self.assert_may_run()?;
+        self.journal()
+    }
+
+    /// Refuses a user of a journal on a server who may not load, run or listen.
+    pub(super) fn assert_may_run(&self) -> Result<(), Error> {
+        match self.location()? {
+            Location::File(_) => Ok(()),
+            Location::Server(address) => Ok(journal::server::assert_may_run(address)?),
+        }
     }
 
     /// Returns where the journal is: flag, variable, configuration, `disburse.db` here; the first that says it.

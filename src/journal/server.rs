@@ -47,6 +47,27 @@ pub(in crate::journal) fn open_server(
     })
 }
 
+/// Looks whether the user of an address may do what runs do.
+///
+/// # Errors
+/// [`Error::Server`] where it may not, [`Error::ServerAway`].
+#[cfg(feature = "postgres")]
+pub fn assert_may_run(address: &ServerAddress) -> Result<(), Error> {
+    let at = address_of(address)?.last_seen(last_seen(address));
+    Postgres::assert_may_run(at, Deadlines::default()).map_err(|error| not_opened(&error))
+}
+
+/// Looks whether the user of an address may do what runs do.
+///
+/// # Errors
+/// [`Error::NoServerStore`]: this program was built without it.
+#[cfg(not(feature = "postgres"))]
+pub fn assert_may_run(address: &ServerAddress) -> Result<(), Error> {
+    Err(Error::NoServerStore {
+        journal: address.to_string(),
+    })
+}
+
 /// What a database has once a journal was to be made in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {

@@ -60,7 +60,12 @@ fn words_about_another_payment_settle_nothing_and_are_shown() {
         check(lie, &gateway, &office, ended.code);
         assert_eq!(gateway.ledger.posts(), 4);
         assert_eq!(status(&office)["named_otherwise"], 4, "{lie}");
-        assert!(ended.err.contains("4 payments for which the gateway named another"), "{ended:?}");
+        assert!(
+            ended
+                .err
+                .contains("4 payments for which the gateway named another"),
+            "{ended:?}"
+        );
         let id = payments(&office)["ROW-00000"].id.clone();
         let told = office.call(&["explain", BATCH, &id]).out;
         assert!(told.contains("reply about another payment"), "{told}");

@@ -92,7 +92,11 @@ fn a_journal_that_is_not_there_or_of_another_release_is_refused() {
     desk.is_refused(&server.address("nowhere"), PASSWORD, 2, &said);
     let database = server.database();
     let journal = server.address(&database);
-    let said = ["has no journal yet", "disburse journal init makes one"];
+    let said = [
+        "has no journal.",
+        "do not make another",
+        "disburse journal init",
+    ];
     desk.is_refused(&journal, PASSWORD, 2, &said);
     let made = desk.says(&journal, PASSWORD, &["journal", "init", &journal]);
     assert_eq!(made.code, Some(0), "{made:?}");

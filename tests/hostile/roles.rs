@@ -130,6 +130,9 @@ fn every_user_can_do_its_work_and_no_other() {
         ),
         ("reader", &["load", "batch.csv", "--batch", "other"]),
         ("reader", &run),
+        ("operator", &["load", "batch.csv", "--batch", "other"]),
+        ("operator", &["listen", "--listen", "127.0.0.1:0"]),
+        ("operator", &run),
     ] {
         let refused = desk.says(role, words);
         assert_eq!(refused.code, Some(2), "{refused:?}");

@@ -25,6 +25,7 @@ pub(in crate::cli) async fn listen(
 ) -> Result<ExitStatus, Error> {
     let settings = session.settings(false, Vec::new())?;
     let address = arguments.listen.unwrap_or(settings.profile.callback.listen);
+    session.assert_may_run()?;
     let journal = Journal::open_existing(session.location()?)?;
     let listener = callback::bind(address).await.map_err(|error| {
         Error::refused(format!("callback.listen {address}: {error}"))

@@ -320,6 +320,7 @@ async fn load_beside(
     plan: LoadPlan,
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
+    session.assert_may_run()?;
     let journal = Journal::open(at)?.acting_as(actor());
     recover::warn(&journal, &session.zone(false)).await?;
     let plan = LoadPlan {

@@ -69,7 +69,7 @@ pub(super) async fn run(session: &Session, arguments: RunArguments) -> Result<Ex
     let purpose = Purpose::of_command(options.sandbox);
     let of = Some((&batch, purpose));
     let metrics = MetricsEndpoint::open(session, "run", options.metrics, of).await?;
-    let journal = session.journal()?;
+    let journal = session.journal_to_run()?;
     let moved = moved(
         arguments.account_moved,
         arguments.gateway_moved,

@@ -400,6 +400,8 @@ fn settings(synchronous_commit: &str, deadlines: &Deadlines) -> String {
 pub(super) enum Access {
     Read,
     Write,
+    /// What a run needs is looked at, and nothing is written.
+    Run,
 }
 
 /// The version of a schema, and the oldest one whose releases may use it.
@@ -456,13 +458,14 @@ pub(super) fn check_schema(
     let lacking = match access {
         Access::Read => grants::missing(link, deadlines.statement, Role::Reader),
         Access::Write => grants::missing_to_write(link, deadlines.statement),
+        Access::Run => grants::missing(link, deadlines.statement, Role::Runner),
     };
-    match lacking.map_err(failed)? {
-        lacking if lacking.is_empty() => Ok(()),
-        lacking => Err(ConnectError::NoPrivileges {
-            user: address.user.clone(),
-            what: some_of(&lacking),
-        }),
+    let lacking = lacking.map_err(failed)?;
+    let (user, what) = (address.user.clone(), some_of(&lacking));
+    match access {
+        _ if lacking.is_empty() => Ok(()),
+        Access::Run => Err(ConnectError::NoRunner { user, what }),
+        Access::Read | Access::Write => Err(ConnectError::NoPrivileges { user, what }),
     }
 }
 

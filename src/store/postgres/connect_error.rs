@@ -53,8 +53,8 @@ pub enum ConnectError {
     },
     /// It does not know this user by this password.
     #[error(
-        "the server of the journal at {host} refuses the password of {user} ({source_of_password}). Put the right one \
-        there"
+        "the server of the journal at {host} refuses the password of {user} ({source_of_password}). Correct the user in \
+        the address, or the password there; where it is that of another user, name the file of this one with DISBURSE_JOURNAL_PASSWORD_FILE"
     )]
     WrongPassword {
         /// The server.
@@ -89,8 +89,8 @@ pub enum ConnectError {
     },
     /// There is no such database.
     #[error(
-        "the server of the journal at {host} has no database {database}: correct the address. Make a new database only \
-        if there never was a journal: it would know of no payment"
+        "the server of the journal at {host} has no database {database}: correct the address. If the database was lost, \
+        put the backup back: a new journal would know of no payment"
     )]
     NoDatabase {
         /// The server.
@@ -186,7 +186,10 @@ pub enum ConnectError {
         host: String,
     },
     /// There is no journal.
-    #[error("the database {database} has no journal yet: disburse journal init makes one")]
+    #[error(
+        "the database {database} has no journal. If there was one, do not make another, which would know of no payment: correct the \
+        address, or put the backup back. If there never was one, its owner makes it: disburse journal init"
+    )]
     NoSchema {
         /// The database.
         database: String,
@@ -236,6 +239,17 @@ pub enum ConnectError {
         /// The user.
         user: String,
         /// Which.
+        what: String,
+    },
+    /// The user may not do what runs do.
+    #[error(
+        "the user {user} may not load, run or listen: it lacks rights of disburse_runner in the journal ({what}). Name a user in the \
+        address who has them; disburse journal init prints the statements that grant them"
+    )]
+    NoRunner {
+        /// The user.
+        user: String,
+        /// What it lacks.
         what: String,
     },
     /// The user may not make a journal.

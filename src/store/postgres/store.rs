@@ -99,6 +99,14 @@ impl Postgres {
         Self::open_to(Access::Read, address, deadlines)
     }
 
+    /// Looks whether the user of an address may do what runs do: load, post, record what became of it.
+    ///
+    /// # Errors
+    /// [`ConnectError::NoRunner`] where it may not, and as [`Self::open`].
+    pub fn assert_may_run(address: Address, deadlines: Deadlines) -> Result<(), ConnectError> {
+        Self::open_to(Access::Run, address, deadlines).map(drop)
+    }
+
     fn open_to(
         access: Access,
         address: Address,
