@@ -5,6 +5,9 @@ use std::num::NonZeroU32;
 use super::Clock;
 use crate::ledger::slots::{Granted, Paced, SlotRequest, SlotWait, Slots, StoreClock, Turns};
 
+/// After so many grants in a row that were made far away the operator is told: one slow answer, as on a busy machine, is no distance.
+const FAR_GRANTS: u8 = 10;
+
 /// Lets requests pass in the slots that this run was granted, and says when to ask for more.
 #[derive(Debug)]
 pub(super) struct GrantedPacer {
@@ -12,8 +15,8 @@ pub(super) struct GrantedPacer {
     store: Option<StoreClock>,
     posts: Turns,
     questions: Turns,
-    /// The operator was told that the journal is far away.
-    has_told: bool,
+    /// How many grants in a row were made far away.
+    far_grants: u8,
 }
 
 impl GrantedPacer {
@@ -30,7 +33,7 @@ impl GrantedPacer {
             store: None,
             posts: Turns::new(Paced::Posts, posts, packets),
             questions: Turns::new(Paced::Questions, questions, packets),
-            has_told: false,
+            far_grants: 0,
         }
     }
 
@@ -107,17 +110,19 @@ impl GrantedPacer {
         if spread.is_none() && !granted.is_too_far {
             return;
         }
-        let has_told = std::mem::replace(&mut self.has_told, is_far || granted.is_too_far);
-        match spread {
-            _ if has_told => {}
-            Some(spread) if is_far => tracing::warn!(
-                thousandths = spread.get().as_millis(),
-                "the journal's server is far away: all runs together stay below the rate by this many thousandths"
-            ),
-            Some(_) => {}
-            None => tracing::warn!(
+        self.far_grants = match is_far || granted.is_too_far {
+            true => self.far_grants.saturating_add(1),
+            false => 0,
+        };
+        match (spread, self.far_grants) {
+            (None, 1) => tracing::warn!(
                 "the journal's server takes a second to tell the time; nothing is sent until it answers faster"
             ),
+            (Some(spread), FAR_GRANTS) => tracing::warn!(
+                thousandths = spread.get().as_millis(),
+                "the journal's server answers slowly: all runs together stay below the rate by this many thousandths"
+            ),
+            _ => {}
         }
     }
 }

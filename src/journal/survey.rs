@@ -34,6 +34,8 @@ pub struct JournalFacts {
     pub schema: (i64, i64),
     /// What of its tables, indexes and guards is not as it was made.
     pub misfits: Vec<String>,
+    /// Where the journal was moved to.
+    pub moved: Option<String>,
     /// What the server knows of damage.
     pub damage: Vec<String>,
     /// What its user may do.
@@ -118,6 +120,7 @@ fn journal_facts(store: Postgres, address: &ServerAddress) -> Result<JournalFact
         rights,
         is_owner,
         missed: reader.missed()?,
+        moved: reader.moved_to()?,
         runners,
     })
 }

@@ -377,7 +377,9 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
         .expect(2, &named)
         .says("--asked-as names account acme, and the one that is configured is stranger");
     world.set("DISBURSE_USERNAME", "acme");
-    world.expect(2, &RUN).says("nothing says which account posted it");
+    world
+        .expect(2, &RUN)
+        .says("nothing says which account posted it");
     // All of it was paid: nothing is left to post.
     world
         .expect(0, &named)
@@ -443,16 +445,22 @@ fn what_another_journal_posted_is_asked_about_from_the_account_that_a_person_nam
     let run =
         |more: &[&'static str]| [&["run", "b", "--yes", "--journal", "new.db"][..], more].concat();
     world.set("DISBURSE_USERNAME", "stranger");
-    world.expect(2, &run(&[])).says("nothing says which account posted it");
+    world
+        .expect(2, &run(&[]))
+        .says("nothing says which account posted it");
     world.set("DISBURSE_USERNAME", "acme");
-    world.expect(2, &run(&[])).says("nothing says which account posted it");
+    world
+        .expect(2, &run(&[]))
+        .says("nothing says which account posted it");
     world.expect(0, &run(&["--asked-as", "acme"]));
     assert_executed_once(&books, 2);
     // Given back to asking by hand, in the journal that has posted nothing of it.
     world.write_rows("other.csv", &rows(2, 129));
     world.expect(0, &["load", "other.csv", "--batch", "o"]);
     world.expect(0, &["recover", "o", "--presume-posted"]);
-    world.expect(2, &["run", "o", "--yes"]).says("nothing says which account posted it");
+    world
+        .expect(2, &["run", "o", "--yes"])
+        .says("nothing says which account posted it");
     world.expect(4, &["run", "o", "--yes", "--asked-as", "acme"]);
     assert_executed_once(&books, 2);
     world.no_order_is_missing("disburse.db");

@@ -50,8 +50,14 @@ fn tell(session: &Session, to: &Location, moved: Relocated) {
         output::name(&to.to_string()),
         output::counted(moved.payments, "payment")
     ));
+    let as_whom = match to {
+        Location::File(_) => "",
+        Location::Server(_) => {
+            "; each machine with its own user, not with the owner of the journal"
+        }
+    };
     session.note(&format!(
-        "name it from now on: --journal {}, DISBURSE_JOURNAL, or the key journal of the configuration",
+        "name it from now on: --journal {}, DISBURSE_JOURNAL, or the key journal of the configuration{as_whom}",
         output::quoted(&to.typed())
     ));
 }

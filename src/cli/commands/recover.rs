@@ -10,7 +10,7 @@ use crate::cli::session::{Session, batch_name, run_command};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::cli::words::behind::{
-    listed, missed_and_lost_text, missed_text, missing_text, orders_lost_text,
+    listed, missed_and_lost_text, missed_text, missing_text, orders_lost_text, warn_moved,
 };
 use crate::cli::words::next::next_text;
 use crate::domain::{BatchName, Timestamp, WireZone};
@@ -92,12 +92,23 @@ async fn presume(session: &Session, batch: BatchName) -> Result<ExitStatus, Erro
     } else {
         output::line(&presumed_text(found.payments));
     }
+    if matches!(session.location()?, Location::Server(_)) {
+        session.note(OTHER_MACHINES);
+    }
     match found.begins {
         true => say_begun(&batch, found.others),
         false => session.note(&next_text(session, &batch)?),
     }
     Ok(ExitStatus::Done)
 }
+
+/// What comes before every other step.
+const FROM_EVERY_MACHINE: &str = "before everything else, on each machine that has run, listened or given orders: disburse recover BATCH \
+    --presume-posted, for one of the batches, even where it finds 0 payments: it puts on record what that machine has seen";
+
+/// What a journal on a server cannot know by itself.
+const OTHER_MACHINES: &str = "what this machine has seen of the journal is on record now. Before any run, give the same command on every other \
+    machine that has run, listened or given orders: each has seen something else";
 
 /// Says how many payments are asked about first.
 pub(in crate::cli) fn presumed_text(count: u64) -> String {
@@ -320,15 +331,16 @@ fn nothing_missed(journal: &Location) -> &'static str {
             "nothing is known to be missing: the journal is as it was left in this place"
         }
         Location::Server(_) => {
-            "no recovery is under way. This machine cannot see by itself that an older copy was put in the place of \
-             the database on the server. If that has happened: disburse recover BATCH --presume-posted, and the \
-             gateway is asked about everything first"
+            "no recovery is under way: as far as this machine has seen the journal, nothing is missing. A machine that never used it, or \
+             not lately, cannot notice an older copy of the database. If an older copy was put back: `disburse recover` on every machine \
+             first, then disburse recover BATCH --presume-posted, and the gateway is asked about everything first"
         }
     }
 }
 
 fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Error> {
     let reader = Reader::open(session.location()?)?;
+    warn_moved(&reader)?;
     reader.assert_recoveries()?;
     let missed = reader.missed()?;
     let ran = reader.ran_since()?;
@@ -356,6 +368,9 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
     match &missed {
         Some(missed) => output::line(&missed_text(missed, &session.zone(false))),
         None => output::line(nothing_missed(session.location()?)),
+    }
+    if missed.is_some() && matches!(session.location()?, Location::Server(_)) {
+        output::line(FROM_EVERY_MACHINE);
     }
     if let Some(ran) = &ran {
         output::line(&format!(

@@ -10,7 +10,7 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
-use crate::cli::words::at_work::{at_work, runner_texts, runners_json};
+use crate::cli::words::at_work::{at_work, runner_texts, runners_json, shared_rate};
 use crate::cli::words::behind::behind;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::let_go::let_go_text;
@@ -297,19 +297,28 @@ fn open_text(
         }));
     }
     let runners = reader.snapshot(commands.batch)?.runners()?;
-    if !runners.is_empty() {
-        let mut lines = vec!["at work on this batch; it goes on by itself:".to_owned()];
-        lines.extend(runner_texts(&runners, &zone));
-        return Ok(Some(lines.join("\n  ")));
+    let told = runner_texts(&runners, &zone);
+    if let Some(rate) = shared_rate(&runners) {
+        let head =
+            format!("at work on this batch, at {rate}/s together at most; it goes on by itself:");
+        return Ok(Some(with_lines(head, told)));
     }
     let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
-    Ok(Some(match stands || is_kept || is_paused(standing) {
+    let head = match stands || is_kept || is_paused(standing) {
         true => "not finished, and no run is at work".to_owned(),
         false => format!(
             "not finished, and no run is at work; to go on: {}",
             next::run(commands, standing)
         ),
-    }))
+    };
+    Ok(Some(with_lines(head, told)))
+}
+
+fn with_lines(head: String, lines: Vec<String>) -> String {
+    std::iter::once(head)
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n  ")
 }
 
 /// Says what of a batch waits for its time, for a limit, or for an earlier payment.

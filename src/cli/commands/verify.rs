@@ -8,6 +8,7 @@ use crate::cli::arguments::VerifyArguments;
 use crate::cli::exit::ExitStatus;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
+use crate::cli::words::behind::warn_moved;
 use crate::domain::BatchName;
 use crate::journal::{ChainHead, Proof, Reader};
 
@@ -20,6 +21,7 @@ pub(in crate::cli) fn verify(
     let earlier = arguments.head.as_deref();
     let earlier = earlier.map(|head| digest(head, &batch)).transpose()?;
     let reader = Reader::open(session.location()?)?;
+    warn_moved(&reader)?;
     let mut proof = reader.snapshot(&batch)?.prove(earlier);
     let handed_over = match &arguments.heads {
         Some(path) => Some(verify_heads::compare(session, &reader, &batch, path)?),

@@ -8,7 +8,7 @@ use super::finding::{Finding, Level};
 use super::machine::{bytes, existing_folder};
 use crate::cli::crash;
 use crate::cli::terminal::output;
-use crate::journal::{self, Inspected, Pages};
+use crate::journal::{self, Inspected, Pages, Reader};
 
 /// How long the pages of a journal are looked at.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,6 +37,8 @@ pub(super) struct JournalFacts {
     pub(super) inside: Option<Result<Inspected, String>>,
     /// Files beside it that a load that was killed has left.
     pub(super) leftovers: Vec<String>,
+    /// Where it was moved to.
+    pub(super) moved: Option<String>,
     /// Reports of mistakes of the program itself.
     pub(super) crashes: Vec<String>,
 }
@@ -68,6 +70,7 @@ pub(super) fn look(path: &Path) -> JournalFacts {
     let inside = file
         .filter(|file| file.is_file)
         .map(|_| journal::inspect(path, PATIENCE).map_err(|error| error.to_string()));
+    let is_journal = inside.as_ref().is_some_and(Result::is_ok);
     JournalFacts {
         name: output::name(&path.display().to_string()),
         file,
@@ -79,6 +82,9 @@ pub(super) fn look(path: &Path) -> JournalFacts {
         log,
         holder: journal::holder(&path.into()),
         inside,
+        moved: is_journal
+            .then(|| Reader::open(&path.into()).ok()?.moved_to().ok()?)
+            .flatten(),
         leftovers: names(&folder, |name| {
             name.contains(&format!("{own_name}.loading-")) || name.starts_with(".disburse-init-")
         }),
@@ -114,6 +120,16 @@ fn shown(names: &[String]) -> String {
     some.collect::<Vec<_>>().join(", ")
 }
 
+/// Says that a journal is used elsewhere.
+pub(super) fn moved(name: &str, to: &str) -> Finding {
+    let to = output::name(to);
+    Finding::warning(
+        name,
+        format!("it was moved to {to}, and pays nobody any more"),
+    )
+    .advised("name the new place in every job, unit and configuration that names this one")
+}
+
 /// Judges a journal.
 pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
     let name = facts.name.as_str();
@@ -128,6 +144,7 @@ pub(super) fn judge(facts: &JournalFacts) -> Vec<Finding> {
         (None, false) => found.push(Finding::note(name, "there is no journal yet: the first load makes it")),
         (Some(file), _) => found.extend(judge_file(name, &word, file)),
     }
+    found.extend(facts.moved.iter().map(|to| moved(name, to)));
     if let Some((mode, is_ours)) = facts.folder {
         let folder = "folder of the journal";
         if !is_ours {
@@ -331,6 +348,7 @@ mod tests {
             holder: None,
             inside: Some(Ok(inside())),
             leftovers: Vec::new(),
+            moved: None,
             crashes: Vec::new(),
         }
     }

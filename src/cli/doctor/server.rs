@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::finding::Finding;
+use super::journal::moved;
 use super::machine::bytes;
 use super::{Parts, show};
 use crate::cli::Error;
@@ -344,6 +345,7 @@ fn judge_facts(name: &str, facts: &JournalFacts) -> Vec<Finding> {
             "there is no pooler in front of it that gives each transaction another session",
         ));
     }
+    found.extend(facts.moved.iter().map(|to| moved(name, to)));
     for damage in &facts.damage {
         found.push(Finding::problem(name, damage).advised(
             "send nothing from it; promote a sound standby, or restore a backup (docs/operations.md, \"Several machines, one journal\")",

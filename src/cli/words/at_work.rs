@@ -66,13 +66,13 @@ pub(in crate::cli) fn runner_texts(runners: &[RunnerRecord], zone: &WireZone) ->
         };
         let lease = match record.is_expired {
             true => format!(
-                "not heard from since its lease ended at {}",
+                "killed or cut off: not heard from since its lease ended at {}",
                 zone.clock(record.lease_until)
             ),
             false => format!("lease until {}", zone.clock(record.lease_until)),
         };
         format!(
-            "run {} on {}, since {}: {payments} being sent, {lease}, rate {}/s at most",
+            "run {} on {}, since {}: {payments} claimed, {lease}, its own limit {}/s",
             record.runner.name,
             record.runner.host,
             zone.format_named(record.began_at),
@@ -80,6 +80,12 @@ pub(in crate::cli) fn runner_texts(runners: &[RunnerRecord], zone: &WireZone) ->
         )
     };
     runners.iter().map(text).collect()
+}
+
+/// Returns how many payments a second all runs of a batch post together at the most: the least limit holds. `None` when nobody is at work.
+pub(in crate::cli) fn shared_rate(runners: &[RunnerRecord]) -> Option<u32> {
+    let at_work = runners.iter().filter(|record| !record.is_expired);
+    at_work.map(|record| record.runner.rate).min()
 }
 
 /// The same for programs.

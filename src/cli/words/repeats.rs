@@ -438,7 +438,8 @@ mod tests {
                 }
                 let some = said(&[3, 9], false);
                 // A batch that is known to come back is loaded as it was: nobody is paid the rest as something new.
-                let is_told = some.contains("which a run then pays: 2 rows, lines 3, 9. Check them first");
+                let is_told =
+                    some.contains("which a run then pays: 2 rows, lines 3, 9. Check them first");
                 assert_eq!(is_told, back != Back::Certainly, "{case}: {some}");
                 let allows = some.contains("--allow-repeats ab12");
                 assert_eq!(

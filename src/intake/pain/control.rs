@@ -183,7 +183,12 @@ mod tests {
                 &[],
                 Some("3:7: has NbOfTxs that is not a number"),
             ),
-            (Some(""), None, &[], Some("has NbOfTxs that is not a number")),
+            (
+                Some(""),
+                None,
+                &[],
+                Some("has NbOfTxs that is not a number"),
+            ),
             (
                 None,
                 Some("1,5"),

@@ -36,7 +36,9 @@ pub(in crate::journal) fn why_not(event: Event, state: State) -> &'static str {
             "it was sent, and may be paid: only a payment that was never sent, or that failed, can be cancelled"
         }
         (_, State::Ready) => "it was never sent: cancel it instead",
-        (_, State::Posting) => "it is being sent: let the run end first",
+        (_, State::Posting) => {
+            "a run has claimed it: let that run end first. If `disburse status` says that no run is at work, run the batch: it asks the gateway about this payment before anything else"
+        }
         (_, State::Failed) => {
             "it has ended as not paid; its outcome is on record, so it cannot be changed"
         }

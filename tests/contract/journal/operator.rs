@@ -225,7 +225,11 @@ async fn a_decision_ends_what_is_unknown_and_nothing_else() {
         (&delivered, true, ""),
         (&conflict(), true, ""),
         (&[], false, "it was never sent: cancel it instead"),
-        (&[CLAIMED], false, "it is being sent: let the run end first"),
+        (
+            &[CLAIMED],
+            false,
+            "a run has claimed it: let that run end first",
+        ),
         (
             &paid,
             false,

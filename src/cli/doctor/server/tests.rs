@@ -203,6 +203,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         rights: vec![may("disburse_runner", &[])],
         is_owner: false,
         missed: None,
+        moved: None,
         runners: Vec::new(),
     };
     let at = Timestamp::from_millis;
