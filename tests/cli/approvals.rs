@@ -351,7 +351,7 @@ fn a_signature_that_does_not_fit_is_refused_with_what_to_do() {
         &text.replace("batch: b", "batch: c"),
         "disburse",
         "bob",
-        "it has \"batch: c\"",
+        "the text has \"batch: c\"",
     );
     signed(
         &text.replace("signed: 2", "signed: 9"),

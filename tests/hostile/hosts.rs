@@ -42,6 +42,7 @@ fn whatever_becomes_of_the_server_every_row_is_paid_once() {
         connections_that_the_server_ends_cost_nothing,
         a_server_that_is_killed_and_comes_back_has_every_commit,
         pairs::a_standby_that_commits_waited_for_takes_over_and_the_old_primary_is_left_alone,
+        pairs::a_promoted_standby_is_asked_about_unless_it_is_said_to_be_whole,
         pairs::a_standby_that_lagged_behind_takes_over_and_everything_is_asked_first,
         full::a_server_whose_disk_is_full_stops_the_hosts_and_they_go_on_when_there_is_room,
     ]);

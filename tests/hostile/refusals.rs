@@ -173,7 +173,10 @@ fn a_server_that_lets_nobody_in_or_only_reads_is_refused() {
     server.stop("fast");
     server.run();
     let asked = plain.replace("disburse@", "asked@");
-    let said = ["refuses the password of asked", "Put the right one there"];
+    let said = [
+        "refuses the password of asked",
+        "Correct the user in the address, or the password there",
+    ];
     desk.is_refused(&asked, "another one", 2, &said);
     let root = desk.office.path("root.crt");
     let named = asked.replace("127.0.0.1", "localhost");

@@ -6,6 +6,7 @@ use super::pin::{
     assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, witnesses,
 };
 use super::pinned::may_be_there;
+use super::sessions;
 use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
@@ -74,7 +75,7 @@ fn judged(
     Ok(judge_move(on_record, configured, bound, can_witness))
 }
 
-fn move_gateway(
+pub(super) fn move_gateway(
     c: &WriteSession,
     batch: &BatchName,
     order: &GatewayMoved,
@@ -85,6 +86,7 @@ fn move_gateway(
     for address in [&order.from, &order.to] {
         assert_purpose(c, batch, Purpose::of_gateway(address))?;
     }
+    sessions::assert_alone(c, batch_id)?;
     let on_record = gateway(c, batch_id)?;
     let judged = judged(c, (batch_id, batch), on_record.as_deref(), &order.to)?;
     let may_move = match judged {

@@ -6,6 +6,7 @@ use super::belongs::assert_as_recorded;
 use super::pinned::{lives, may_be_there};
 use super::question::question_about;
 use super::reread;
+use super::sessions;
 use crate::domain::{
     BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
 };
@@ -176,6 +177,9 @@ pub(in crate::journal) fn pin(
         return Err(other_account(batch, on_record, &home.account));
     }
     let read = judge_reading(c, (batch_id, batch), home)?;
+    if !is_pinned || judged == Pin::Taken || read.is_some() {
+        sessions::assert_alone(c, batch_id)?;
+    }
     payers::assert_known(c, batch_id, batch, home)?;
     mark_payer(c, batch, &home.gateway, &home.account)?;
     c.change(
@@ -192,19 +196,8 @@ pub(in crate::journal) fn pin(
         let detail = json!({"account": home.account, "before": on_record});
         take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
     }
-    if let Some((READING_ACCEPTED, before)) = &read {
-        let before = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
-        let why = format!(
-            "replies are read as {} from now on, and were read as {before}; what failed, or was not found, is asked about again",
-            home.reading
-        );
-        c.acted_because(batch_id, now, "accept-dialect", &why)?;
-    }
     if let Some((kind, before)) = read {
         take_reading(c, batch_id, (kind, before), &home.reading, now)?;
-        if kind == READING_ACCEPTED {
-            reread::ask_again(c, batch_id, now)?;
-        }
     }
     Ok((batch_id, last_claim_at))
 }
@@ -260,6 +253,13 @@ fn take_reading(
     reading: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
+    if kind == READING_ACCEPTED {
+        let before = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+        let why = format!(
+            "replies are read as {reading} from now on, and were read as {before}; what failed, or was not found, is asked about again"
+        );
+        c.acted_because(batch_id, now, "accept-dialect", &why)?;
+    }
     let own = Scan::of(&batch::TABLE).at(&batch_id);
     c.set(&own, batch::reading, &reading)?;
     c.append(&Evidence {
@@ -268,7 +268,11 @@ fn take_reading(
         kind: (kind, None, None),
         detail: Some(&json!({"reading": reading, "before": before}).to_string()),
         ..Evidence::default()
-    })
+    })?;
+    match kind == READING_ACCEPTED {
+        true => reread::ask_again(c, batch_id, now),
+        false => Ok(()),
+    }
 }
 
 /// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
@@ -345,6 +349,7 @@ fn move_account(
     if on_record.as_deref() != Some(&order.from) {
         return Err(other_account(batch, on_record, &order.to));
     }
+    sessions::assert_alone(c, batch_id)?;
     assert_belongs(c, batch_id, order.witness)?;
     let detail = json!({
         "account": order.to,

@@ -38,6 +38,9 @@ shape! {
     struct Open of session { session_id: Epoch, lease_until: Timestamp }
 }
 shape! {
+    struct AtWork of session { session_id: Epoch, host: String, runner: String, lease_until: Timestamp }
+}
+shape! {
     struct Home of batch { gateway: Option<String>, account: Option<String> }
 }
 
@@ -88,6 +91,27 @@ fn assert_one_quarantine(c: &WriteSession, batch_id: BatchId, ours: u64) -> Resu
             ours: Duration::from_millis(ours),
         }),
     }
+}
+
+/// Refuses to change where a batch is posted, or how replies about it are read, while another run of it may be at work: it would go on
+/// as before, and each run would take the other's "not found" for its own. A run that has not been heard from for two leases is over.
+pub(in crate::journal) fn assert_alone(c: &WriteSession, batch_id: BatchId) -> Result<(), Error> {
+    if !c.is_shared() {
+        return Ok(());
+    }
+    let now = c.store_time()?;
+    let open: Vec<AtWork> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
+    for other in open {
+        if now.since(other.lease_until) < LEASE {
+            return Err(Error::Held {
+                holder: format!("the run {} on {}", other.runner, other.host),
+            });
+        }
+        // What it had claimed is in doubt once a run takes the batch.
+        let own = Scan::of(&session::TABLE).at(&other.session_id);
+        c.set(&own, session::closed_at, &now)?;
+    }
+    Ok(())
 }
 
 /// Begins the waits of doubts anew where the clock of the store was set ahead: no quarantine is over because somebody set a clock.

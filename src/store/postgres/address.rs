@@ -45,7 +45,7 @@ pub enum AddressError {
     },
     /// A parameter has no meaning here.
     #[error(
-        "the address of the journal has the parameter {name}, which has no meaning here: known are host, port, sslmode, sslrootcert, sslcert and sslkey"
+        "the address of the journal has the parameter {name}, which has no meaning here: known are host, port, sslmode, sslrootcert, sslcert, sslkey and promoted"
     )]
     UnknownParameter {
         /// Its name.
@@ -107,6 +107,8 @@ pub struct Address {
     /// The certificate of the client, and its key.
     pub(super) client_certificate: Option<(PathBuf, PathBuf)>,
     pub(super) password: PasswordSource,
+    /// Its user says that a server which is promoted lacks nothing.
+    pub(super) is_promoted_whole: bool,
     /// Which copy of the journal was seen last.
     pub(super) seen: Option<Origin>,
 }
@@ -120,6 +122,7 @@ struct Parameters {
     sslrootcert: Option<PathBuf>,
     sslcert: Option<PathBuf>,
     sslkey: Option<PathBuf>,
+    is_promoted_whole: bool,
 }
 
 impl Parameters {
@@ -145,6 +148,17 @@ impl Parameters {
                 "sslrootcert" => found.sslrootcert = Some(value.into()),
                 "sslcert" => found.sslcert = Some(value.into()),
                 "sslkey" => found.sslkey = Some(value.into()),
+                "promoted" => {
+                    found.is_promoted_whole = match &*value {
+                        "whole" => true,
+                        "ask" => false,
+                        other => {
+                            return Err(malformed(format!(
+                                "promoted is {other}: known are ask (what is unfinished is asked about after a promotion) and whole"
+                            )));
+                        }
+                    }
+                }
                 "password" | "sslpassword" => return Err(AddressError::Password),
                 other => {
                     return Err(AddressError::UnknownParameter {
@@ -294,6 +308,7 @@ impl Address {
             database,
             sslmode,
             sslrootcert: parameters.sslrootcert,
+            is_promoted_whole: parameters.is_promoted_whole,
             client_certificate,
             password: environment.password_source(),
             seen: None,
@@ -357,6 +372,9 @@ impl fmt::Display for Address {
                 encoded(&certificate),
                 encoded(&key)
             )?;
+        }
+        if self.is_promoted_whole {
+            f.write_str("&promoted=whole")?;
         }
         Ok(())
     }

@@ -239,7 +239,7 @@ fn open_host(
     if let Ok(runtime) = link::runtime() {
         link.keep_alive(runtime, deadlines.idle / 3);
     }
-    let origin = origin::of(&link, deadlines.statement)
+    let origin = origin::of(&link, deadlines.statement, address.is_promoted_whole)
         .map_err(|failure| ConnectError::met(&failure, host))?;
     match before {
         Some(before) if origin.after(before) == Succession::Overtaken => {

@@ -36,9 +36,9 @@ impl Postgres {
         );
         let made = match store.link() {
             // What it is known by again is of its tables.
-            Ok(link) => link
-                .run(deadlines.statement, &text)
-                .and_then(|()| origin::of(&link, deadlines.statement)),
+            Ok(link) => link.run(deadlines.statement, &text).and_then(|()| {
+                origin::of(&link, deadlines.statement, store.address.is_promoted_whole)
+            }),
             Err(error) => return Err(store.unmade(&error.to_string())),
         };
         let origin = made.map_err(|failure| store.not_made(&failure))?;

@@ -16,8 +16,13 @@ const ORIGIN: &str = "select (select system_identifier from pg_control_system())
         0)::bigint,
     current_setting('synchronous_standby_names')";
 
-/// Asks a server.
-pub(super) fn of(link: &Link, within: Duration) -> Result<Origin, Failure> {
+/// Asks a server. Whether a commit waits for every standby that may take over, its settings alone do not tell: one that is not named, or
+/// that has the name of another one, may be promoted. So whoever names the journal has to say that there is none (`is_promoted_whole`).
+pub(super) fn of(
+    link: &Link,
+    within: Duration,
+    is_promoted_whole: bool,
+) -> Result<Origin, Failure> {
     let rows = link.query(within, &Statement::plain(ORIGIN))?;
     let read = rows.first().and_then(|row| {
         Some(Origin {
@@ -25,7 +30,7 @@ pub(super) fn of(link: &Link, within: Duration) -> Result<Origin, Failure> {
             timeline: row.try_get(1).ok()?,
             database: row.try_get(2).ok()?,
             table: row.try_get(3).ok()?,
-            waits: waits_for_all(row.try_get(4).ok()?),
+            waits: is_promoted_whole && waits_for_all(row.try_get(4).ok()?),
         })
     });
     read.ok_or_else(|| Failure::lost("the server does not tell which one it is"))

@@ -80,7 +80,7 @@ fn facts(
     Ok(ServerFacts {
         release: number(0)?,
         is_standby: is(1)?,
-        origin: origin::of(link, within)?,
+        origin: origin::of(link, within, false)?,
         is_encrypted: match host.is_here() {
             true => None,
             false => Some(is(13)?),

@@ -62,6 +62,7 @@ impl Pair {
     /// How many transactions the journal has on a server.
     fn turn(server: &Server, journal: &str) -> String {
         let database = journal.rsplit('/').next().unwrap();
+        let database = database.split('?').next().unwrap();
         let turn = "select number::text from disburse.turn";
         server.psql(database, turn)[0][0].clone()
     }
@@ -115,7 +116,10 @@ pub fn a_standby_that_commits_waited_for_takes_over_and_the_old_primary_is_left_
     rounds("a synchronous pair", 1, 500, |seed| {
         let pair = Pair::start()?;
         pair.waits();
-        let ways = |journal: &str, _: &mut fastrand::Rng| pair.ways(journal);
+        let whole = |way: String| way + "?promoted=whole";
+        let ways = |journal: &str, _: &mut fastrand::Rng| {
+            pair.ways(journal).into_iter().map(whole).collect()
+        };
         Some(play(
             seed,
             Stage::default(),
@@ -129,6 +133,37 @@ pub fn a_standby_that_commits_waited_for_takes_over_and_the_old_primary_is_left_
                 pair.take_over(scene);
                 scene.posts_more(2..16, Duration::from_secs(20));
                 pair.comes_back_beside(scene);
+            },
+        ))
+    });
+}
+
+/// Its name says nothing of what it lacks: nobody has said that a promoted server is whole.
+pub fn a_promoted_standby_is_asked_about_unless_it_is_said_to_be_whole() {
+    rounds("a pair that nobody vouches for", 1, 520, |seed| {
+        let pair = Pair::start()?;
+        pair.waits();
+        let ways = |journal: &str, _: &mut fastrand::Rng| pair.ways(journal);
+        Some(play(
+            seed,
+            Stage::default(),
+            &pair.primary,
+            &ways,
+            |scene| {
+                scene.posts_more(6..30, Duration::from_secs(5));
+                pair.take_over(scene);
+                let office = scene.hosts.office;
+                let is_noticed = || {
+                    office
+                        .call(&["recover"])
+                        .out
+                        .contains("promoted or restored")
+                };
+                scene.hosts.until(Duration::from_secs(30), is_noticed);
+                let said = ["--reason", "nobody gave any", "--yes"];
+                let given = [&["recover", "--orders-given-again"][..], &said].concat();
+                let is_said = || office.call(&given).code == Some(0);
+                scene.hosts.until(Duration::from_secs(60), is_said);
             },
         ))
     });

@@ -8,10 +8,11 @@ use super::*;
 use crate::domain::{BatchName, PaymentId, Tally};
 use crate::journal::codec::values::NEVER;
 use crate::journal::load::loading;
+use crate::journal::run::gateway_moved::move_gateway;
 use crate::journal::run::verbs::{abandon_own, acquire, claim, questions};
 use crate::journal::session::fence::assert_current;
 use crate::journal::tests::{plan, row};
-use crate::journal::{Claim, Home, LoadRow, RunTerms};
+use crate::journal::{Claim, GatewayMoved, Home, LoadRow, RunTerms};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::lifecycle::{Class, CodeMeaning};
 use crate::store::memory::Memory;
@@ -429,4 +430,59 @@ fn those_who_run_a_batch_are_shown() {
     desk.set_clock(15);
     let shown = runners(&*desk.c, token.batch_id).unwrap();
     assert!(shown[0].is_expired && !shown[1].is_expired);
+}
+
+/// Each changes what every run of the batch goes by.
+type Change = fn(&WriteSession, &BatchName, RunTerms, &Policy) -> Result<(), Error>;
+
+#[test]
+fn what_all_runs_go_by_is_not_changed_while_another_one_is_at_work() {
+    let changes: [(&str, Change); 4] = [
+        ("another dialect", |c, batch, terms, policy| {
+            let mut terms = terms;
+            (terms.home.reading, terms.home.accepts_reading) = ("other".into(), true);
+            acquire(c, batch, &terms, policy).map(drop)
+        }),
+        ("another account", |c, batch, terms, policy| {
+            let mut terms = terms;
+            terms.home.account = "other".into();
+            acquire(c, batch, &terms, policy).map(drop)
+        }),
+        ("another form of the requests", |c, batch, terms, policy| {
+            let mut terms = terms;
+            terms.home.wire = "other".into();
+            acquire(c, batch, &terms, policy).map(drop)
+        }),
+        ("another address", |c, batch, terms, _| {
+            let order = GatewayMoved {
+                from: "gateway".into(),
+                to: "elsewhere".into(),
+                witness: None,
+                reason: "it moved".into(),
+            };
+            move_gateway(c, batch, &order, terms.now)
+        }),
+    ];
+    for (what, change) in changes {
+        let mut desk = Desk::with(3);
+        let batch = desk.batch.clone();
+        let old = desk.acquire(0, "old");
+        // Its lease is over at 10; for as long again it may be heard of.
+        for secs in [1, 9, 11, 19] {
+            let terms = desk.terms(secs, "new");
+            let told = desk.act(secs, |c, policy| change(c, &batch, terms, policy));
+            assert!(
+                matches!(&told, Err(Error::Held { holder }) if holder.contains("the run old on")),
+                "{what} at {secs}: {told:?}"
+            );
+            desk.act(secs, |c, _| assert_current(c, old)).unwrap();
+        }
+        // As it is, others may join.
+        desk.acquire(19, "like it");
+        let terms = desk.terms(45, "new");
+        desk.act(45, |c, policy| change(c, &batch, terms, policy))
+            .unwrap();
+        let over = desk.act(45, |c, _| assert_current(c, old));
+        assert!(over.is_err(), "{what}: it would go on as before");
+    }
 }
