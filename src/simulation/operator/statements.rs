@@ -148,7 +148,7 @@ impl Scene {
             match finding.settle {
                 Settle::No => continue,
                 Settle::Proven if !is_paid => {
-                    let text = format!("25: a statement settles {id}, which it does not show paid");
+                    let text = format!("40: a statement settles {id}, which it does not show paid");
                     self.world.lock().violation(text);
                 }
                 Settle::Ask if !is_paid => continue,
@@ -181,7 +181,7 @@ impl Scene {
             let first = *about.entry(&entry.place).or_insert(payment.id);
             if first != payment.id {
                 let text = format!(
-                    "25: {} of a statement is about {first} and about {}",
+                    "40: {} of a statement is about {first} and about {}",
                     entry.place, payment.id
                 );
                 self.world.lock().violation(text);
@@ -199,7 +199,7 @@ impl Scene {
             if generation.batch == batch && may_be_paid && statement.shown.contains(&generation.id)
             {
                 let (id, state) = (generation.id, generation.state.name());
-                let text = format!("25: {id} is {state}, and a statement shows it paid");
+                let text = format!("40: {id} is {state}, and a statement shows it paid");
                 self.world.lock().violation(text);
             }
         }
