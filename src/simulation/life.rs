@@ -382,10 +382,13 @@ impl Scene {
                 shape.note(|| format!("run {run} {error}"));
                 let fenced = shape.is_fenced(run, &self.disk) || shape.runs[run].troubled;
                 let tampered = shape.tampered.is_some();
+                let is_shared = shape.is_shared;
                 // Whoever is asked below looks at the world.
                 drop(shape);
                 let excused = match &error {
                     Error::Altered { .. } => tampered,
+                    // It would change what a run goes by that is at work, or was killed a moment ago: later it may.
+                    Error::Held { .. } => is_shared,
                     Error::PaidElsewhere { found, .. } => self.is_stuck(&found.what),
                     // A copy that was put back may be from before the account had another name.
                     Error::OtherAccount { pinned, .. } => self.is_told(pinned),

@@ -451,6 +451,14 @@ mod tests {
                 "postgres://a@db.example/pay?sslmode=verify-ca&sslrootcert=/etc/ca.pem&sslcert=c&sslkey=k",
                 "postgres://a@db.example:5432/pay?sslmode=verify-ca&sslrootcert=/etc/ca.pem&sslcert=c&sslkey=k",
             ),
+            (
+                "postgres://a@one.example,two.example/pay?promoted=whole",
+                "postgres://a@one.example:5432,two.example:5432/pay?sslmode=verify-full&promoted=whole",
+            ),
+            (
+                "postgres://a@one.example/pay?promoted=ask",
+                "postgres://a@one.example:5432/pay?sslmode=verify-full",
+            ),
         ];
         for (text, told) in cases {
             let address = parse(text).unwrap();
@@ -487,6 +495,7 @@ mod tests {
                 "sslmode is allow",
             ),
             ("postgres://a@localhost/pay?sslmode", "sslmode has no value"),
+            ("postgres://a@localhost/pay?promoted=yes", "promoted is yes"),
             (
                 "postgres://a@localhost/pay?sslmode=verify-ca",
                 "needs sslrootcert",
