@@ -367,9 +367,9 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
 pub(super) const GONE: &str = "if it was moved, put it back with its -wal, and do not use it anywhere else; if it is lost, put the newest \
                                copy in its place, or load the same files again under the same batch names, and leave the .mark where it \
                                is: the gateway is asked about every payment before any is posted";
-const DAMAGED: &str = "move the damaged file away, with its -wal and -shm, and leave its .mark where it is; then put the newest copy in \
-                       its place, or load the same files again: the gateway is asked about every payment before any is posted, and \
-                       `disburse recover` shows how far that is";
+const DAMAGED: &str = "a file: move it away with its -wal and -shm, and leave its .mark where it is; then put the newest copy in its place, \
+                       or load the same files again. A database: promote a sound standby, or put its backup back (docs/operations.md). The \
+                       gateway is asked about every payment before any is posted, and `disburse recover` shows how far that is";
 const FULL: &str = "is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
 
 impl From<crate::gateway::OperationError> for Error {
