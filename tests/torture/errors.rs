@@ -171,17 +171,17 @@ fn a_write_that_fails_stops_the_run_and_the_next_one_pays_nothing_twice() {
 #[test]
 fn a_full_disk_stops_the_run_and_the_next_one_pays_nothing_twice() {
     let count = rounds(20) as u64;
-    // From a disk that takes nothing to one that almost has room enough.
+    // From a disk that takes nothing to one that almost has room enough, for a busy machine too: there commits are fewer and larger, and a
+    // batch needs less room for its log.
     let faults = (0..count).map(|index| Fault {
         variable: "SHIM_SPACE",
-        value: (index * index * 2_200_000 / count / count).to_string(),
+        value: (index * index * 1_300_000 / count / count).to_string(),
         then_dark: index % 2 == 1,
     });
     let Some(sum) = carry_out("full disks", "a disk of some size", faults.collect(), 8_000) else {
         return;
     };
-    // On a busy machine commits are fewer and larger, and a batch needs less room for its log.
-    assert!(sum.stopped >= 5, "{}", sum.told("a disk of some size"));
+    assert!(sum.stopped >= 8, "{}", sum.told("a disk of some size"));
 }
 
 /// A new journal is made beside its place. What is put there is whole, whichever write or sync failed.

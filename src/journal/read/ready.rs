@@ -30,8 +30,8 @@ const OUTLINE: [Column; 3] = [
 ];
 
 impl Snapshot<'_> {
-    /// Returns whether a row of the batch, wherever it stands, is one that is looked for. It reads a fifth of what a row holds, and does so
-    /// in a sixth of the time of a look at [whole rows](Self::each_ready).
+    /// Returns whether a row of the batch, wherever it stands, is one that is looked for. It reads three columns, in less than half of the
+    /// time that [whole rows](Self::each_ready) take.
     ///
     /// # Errors
     /// Faults of the journal.

@@ -103,13 +103,18 @@ impl Pair {
             self.take_over(scene);
             self.comes_back_beside(scene);
             // What one machine has seen of orders is not what another one has.
-            let said = ["--reason", "nobody gave any", "--yes"];
-            let given = [&["recover", "--orders-given-again"][..], &said].concat();
-            let office = scene.hosts.office;
-            let is_said = || office.call(&given).code == Some(0);
-            scene.hosts.until(Duration::from_secs(60), is_said);
+            orders_are_given_again(scene);
         })
     }
+}
+
+/// A person says that no order is missing.
+fn orders_are_given_again(scene: &mut Scene<'_, '_>) {
+    let said = ["--reason", "nobody gave any", "--yes"];
+    let given = [&["recover", "--orders-given-again"][..], &said].concat();
+    let office = scene.hosts.office;
+    let is_said = || office.call(&given).code == Some(0);
+    scene.hosts.until(Duration::from_secs(60), is_said);
 }
 
 pub fn a_standby_that_commits_waited_for_takes_over_and_the_old_primary_is_left_alone() {
@@ -160,10 +165,7 @@ pub fn a_promoted_standby_is_asked_about_unless_it_is_said_to_be_whole() {
                         .contains("promoted or restored")
                 };
                 scene.hosts.until(Duration::from_secs(30), is_noticed);
-                let said = ["--reason", "nobody gave any", "--yes"];
-                let given = [&["recover", "--orders-given-again"][..], &said].concat();
-                let is_said = || office.call(&given).code == Some(0);
-                scene.hosts.until(Duration::from_secs(60), is_said);
+                orders_are_given_again(scene);
             },
         ))
     });
