@@ -198,14 +198,48 @@ fn write_decimal(out: &mut impl fmt::Write, minor: i128, currency: Currency) -> 
     if exponent == 0 {
         return write!(out, "{minor}");
     }
-    let width = usize::from(exponent);
-    // Nearly every amount fits, and the division of 128 bits is a slow one.
+    // Nearly every amount fits; the division of 128 bits and the formatting machinery are slow, and a load writes a million.
     if let Ok(minor) = u64::try_from(minor) {
-        let unit = 10_u64.pow(u32::from(exponent));
-        return write!(out, "{}.{:0width$}", minor / unit, minor % unit);
+        return out.write_str(Digits::of(minor, usize::from(exponent)).as_str());
     }
+    let width = usize::from(exponent);
     let unit = 10_i128.pow(u32::from(exponent));
     write!(out, "{}.{:0width$}", minor / unit, minor % unit)
+}
+
+/// Minor units as decimal digits, right-aligned.
+struct Digits {
+    text: [u8; 24],
+    begin: usize,
+}
+
+impl Digits {
+    /// Writes minor units with so many digits after the point, and at least one before it.
+    fn of(mut minor: u64, decimals: usize) -> Self {
+        let mut digits = Self {
+            text: [b'0'; 24],
+            begin: 24,
+        };
+        let mut written = 0;
+        while minor > 0 || written <= decimals {
+            if written == decimals {
+                digits.push(b'.');
+            }
+            digits.push(b'0' + (minor % 10) as u8);
+            minor /= 10;
+            written += 1;
+        }
+        digits
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.begin -= 1;
+        self.text[self.begin] = byte;
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[self.begin..]).unwrap_or_default()
+    }
 }
 
 /// Sums per currency, in minor units. Currencies are never added to one another.
@@ -330,6 +364,30 @@ mod tests {
         for (code, text, expected) in cases {
             let found = Amount::parse(text, currency(code)).map(Amount::minor);
             assert_eq!(&found, expected, "{code} {text:?}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_written_with_the_decimals_of_their_currency() {
+        for (code, minor, written) in [
+            ("KES", 1, "0.01"),
+            ("KES", 10, "0.10"),
+            ("KES", 99, "0.99"),
+            ("KES", 100, "1.00"),
+            ("KES", 5_226_278, "52262.78"),
+            ("UGX", 1_500, "1500"),
+            ("BHD", 1_234, "1.234"),
+            ("BHD", 4, "0.004"),
+            ("KES", i64::MAX, "92233720368547758.07"),
+        ] {
+            let amount = Amount::from_minor(minor).unwrap();
+            let currency = currency(code);
+            assert_eq!(Money { amount, currency }.to_string(), written);
+            let mut totals = Totals::default();
+            totals.add_minor(currency, i128::from(minor));
+            totals.add_minor(currency, i128::from(u64::MAX));
+            totals.add_minor(currency, -i128::from(u64::MAX));
+            assert_eq!(totals.to_string(), format!("{code} {written}"));
         }
     }
 
