@@ -74,7 +74,6 @@ const MAY_IMPORT: [(&str, &[&str]); 22] = [
             "gateway",
             "engine::Clock",
             "engine::Pacer",
-            "engine::Rate",
         ],
     ),
     // Of those whose work it tells, what they count.

@@ -9,11 +9,11 @@ use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 
 use super::Error;
 use super::arguments::RunOptions;
-use super::config::{self, DateReceived, PostClass, Settings, StatusClass};
+use super::config::{self, DateReceived, Settings};
 use crate::callback::Proof;
 use crate::dialect::{Algorithm, Header, Signing};
 use crate::domain::ServiceCode;
-use crate::engine::{Limits, Rate};
+use crate::engine::Limits;
 use crate::gateway::{
     DocumentClient, ExtraDataForm, HttpGateway, Keys, LookupClient, Profile, SupportDocumentIn,
     TokenClient,
@@ -21,7 +21,7 @@ use crate::gateway::{
 use crate::journal::{DuplicateProbe, Home};
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::pin::READ_AS_DOCUMENT;
-use crate::lifecycle::{Class, CodeTable, Policy, SettleOn};
+use crate::lifecycle::{Class, CodeTable, Policy};
 use sha2::{Digest as _, Sha256};
 
 /// The longest reply that is read.
@@ -38,14 +38,8 @@ pub(super) fn profile(settings: &Settings) -> Result<Profile, Error> {
         file_service_url: p.file_service_url.clone(),
         client_id: p.client_id.clone(),
         payment_bearer: p.payment_bearer,
-        extra_data: match p.extra_data {
-            config::ExtraData::Object => ExtraDataForm::Object,
-            config::ExtraData::String => ExtraDataForm::String,
-        },
-        support_document_in: match p.support_document_in {
-            config::SupportDocumentIn::ExtraData => SupportDocumentIn::ExtraData,
-            config::SupportDocumentIn::Packet => SupportDocumentIn::Packet,
-        },
+        extra_data: p.extra_data,
+        support_document_in: p.support_document_in,
         undated: undated(settings).cloned().collect(),
         connect_timeout: p.limits.connect_timeout,
         request_timeout: p.limits.request_timeout,
@@ -207,12 +201,12 @@ fn wire(settings: &Settings) -> String {
         .map(|country| country.to_string())
         .unwrap_or_default();
     let extra = match p.extra_data {
-        config::ExtraData::Object => "object",
-        config::ExtraData::String => "string",
+        ExtraDataForm::Object => "object",
+        ExtraDataForm::String => "string",
     };
     let document = match p.support_document_in {
-        config::SupportDocumentIn::ExtraData => "extraData",
-        config::SupportDocumentIn::Packet => "packet",
+        SupportDocumentIn::ExtraData => "extraData",
+        SupportDocumentIn::Packet => "packet",
     };
     let undated: Vec<&str> = undated(settings).map(ServiceCode::as_str).collect();
     // Left out when there are none: batches that were begun before there could be any go on.
@@ -338,55 +332,21 @@ pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, E
 pub(super) fn codes(settings: &Settings) -> CodeTable {
     let mut table = CodeTable::default();
     for (code, class) in &settings.post_codes {
-        table.set_post(
-            *code,
-            match class {
-                PostClass::Paid => Class::Paid,
-                PostClass::Failed => Class::Failed,
-                PostClass::Refused => Class::Refused,
-                PostClass::Acknowledged => Class::Acknowledged,
-                PostClass::Delivered => Class::Delivered,
-                PostClass::NoFloat => Class::NoFloat,
-                PostClass::Duplicate => Class::Duplicate,
-                PostClass::InDoubt => Class::InDoubt,
-            },
-        );
+        table.set_post(*code, *class);
     }
     for (code, class) in &settings.status_codes {
-        table.set_status(
-            *code,
-            match class {
-                StatusClass::Paid => Class::Paid,
-                StatusClass::Failed => Class::Failed,
-                StatusClass::Acknowledged => Class::Acknowledged,
-                StatusClass::Delivered => Class::Delivered,
-                StatusClass::NotFound => Class::NotFound,
-                StatusClass::InDoubt => Class::InDoubt,
-            },
-        );
+        table.set_status(*code, *class);
     }
     table
 }
 
 /// Returns the waits.
 pub(super) fn policy(settings: &Settings, callbacks: bool) -> Arc<Policy> {
-    let r = &settings.profile.resolution;
+    let policy = settings.profile.policy.clone();
     Arc::new(Policy {
-        first_query_after: r.first_query_after,
-        query_backoff_max: r.query_backoff_max,
-        callback_grace: r.callback_grace,
-        delivered_grace: r.delivered_grace,
-        not_found_quarantine: quarantine(r.not_found_quarantine),
-        give_up_after: r.give_up_after,
-        delivered_give_up_after: r.delivered_give_up_after,
-        exposures_max: r.attempts_max.get(),
-        settle_on: match settings.profile.callback.settle_on {
-            config::SettleOn::Callback => SettleOn::Callback,
-            config::SettleOn::Confirmed => SettleOn::Confirmed,
-        },
+        not_found_quarantine: quarantine(policy.not_found_quarantine),
         callbacks,
-        status_query: r.status_query,
-        ..Policy::default()
+        ..policy
     })
 }
 
@@ -399,12 +359,6 @@ fn quarantine(set: Duration) -> Duration {
     set
 }
 
-/// Returns a rate as the pacers take it.
-pub(super) fn rate(rate: config::Rate) -> Result<Rate, Error> {
-    Rate::per_second(rate.per_second().get())
-        .ok_or_else(|| Error::refused("a rate of zero sends nothing").hint("write 1/s or more"))
-}
-
 /// Returns the bounds of a run.
 pub(super) fn limits(
     settings: &Settings,
@@ -412,18 +366,17 @@ pub(super) fn limits(
     callbacks: bool,
 ) -> Result<Limits, Error> {
     let l = &settings.profile.limits;
-    let rate_of_posts = rate(l.rate)?;
     let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
     Ok(Limits {
-        rate: rate_of_posts,
-        query_rate: rate(l.query_rate)?,
+        rate: l.rate,
+        query_rate: l.query_rate,
         shared_rate: settings.dialect.dialect.shared_rate,
         concurrency: count(l.concurrency),
         // A request may not carry more than may leave in a second.
-        packets: count(l.packets_per_request).min(rate_of_posts.get() as usize),
+        packets: count(l.packets_per_request).min(l.rate.get() as usize),
         breaker_losses: l.breaker_losses.get(),
         breaker_pause: l.breaker_pause,
-        lane_retry_after: settings.profile.resolution.lane_retry_after,
+        lane_retry_after: settings.profile.lane_retry_after,
         float_poll: settings
             .profile
             .float

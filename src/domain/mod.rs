@@ -21,6 +21,7 @@ mod msisdn;
 mod origin;
 mod payment;
 mod pulse;
+mod rate;
 mod response_details;
 mod time;
 
@@ -52,5 +53,6 @@ pub use payment::{
     sent_name,
 };
 pub use pulse::Pulse;
+pub use rate::Rate;
 pub use response_details::{Member, Named, ResponseDetails};
 pub use time::{Timestamp, WireZone};

@@ -27,7 +27,7 @@ pub use self::core::{Core, Effect, Ending, EngineInput, Limits};
 pub use breaker::{Breaker, Gate};
 pub use clock::Clock;
 pub use pace::Pacing;
-pub use pacer::{Pacer, Rate};
+pub use pacer::Pacer;
 pub use plan::{Plan, Run, Summary};
 pub use progress::{Awaited, Progress};
 pub use run::run;

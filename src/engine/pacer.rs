@@ -8,33 +8,11 @@ use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
 use super::clock::Monotonic;
+use crate::domain::Rate;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// By so much more unevenly than they passed, requests may arrive.
 const UNEVEN: Duration = Duration::from_millis(10);
-
-/// Payments per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate(NonZeroU32);
-
-impl Rate {
-    /// Wraps a rate; `None` for zero.
-    #[must_use]
-    pub fn per_second(payments: u32) -> Option<Self> {
-        NonZeroU32::new(payments).map(Self)
-    }
-
-    /// Returns payments per second, as what is never zero.
-    pub(super) fn nonzero(self) -> NonZeroU32 {
-        self.0
-    }
-
-    /// Returns payments per second.
-    #[must_use]
-    pub fn get(self) -> u32 {
-        self.0.get()
-    }
-}
 
 /// A rate limit that holds over every window of one second.
 ///

@@ -14,7 +14,7 @@ use super::granted::GrantedPacer;
 use super::*;
 use crate::domain::{
     Amount, BatchName, Country, Currency, Instruction, Money, Msisdn, Originator,
-    PayerTransactionId, Pulse, Reference, ResponseDetails, ServiceCode, Tally, Timestamp,
+    PayerTransactionId, Pulse, Rate, Reference, ResponseDetails, ServiceCode, Tally, Timestamp,
 };
 use crate::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal};
 use crate::journal::simulated::{Disk, Process};

@@ -168,11 +168,6 @@ mod tests {
         200, 999, 140_000,
     ];
 
-    fn name(class: Class) -> &'static str {
-        let named = Class::ALL.iter().find(|(known, _)| *known == class);
-        named.unwrap().1
-    }
-
     #[test]
     fn every_code_has_the_classes_that_the_document_leaves_it() {
         let mut table = String::new();
@@ -180,7 +175,7 @@ mod tests {
             let words = |heard| {
                 let words: Vec<_> = allowed(heard, code)
                     .iter()
-                    .map(|class| name(*class))
+                    .map(|class| class.name())
                     .collect();
                 words.join(" ")
             };

@@ -41,6 +41,15 @@ impl Class {
     ];
 }
 
+impl Class {
+    /// Returns the name in the configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let named = Self::ALL.iter().find(|(class, _)| *class == self);
+        named.map_or("", |(_, name)| *name)
+    }
+}
+
 impl FromStr for Class {
     type Err = ();
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Pacer, Rate};
+use crate::domain::Rate;
+use crate::engine::Pacer;
 use crate::gateway::OperationError;
 
 /// Pauses before a request that found nobody is made again; after the last of them it is given up.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use disburse::domain::{Amount, BillAmount, Currency, Money, ServiceCode};
-use disburse::engine::{Clock, Rate};
+use disburse::domain::{Amount, BillAmount, Currency, Money, Rate, ServiceCode};
+use disburse::engine::Clock;
 use disburse::gateway::{Bill, BillAnswer, BillInquiry, OperationError};
 use disburse::journal::{LoadRow, Loaded, ReportRow};
 use disburse::preflight::{BillQueries, BillReport, BillRule, Bills, BillsStop, RequestPolicy};

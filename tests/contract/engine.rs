@@ -5,8 +5,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use disburse::domain::{PayerTransactionId, Pulse, ResponseDetails, Timestamp};
-use disburse::engine::{self, Clock, Ending, Limits, Pacing, Plan, Progress, Rate, Run, Summary};
+use disburse::domain::{PayerTransactionId, Pulse, Rate, ResponseDetails, Timestamp};
+use disburse::engine::{self, Clock, Ending, Limits, Pacing, Plan, Progress, Run, Summary};
 use disburse::gateway::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
 use disburse::journal::{Error, Journal, Location, Runner, Transition};
 use disburse::lifecycle::{Class, Event, Policy, State};

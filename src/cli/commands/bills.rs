@@ -67,7 +67,7 @@ impl Inquiry<'_> {
         let limits = &self.settings.profile.limits;
         let count = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
         let manner = RequestPolicy::packed(
-            gateway::rate(limits.query_rate)?,
+            limits.query_rate,
             count(limits.packets_per_request),
             count(limits.concurrency),
             self.drain.clone(),

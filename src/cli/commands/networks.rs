@@ -88,7 +88,7 @@ async fn look_up(
         max_age: settings.profile.lookup.max_age,
         service: Arc::new(service),
         manner: Arc::new(RequestPolicy::new(
-            gateway::rate(limits.lookup_rate)?,
+            limits.lookup_rate,
             concurrency,
             CancellationToken::new(),
         )),

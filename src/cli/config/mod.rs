@@ -28,7 +28,6 @@ pub(super) use file::custody::TARGET as CUSTODY;
 
 pub use archiving::ArchiveSettings;
 pub use error::Error;
-pub use file::classes::{PostClass, StatusClass};
 pub use file::dialect::{BUILT_IN as BUILT_IN_DIALECTS, DialectSettings, read as read_dialect};
 pub use file::layouts::{BUILT_IN as BUILT_IN_LAYOUTS, built_in as built_in_layout};
 pub use file::origin::Origin;
@@ -37,17 +36,13 @@ pub use keys::{KEYS, Key, OTHER_VARIABLES, find};
 pub use limits::LimitSettings;
 pub use notices::NoticeSettings;
 pub use opening::FileSettings;
-pub use profile::{
-    Callback, ExtraData, Float, Limits, Lookup, Mismatch, Profile, Resolution, SettleOn,
-    SupportDocumentIn,
-};
+pub use profile::{Callback, Float, Limits, Lookup, Mismatch, Profile};
 pub use service::{DateReceived, Service};
 pub use settings::{GatewaySettings, Settings, Sources};
 pub use show::{show, show_json};
 pub use shown::ShownValue;
 pub use value::kind::Kind;
 pub(super) use value::kind::only_hosts;
-pub use value::rate::Rate;
 pub(super) use value::secret::read_key;
 pub(super) use value::suggest::one_of;
 pub(super) use written::{Approval, Written};

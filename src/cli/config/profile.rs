@@ -8,11 +8,12 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::Error;
-use super::Rate;
 use crate::cli::config::file::layers::Layers;
 use crate::cli::config::value::typed::Value;
-use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
+use crate::domain::{Country, Currency, Originator, Rate, ServiceCode, WireZone};
+use crate::gateway::{ExtraDataForm, SupportDocumentIn};
 use crate::ledger::repeats::Terms;
+use crate::lifecycle::{Policy, SettleOn};
 
 /// Everything about one gateway but its password. [`super::KEYS`] says what each key means.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct Profile {
     /// Of `datePaymentReceived`.
     pub time_zone: Option<WireZone>,
     /// How `extraData` travels.
-    pub extra_data: ExtraData,
+    pub extra_data: ExtraDataForm,
     /// Where `supportDocument` goes.
     pub support_document_in: SupportDocumentIn,
     /// Whether payments carry a bearer token.
@@ -59,8 +60,10 @@ pub struct Profile {
     pub ca_file: Option<PathBuf>,
     /// How fast, how much at once, how long.
     pub limits: Limits,
-    /// When what is asked about payments whose outcome is open.
-    pub resolution: Resolution,
+    /// The waits of a payment, and what settles it. Whether callbacks come is known when a run begins.
+    pub policy: Policy,
+    /// From a lane's hold to its reopening; `None`: only the operator reopens it.
+    pub lane_retry_after: Option<Duration>,
     /// How the network of a number is looked up.
     pub lookup: Lookup,
     /// When a row repeats what was loaded before.
@@ -98,31 +101,6 @@ pub struct Limits {
     pub breaker_pause: Duration,
 }
 
-/// The keys below `resolution`.
-#[derive(Clone, Debug)]
-pub struct Resolution {
-    /// From the loss of a post to the first question.
-    pub first_query_after: Duration,
-    /// Longest pause between questions.
-    pub query_backoff_max: Duration,
-    /// From an acknowledgement to the first question.
-    pub callback_grace: Duration,
-    /// From a delivery to the bank to the first question.
-    pub delivered_grace: Duration,
-    /// From the last post to a "not found" that counts.
-    pub not_found_quarantine: Duration,
-    /// Until the operator takes over.
-    pub give_up_after: Duration,
-    /// The same, for what is delivered to its bank.
-    pub delivered_give_up_after: Duration,
-    /// Posts of one payment that may vanish without a trace.
-    pub attempts_max: NonZeroU32,
-    /// Whether status queries exist.
-    pub status_query: bool,
-    /// From a lane's hold to its reopening; `None`: only the operator reopens it.
-    pub lane_retry_after: Option<Duration>,
-}
-
 /// The keys below `lookup`.
 #[derive(Clone, Debug)]
 pub struct Lookup {
@@ -150,8 +128,6 @@ pub struct Callback {
     pub listen: SocketAddr,
     /// How the gateway reaches it; `None`: no callbacks.
     pub public_url: Option<Url>,
-    /// What settles a payment.
-    pub settle_on: SettleOn,
 }
 
 /// The keys below `page`.
@@ -161,12 +137,17 @@ pub struct Page {
     pub listen: SocketAddr,
 }
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+/// What a number on another network than its service's carriers is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The row is refused.
+    Error,
+    /// It is told.
+    Warning,
+}
 
+macro_rules! words {
+    ($name:ident { $($variant:ident = $text:literal,)* }) => {
         impl Value for $name {
             fn read(text: &str) -> Result<Self, String> {
                 match text {
@@ -179,41 +160,29 @@ macro_rules! words {
 }
 
 words! {
-    /// How `extraData` travels.
-    ExtraData {
-        /// As a JSON object.
+    ExtraDataForm {
         Object = "object",
-        /// As a string that holds one.
         String = "string",
     }
 }
 
 words! {
-    /// Where `supportDocument` goes.
     SupportDocumentIn {
-        /// Into `extraData`.
         ExtraData = "extraData",
-        /// Beside it, into the packet.
         Packet = "packet",
     }
 }
 
 words! {
-    /// What settles a payment.
     SettleOn {
-        /// Its callback.
         Callback = "callback",
-        /// A status query that agrees with its callback.
         Confirmed = "confirmed",
     }
 }
 
 words! {
-    /// What a number on another network than its service's carriers is.
     Mismatch {
-        /// The row is refused.
         Error = "error",
-        /// It is told.
         Warning = "warning",
     }
 }
@@ -256,18 +225,8 @@ impl Profile {
                 breaker_losses: layers.value("limits.breaker_losses")?,
                 breaker_pause: layers.value("limits.breaker_pause")?,
             },
-            resolution: Resolution {
-                first_query_after: layers.value("resolution.first_query_after")?,
-                query_backoff_max: layers.value("resolution.query_backoff_max")?,
-                callback_grace: layers.value("resolution.callback_grace")?,
-                delivered_grace: layers.value("resolution.delivered_grace")?,
-                not_found_quarantine: layers.value("resolution.not_found_quarantine")?,
-                give_up_after: layers.value("resolution.give_up_after")?,
-                delivered_give_up_after: layers.value("resolution.delivered_give_up_after")?,
-                status_query: layers.value("resolution.status_query")?,
-                attempts_max: layers.value("resolution.attempts_max")?,
-                lane_retry_after: layers.optional("resolution.lane_retry_after")?,
-            },
+            policy: policy(layers)?,
+            lane_retry_after: layers.optional("resolution.lane_retry_after")?,
             repeats: Terms {
                 window: layers.value("repeats.window")?,
                 references_restart: layers.value("repeats.references_restart")?,
@@ -284,7 +243,6 @@ impl Profile {
             callback: Callback {
                 listen: layers.value("callback.listen")?,
                 public_url: layers.optional("callback.public_url")?,
-                settle_on: layers.value("callback.settle_on")?,
             },
             page: Page {
                 listen: layers.value("page.listen")?,
@@ -304,7 +262,7 @@ impl Profile {
             ));
         }
         self.compare_quarantine(layers)?;
-        if self.callback.settle_on == SettleOn::Confirmed && !self.resolution.status_query {
+        if self.policy.settle_on == SettleOn::Confirmed && !self.policy.status_query {
             return Err(contradiction(
                 layers,
                 ["callback.settle_on", "resolution.status_query"],
@@ -322,13 +280,30 @@ impl Profile {
     }
 }
 
+/// Reads the waits; callbacks are taken to come.
+fn policy(layers: &Layers) -> Result<Policy, Error> {
+    let exposures_max: NonZeroU32 = layers.value("resolution.attempts_max")?;
+    Ok(Policy {
+        first_query_after: layers.value("resolution.first_query_after")?,
+        query_backoff_max: layers.value("resolution.query_backoff_max")?,
+        callback_grace: layers.value("resolution.callback_grace")?,
+        delivered_grace: layers.value("resolution.delivered_grace")?,
+        not_found_quarantine: layers.value("resolution.not_found_quarantine")?,
+        give_up_after: layers.value("resolution.give_up_after")?,
+        delivered_give_up_after: layers.value("resolution.delivered_give_up_after")?,
+        exposures_max: exposures_max.get(),
+        settle_on: layers.value("callback.settle_on")?,
+        status_query: layers.value("resolution.status_query")?,
+        ..Policy::default()
+    })
+}
+
 impl Profile {
     /// Refuses to take "not found" for an answer about a post that may still be on its way.
     fn compare_quarantine(&self, layers: &Layers) -> Result<(), Error> {
         const QUARANTINE: &str = "resolution.not_found_quarantine";
         // A rehearsal waits as little as it likes: no money moves.
-        if layers.is_rehearsal || self.resolution.not_found_quarantine > self.limits.request_timeout
-        {
+        if layers.is_rehearsal || self.policy.not_found_quarantine > self.limits.request_timeout {
             return Ok(());
         }
         Err(contradiction(

@@ -49,12 +49,18 @@ pub struct Window {
     pub holidays: Option<PathBuf>,
 }
 
+/// What `datePaymentReceived` says (section 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DateReceived {
+    /// When the payment was loaded.
+    LoadTime,
+    /// Nothing, as in the airtime request of section 2.3.
+    Empty,
+}
+
 words! {
-    /// What `datePaymentReceived` says (section 2.3).
     DateReceived {
-        /// When the payment was loaded.
         LoadTime = "load_time",
-        /// Nothing, as in the airtime request of section 2.3.
         Empty = "empty",
     }
 }

@@ -12,11 +12,9 @@ use super::Error;
 use super::FileSettings;
 use super::LimitSettings;
 use super::Origin;
-use super::PostClass;
 use super::Profile;
 use super::Service;
 use super::ShownValue;
-use super::StatusClass;
 use super::approval::{ApprovalSettings, EvidenceSettings};
 use super::file::approval::assert_repeats;
 use super::keys::{self, Key};
@@ -35,6 +33,7 @@ use crate::cli::config::value::suggest;
 use crate::domain::{Country, Money, Originator, ServiceCode, WireZone};
 use crate::intake::layout::Layout;
 use crate::ledger::limits::Limits;
+use crate::lifecycle::Class;
 use crate::report::accounting::Chart;
 use crate::statement::Terms;
 
@@ -77,9 +76,9 @@ pub struct Settings {
     /// How much may be paid, to whom, and when.
     pub limits: LimitSettings,
     /// What a deployment's codes mean in status replies and callbacks.
-    pub status_codes: BTreeMap<i32, StatusClass>,
+    pub status_codes: BTreeMap<i32, Class>,
     /// What a deployment's codes mean in replies to posts.
-    pub post_codes: BTreeMap<i32, PostClass>,
+    pub post_codes: BTreeMap<i32, Class>,
     /// The accounts and columns of the books.
     pub accounting: Option<Chart>,
     /// Which batches need signatures, and whose.

@@ -79,7 +79,7 @@ fn unknown(shown: &Shown) -> u64 {
 /// Returns how long it takes at least to ask about what is unknown, before anything else is posted.
 pub(super) fn first_asked(settings: &Settings, shown: &Shown) -> Duration {
     let rate = settings.profile.limits.query_rate;
-    Duration::from_secs(unknown(shown) / u64::from(rate.per_second().get()))
+    Duration::from_secs(unknown(shown) / u64::from(rate.get()))
 }
 
 fn lasts(seconds: u64) -> String {

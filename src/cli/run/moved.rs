@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::super::Error;
-use super::super::gateway;
 use super::job::{Job, What};
 use crate::cli::terminal::output;
 use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
@@ -161,7 +160,7 @@ impl Job<'_> {
         what: What,
         payments: Vec<Question>,
     ) -> Result<Option<PayerTransactionId>, Error> {
-        let pacer = Pacer::new(gateway::rate(self.settings.profile.limits.query_rate)?, 1);
+        let pacer = Pacer::new(self.settings.profile.limits.query_rate, 1);
         for payment in payments {
             while let Err(pause) = pacer.pass() {
                 tokio::time::sleep(pause).await;

@@ -125,7 +125,7 @@ impl Job<'_> {
             service: Arc::new(service),
             read,
             manner: Arc::new(RequestPolicy::new(
-                gateway::rate(profile.limits.rate)?,
+                profile.limits.rate,
                 concurrency,
                 self.drain.clone(),
             )),

@@ -150,7 +150,7 @@ impl<'a> Unposted<'a> {
         first: Duration,
     ) -> Vec<String> {
         let rate = settings.profile.limits.rate;
-        let per_second = u64::from(rate.per_second().get());
+        let per_second = u64::from(rate.get());
         let begins = self.now.after(first);
         let open: Vec<_> = self
             .ready

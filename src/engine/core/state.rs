@@ -8,9 +8,8 @@ use super::ending::Ending;
 use super::input::Effect;
 use super::rounds::Rounds;
 use super::words::Words;
-use crate::domain::{LaneId, PaymentId, ServiceCode, Tally, Timestamp, Totals};
+use crate::domain::{LaneId, PaymentId, Rate, ServiceCode, Tally, Timestamp, Totals};
 use crate::engine::breaker::Breaker;
-use crate::engine::pacer::Rate;
 use crate::journal::{Claim, Due, Question};
 use crate::lifecycle::State;
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::domain::{
     Amount, Country, Currency, Instruction, LaneId, Money, Msisdn, PayerTransactionId, Payment,
-    PaymentId, ServiceCode,
+    PaymentId, Rate, ServiceCode,
 };
-use crate::engine::Rate;
 use crate::journal::{ChainHead, Heard, Lane, StandingRow};
 use crate::ledger::HeldFor;
 use crate::ledger::calendar::BatchDates;

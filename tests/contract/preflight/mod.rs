@@ -7,7 +7,7 @@ mod uploads;
 use std::sync::Arc;
 use std::time::Duration;
 
-use disburse::engine::Rate;
+use disburse::domain::Rate;
 use disburse::preflight::RequestPolicy;
 use tokio_util::sync::CancellationToken;
 

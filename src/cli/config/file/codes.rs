@@ -31,13 +31,12 @@ pub(in crate::cli::config) fn read(
             found: quoted(key.get_ref()),
         })?;
         let found = entry(source, &full, Kind::Text, value)?;
-        refuse_contradiction(heard, code, &full, &found)?;
-        refuse_opposites(heard, code, &full, &found, document)?;
-        if let (Heard::Status, Ok(class)) = (heard, found.text.parse()) {
-            document.status_codes.insert(code, class);
-        } else if let Ok(class) = found.text.parse() {
-            document.post_codes.insert(code, class);
-        }
+        let class = class(heard, code, &full, &found)?;
+        refuse_opposites(heard, (code, class), &full, &found, document)?;
+        match heard {
+            Heard::Status => document.status_codes.insert(code, class),
+            Heard::Post => document.post_codes.insert(code, class),
+        };
         document.others.push((full, found));
     }
     Ok(())
@@ -52,25 +51,16 @@ fn code(key: &str) -> Option<i32> {
 /// Refuses a class that is the opposite of what the other table says of the code.
 fn refuse_opposites(
     heard: Heard,
-    code: i32,
+    (code, class): (i32, Class),
     key: &str,
     found: &Entry,
     document: &Document,
 ) -> Result<(), Error> {
-    let Ok(class) = found.text.parse::<Class>() else {
-        return Ok(());
+    let (table, other) = match heard {
+        Heard::Post => ("status_codes", document.status_codes.get(&code)),
+        Heard::Status => ("post_codes", document.post_codes.get(&code)),
     };
-    let (table, name) = match heard {
-        Heard::Post => (
-            "status_codes",
-            document.status_codes.get(&code).map(|class| class.name()),
-        ),
-        Heard::Status => (
-            "post_codes",
-            document.post_codes.get(&code).map(|class| class.name()),
-        ),
-    };
-    let (Some(name), Some(other)) = (name, name.and_then(|name| name.parse().ok())) else {
+    let Some(&other) = other else {
         return Ok(());
     };
     let (post, status) = match heard {
@@ -83,15 +73,20 @@ fn refuse_opposites(
     Err(Error::Value {
         place: found.origin.clone(),
         key: key.to_owned(),
-        expected: format!("the same end as {name} of {table}.{code}, or in_doubt"),
+        expected: format!(
+            "the same end as {} of {table}.{code}, or in_doubt",
+            other.name()
+        ),
         found: quoted(&found.text),
     })
 }
 
-fn refuse_contradiction(heard: Heard, code: i32, key: &str, found: &Entry) -> Result<(), Error> {
-    let class = found.text.parse::<Class>();
-    if class.is_ok_and(|class| codes::allows(heard, code, class)) {
-        return Ok(());
+/// Reads the class that a code is given; refuses one that it may not have.
+fn class(heard: Heard, code: i32, key: &str, found: &Entry) -> Result<Class, Error> {
+    if let Ok(class) = found.text.parse()
+        && codes::allows(heard, code, class)
+    {
+        return Ok(class);
     }
     let allowed: Vec<_> = Class::ALL
         .iter()

@@ -13,9 +13,10 @@ use super::source::{self, Source};
 use crate::cli::config::value::kind::{self, quoted};
 use crate::cli::config::value::suggest;
 use crate::cli::config::value::typed::Value as _;
-use crate::cli::config::{Error, Origin, Profile, Service, SettleOn};
+use crate::cli::config::{Error, Origin, Profile, Service};
 use crate::dialect::{self, Dialect, Key, Kind, Operation, Values};
 use crate::domain::ServiceCode;
+use crate::lifecycle::SettleOn;
 
 /// The dialects that the program brings along, and what they were written from.
 pub const BUILT_IN: [(&str, &str); 4] = [
@@ -350,7 +351,7 @@ pub(in crate::cli::config) fn compare(
     let is_proven = callbacks.secret.is_some() || callbacks.signing.is_some();
     if !callbacks.address_per_payment
         && !is_proven
-        && profile.callback.settle_on != SettleOn::Confirmed
+        && profile.policy.settle_on != SettleOn::Confirmed
     {
         return refused(
             "callbacks.address",

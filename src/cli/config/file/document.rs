@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::classes::{PostClass, StatusClass};
 use super::entry::Entry;
 use crate::cli::config::Origin;
 use crate::cli::config::approval::{ApprovalSettings, EvidenceSettings};
@@ -13,6 +12,7 @@ use crate::cli::config::opening::FileSettings;
 use crate::cli::config::service::Service;
 use crate::domain::{Money, ServiceCode};
 use crate::intake::layout::Layout;
+use crate::lifecycle::Class;
 use crate::report::accounting::Chart;
 use crate::statement::Terms;
 
@@ -26,8 +26,8 @@ pub(in crate::cli::config) struct Document {
     pub(in crate::cli::config) columns: BTreeMap<String, String>,
     pub(in crate::cli::config) layouts: BTreeMap<String, Layout>,
     pub(in crate::cli::config) statements: BTreeMap<String, Terms>,
-    pub(in crate::cli::config) status_codes: BTreeMap<i32, StatusClass>,
-    pub(in crate::cli::config) post_codes: BTreeMap<i32, PostClass>,
+    pub(in crate::cli::config) status_codes: BTreeMap<i32, Class>,
+    pub(in crate::cli::config) post_codes: BTreeMap<i32, Class>,
     pub(in crate::cli::config) accounting: Option<Chart>,
     pub(in crate::cli::config) approval: Option<ApprovalSettings>,
     pub(in crate::cli::config) evidence: Option<EvidenceSettings>,

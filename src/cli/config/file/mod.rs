@@ -3,7 +3,6 @@
 pub(super) mod accounting;
 pub(super) mod approval;
 pub(super) mod archive;
-pub(super) mod classes;
 pub(super) mod codes;
 pub(super) mod columns;
 pub(super) mod custody;

@@ -14,7 +14,7 @@ fn one_key_through_all_five_sources() {
             Settings::load(&folder.sources)
         };
         let settings = settings.unwrap();
-        let typed = settings.profile.resolution.first_query_after.as_secs();
+        let typed = settings.profile.policy.first_query_after.as_secs();
         let line =
             shown(&settings, key).replace(&format!("{}/", folder.directory.path().display()), "");
         assert!(

@@ -52,7 +52,7 @@ fn every_key_is_explained() {
     for text in ["DISBURSE_PASSWORD,"].iter().chain(&crate::intake::COLUMNS) {
         assert!(SAMPLE.contains(text), "{text}");
     }
-    for class in StatusClass::NAMES.iter().chain(PostClass::NAMES) {
+    for (_, class) in crate::lifecycle::Class::ALL {
         assert!(SAMPLE.contains(class), "{class}");
     }
 }

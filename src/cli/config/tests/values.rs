@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use super::*;
 use crate::cli::config::value::typed::Value;
-use crate::domain::PaymentKind;
+use crate::domain::{PaymentKind, Rate};
 
 #[test]
 fn rates_are_whole_payments_per_second() {
@@ -30,10 +30,10 @@ fn rates_are_whole_payments_per_second() {
         ("/s", None),
         ("", None),
     ] {
-        let found = Rate::parse(text).map(|rate| rate.per_second().get());
+        let found = Rate::read(text).map(Rate::get);
         assert_eq!(found.ok(), expected, "{text:?}");
     }
-    assert_eq!(Rate::parse("3000/m").unwrap().to_string(), "50/s");
+    assert_eq!(Rate::read("3000/m").unwrap().to_string(), "50/s");
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn defaults_are_those_of_the_contract() {
         assert_eq!(shown(&settings, key), "- (not set)", "{key}");
     }
     assert_eq!(settings.profile.limits.concurrency.get(), 64);
-    assert_eq!(settings.profile.limits.rate.per_second().get(), 50);
+    assert_eq!(settings.profile.limits.rate.get(), 50);
     assert_eq!(
-        settings.profile.resolution.give_up_after,
+        settings.profile.policy.give_up_after,
         Duration::from_hours(24)
     );
-    assert!(settings.profile.resolution.status_query);
+    assert!(settings.profile.policy.status_query);
     assert!(settings.services.is_empty());
 }

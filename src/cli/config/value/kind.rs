@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::rate::Rate;
 use super::typed::{Value, digits, duration};
-use crate::domain::{Country, Currency, Originator, ServiceCode, WireZone};
+use crate::domain::{Country, Currency, Originator, Rate, ServiceCode, WireZone};
 use crate::journal::Location;
 
 /// The kind of value a key takes.
