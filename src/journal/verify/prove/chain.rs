@@ -85,7 +85,7 @@ fn take_in(canon: &mut CanonicalHasher, value: &Value<'_>) {
 
 /// Reads the salt of a row.
 fn sealed(value: &Value<'_>) -> Result<Sealed, Error> {
-    let odd = || corrupt("a salt that is none");
+    let odd = || corrupt("an invalid salt");
     match value {
         Value::Null => Ok(Sealed::Plain),
         Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {

@@ -506,7 +506,7 @@ impl Pass<'_> {
         };
         // Any other number would read as yes.
         if !(0..=TAKEN).contains(&stored.get(KNOWN)?) {
-            return Err(corrupt("a yes or no that is neither"));
+            return Err(corrupt("a yes-or-no value that is out of range"));
         }
         subject.standing = Some(Standing {
             life: PaymentState::read(&stored)?,
