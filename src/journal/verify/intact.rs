@@ -602,7 +602,7 @@ pub(in crate::journal) fn told_of(
     let lines = match (top, bottom) {
         (Some(top), Some(bottom)) if top != bottom => format!("lines {top} to {bottom}"),
         (Some(line), _) => format!("line {line}"),
-        _ => "lines that are gone".to_owned(),
+        _ => "missing lines".to_owned(),
     };
     Ok(match identifier {
         Some(id) => format!("payment {id}, {lines} of {source}: {mismatch}"),
