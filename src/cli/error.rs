@@ -203,9 +203,6 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             "each name would have a lock, a log and a mark of its own, and two runs could post the same payments: keep one name, and remove the \
              others (`find FOLDER -samefile FILE` lists them); `disburse backup FILE` makes a copy",
         ),
-        E::Fenced => Some(
-            "this run posts nothing more, and nothing is lost; `disburse status BATCH` shows who runs the batch now",
-        ),
         E::Displaced => Some(
             "nothing more was posted; `disburse status` shows the journal that is there now, and `disburse recover` shows what it may have missed",
         ),
@@ -218,9 +215,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some("remove the earlier copy, or let this user write in its folder")
         }
         E::Corrupt { .. } => Some(
-            "this command posts nothing more. Stop every other run on this journal, and start none: `disburse status` lists its batches, and \
-             `disburse verify BATCH` says what is wrong with each. Go on with a copy from before the damage: a run of it asks the gateway about \
-             every unfinished payment before it posts",
+            "this command posts nothing more. Stop all runs of this journal: `disburse status` lists its batches, and `disburse verify BATCH` says what \
+             is wrong with each. Go on with a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
         ),
         E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
         E::Foreign { .. } => Some("name another file with --journal"),
@@ -318,6 +314,9 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
              it is certain that nothing was posted",
         ),
         E::OrdersLost { .. } => Some(crate::cli::words::hints::ORDERS_LOST_HINT),
+        E::Fenced => Some(
+            "this run posts nothing more, and nothing is lost; `disburse status BATCH` shows who runs the batch now",
+        ),
         E::SomethingRan { .. } => Some(
             "run each batch that `disburse recover` lists: the run asks the gateway first, and posts only what the \
              gateway does not know. Where the gateway cannot be asked, decide the payments one by one with disburse \

@@ -219,6 +219,22 @@ fn is_of_posts(name: &str) -> bool {
         && !member.is_some_and(|member| NOT_OF_POSTS.contains(&member))
 }
 
+/// The operations beside the payment path: name, path, meaning of the path, and what the Authorization header holds.
+const BESIDE: [(&str, &str, &str, &str); 2] = [
+    (
+        "lookup",
+        "/v4/remittance/payments/network-lookup",
+        "The path below api_url.",
+        "bearer",
+    ),
+    (
+        "upload",
+        "/api/v1/transaction-documents",
+        "The path below file_service_url.",
+        "none",
+    ),
+];
+
 fn operations(keys: &mut Vec<Key>) {
     keys.push(key(
         "operations.absent",
@@ -265,20 +281,7 @@ fn operations(keys: &mut Vec<Key>) {
         Affects::Requests,
         "The path of the token endpoint below auth_url (section 4.1).",
     ));
-    for (operation, path, below, header) in [
-        (
-            "lookup",
-            "/v4/remittance/payments/network-lookup",
-            "The path below api_url.",
-            "bearer",
-        ),
-        (
-            "upload",
-            "/api/v1/transaction-documents",
-            "The path below file_service_url.",
-            "none",
-        ),
-    ] {
+    for (operation, path, below, header) in BESIDE {
         let defined = |last: &str, kind, default: &str, doc| Key {
             name: format!("operations.{operation}.{last}"),
             kind,
