@@ -378,22 +378,22 @@ pub(super) struct SandboxArguments {
     /// Address to listen on; loopback only
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8480")]
     pub listen: SocketAddr,
-    /// Seed of delays and faults
+    /// Seed of the delays and faults: the same seed gives the same ones
     #[arg(long, value_name = "N", default_value_t = 2026)]
     pub seed: u64,
-    /// none, realistic, hostile, or a file
+    /// What goes wrong: none, realistic, hostile, or a file of faults
     #[arg(long, value_name = "PLAN", default_value = "none")]
     pub faults: String,
     /// Keep the ledger in a file, so that it survives the process
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
-    /// How long an access token is good for
+    /// How long an access token is valid
     #[arg(long, value_name = "TIME", default_value = "3600s")]
     pub token_lifetime: String,
     /// How long an RTGS transfer stays delivered (148) before it settles
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub rtgs_delay: String,
-    /// Execute an identifier again instead of answering 229
+    /// Execute a payment that is posted again, instead of refusing it as a duplicate (229)
     #[arg(long)]
     pub no_duplicate_check: bool,
     /// Speak a dialect: a name, or a file [default: the one of the profile]

@@ -185,7 +185,7 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
     use journal::Error as E;
     match error {
         E::Gone { .. } => Some(GONE),
-        E::ReservedName { .. } => Some("give it a name of its own, such as disburse.db"),
+        E::ReservedName { .. } => Some("give the journal another name, such as disburse.db"),
         E::Busy { .. } => Some(
             "wait until that process ends, or end it, and repeat this command: nothing is lost. `fuser FILE` or `lsof FILE` lists the programs that \
              have the journal open",
@@ -215,8 +215,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             Some("remove the earlier copy, or let this user write in its folder")
         }
         E::Corrupt { .. } => Some(
-            "send nothing from this file: `disburse status` lists its batches, and `disburse verify BATCH` says what is wrong with each. Go on with \
-             a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
+            "this command posts nothing more. Stop all runs of this journal: `disburse status` lists its batches, and `disburse verify BATCH` says what \
+             is wrong with each. Go on with a copy from before the damage: a run of it asks the gateway about every unfinished payment before it posts",
         ),
         E::OldSqlite { .. } => Some("build disburse with the SQLite that it brings along"),
         E::Foreign { .. } => Some("name another file with --journal"),
@@ -267,7 +267,8 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
         }
         E::Storage {
             cause: store::Error::OutcomeUnknown { .. } | store::Error::ConnectionLost { .. },
-        } => {
+        }
+        | E::NoTime => {
             "run the same command again: what was sent without an outcome is asked about, never posted blindly. If the \
              error comes back, disburse journal check says what is wrong with the server, for example that commits \
              wait for a standby that is away"
@@ -313,6 +314,9 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
              it is certain that nothing was posted",
         ),
         E::OrdersLost { .. } => Some(crate::cli::words::hints::ORDERS_LOST_HINT),
+        E::Fenced => Some(
+            "this run posts nothing more, and nothing is lost; `disburse status BATCH` shows who runs the batch now",
+        ),
         E::SomethingRan { .. } => Some(
             "run each batch that `disburse recover` lists: the run asks the gateway first, and posts only what the \
              gateway does not know. Where the gateway cannot be asked, decide the payments one by one with disburse \
@@ -367,9 +371,10 @@ fn hint_about_batch(error: &journal::Error) -> Option<&'static str> {
 pub(super) const GONE: &str = "if it was moved, put it back with its -wal, and do not use it anywhere else; if it is lost, put the newest \
                                copy in its place, or load the same files again under the same batch names, and leave the .mark where it \
                                is: the gateway is asked about every payment before any is posted";
-const DAMAGED: &str = "a file: move it away with its -wal and -shm, and leave its .mark where it is; then put the newest copy in its place, \
-                       or load the same files again. A database: promote a sound standby, or put its backup back (docs/operations.md). The \
-                       gateway is asked about every payment before any is posted, and `disburse recover` shows how far that is";
+const DAMAGED: &str = "nothing is posted from a damaged journal. If it is a file: move it away with its -wal and -shm, and leave its .mark where \
+                       it is; then put the newest copy in its place, or load the same files again. If it is a database: promote a sound \
+                       standby, or put its backup back (docs/operations.md). The gateway is asked about every payment before any is \
+                       posted, and `disburse recover` shows how far that has come";
 const FULL: &str = "is the disk full, or a limit on file sizes reached? Make room and run the same command again; nothing is lost";
 
 impl From<crate::gateway::OperationError> for Error {

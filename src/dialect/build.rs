@@ -268,10 +268,7 @@ fn left_out(read: Read<'_>) -> Result<BTreeSet<String>, Problem> {
     let named: BTreeSet<String> = read.list(KEY).into_iter().collect();
     let has = |name: &str| named.contains(name);
     if let Some(other) = named.iter().find(|name| !LEAVABLE.contains(&name.as_str())) {
-        let expected = format!(
-            "some of {}; no post goes without {other}",
-            LEAVABLE.join(", ")
-        );
+        let expected = format!("some of {}; every post has {other}", LEAVABLE.join(", "));
         return Err(problem(KEY, expected));
     }
     let required = read.list(REQUIRED_BANK_MEMBERS);
@@ -313,8 +310,7 @@ fn names(read: Read<'_>) -> Result<Names, Problem> {
         // Letters of any script, and what a keyboard has: a character that nobody sees would never match.
         let is_seen = |c: char| c.is_alphanumeric() || c == ' ' || c.is_ascii_graphic();
         if theirs.trim() != theirs || !theirs.chars().all(is_seen) {
-            let expected =
-                "a name without blanks at its ends, and without characters that nobody sees";
+            let expected = "a name without spaces at its ends, and without invisible characters";
             return Err(problem(&key, expected));
         }
         if Place::Packet.has(ours) && ours != CURRENCY.1 && theirs.eq_ignore_ascii_case(CURRENCY.0)
@@ -394,7 +390,7 @@ fn replies(read: Read<'_>) -> Result<Replies, Problem> {
         .is_some_and(|words| words.trim().is_empty())
     {
         let expected =
-            "words: blanks say nothing that could be told apart from a failure of another kind";
+            "words, not blanks: a failure of another kind could have the same description";
         return Err(problem("replies.not_found_description", expected));
     }
     let not_found_words = match (
@@ -483,7 +479,7 @@ fn callbacks(read: Read<'_>) -> Result<Callbacks, Problem> {
 }
 
 /// What is said of two operations that nobody could tell apart.
-pub const ALIKE: &str = "a function or a path of its own: two operations with one path, method and function cannot be told apart, and a question could be taken for a payment";
+pub const ALIKE: &str = "a function or a path of its own: the gateway cannot tell apart two operations with the same path, method and function, and could take a question for a payment";
 
 /// Headers that the client writes itself, or that say where a request ends.
 const OWN_HEADERS: [&str; 21] = [
@@ -574,7 +570,7 @@ fn check_codes(dialect: &Dialect) -> Result<(), Problem> {
     ] {
         let is_taken = |code: &i32| *code == other || OF_THE_DOCUMENT.contains(code);
         if codes.iter().any(is_taken) {
-            let expected = "other codes than the document's with another meaning (131 authenticated, 132 not, 104 and 174 a failure of any kind, those of payments)";
+            let expected = "codes that have no other meaning in the document (131 means authenticated, 132 not authenticated, 104 and 174 a failure of any kind; others are about payments)";
             return Err(problem(key, expected));
         }
     }
@@ -591,7 +587,7 @@ fn check_codes(dialect: &Dialect) -> Result<(), Problem> {
     if let Some((code, _)) = &replies.not_found_words
         && ![104, 174].contains(code)
     {
-        let expected = "104 or 174, the codes for whatever went wrong; what another code means belongs in [status_codes] of the configuration";
+        let expected = "104 or 174, the codes for failures of any kind; what another code means belongs in [status_codes] of the configuration";
         return Err(problem("replies.not_found_code", expected));
     }
     Ok(())

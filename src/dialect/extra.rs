@@ -52,7 +52,7 @@ impl<'de> serde::de::Visitor<'de> for Values {
     type Value = Once;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("JSON without doubled members")
+        f.write_str("JSON without repeated members")
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Once, E> {
@@ -88,7 +88,7 @@ impl<'de> serde::de::Visitor<'de> for Values {
         let mut names = std::collections::BTreeSet::new();
         while let Some(name) = members.next_key::<String>()? {
             if !names.insert(name.to_lowercase()) {
-                return Err(serde::de::Error::custom("a member is there twice"));
+                return Err(serde::de::Error::custom("a member appears twice"));
             }
             members.next_value::<Once>()?;
         }

@@ -219,6 +219,22 @@ fn is_of_posts(name: &str) -> bool {
         && !member.is_some_and(|member| NOT_OF_POSTS.contains(&member))
 }
 
+/// The operations beside the payment path: name, path, meaning of the path, and what the Authorization header holds.
+const BESIDE: [(&str, &str, &str, &str); 2] = [
+    (
+        "lookup",
+        "/v4/remittance/payments/network-lookup",
+        "The path below api_url.",
+        "bearer",
+    ),
+    (
+        "upload",
+        "/api/v1/transaction-documents",
+        "The path below file_service_url.",
+        "none",
+    ),
+];
+
 fn operations(keys: &mut Vec<Key>) {
     keys.push(key(
         "operations.absent",
@@ -254,7 +270,7 @@ fn operations(keys: &mut Vec<Key>) {
                 "authentication",
                 Kind::Word(AUTHENTICATION),
                 "profile",
-                "How the request authenticates: credentials in the body, a bearer token, HTTP Basic. \"profile\" is the body, and a token with payment_bearer.",
+                "How the request authenticates: credentials in the body, a bearer token, HTTP Basic. \"profile\": in the body, and a bearer token too if payment_bearer is set.",
             ),
         ]);
     }
@@ -265,10 +281,7 @@ fn operations(keys: &mut Vec<Key>) {
         Affects::Requests,
         "The path of the token endpoint below auth_url (section 4.1).",
     ));
-    for (operation, path, header) in [
-        ("lookup", "/v4/remittance/payments/network-lookup", "bearer"),
-        ("upload", "/api/v1/transaction-documents", "none"),
-    ] {
+    for (operation, path, below, header) in BESIDE {
         let defined = |last: &str, kind, default: &str, doc| Key {
             name: format!("operations.{operation}.{last}"),
             kind,
@@ -277,7 +290,7 @@ fn operations(keys: &mut Vec<Key>) {
             doc,
         };
         keys.extend([
-            defined("path", Kind::Path, path, "The path below its address."),
+            defined("path", Kind::Path, path, below),
             defined("method", Kind::Word(METHODS), "POST", "The HTTP method."),
             defined(
                 "authentication",
@@ -370,29 +383,33 @@ fn replies(keys: &mut Vec<Key>) {
             Affects::Reading,
             "Whether replies carry authStatus. If they do, a reply without it proves nothing.",
         ),
-        codes("replies.authenticated", &["131"], "authStatusCode: authenticated."),
+        codes(
+            "replies.authenticated",
+            &["131"],
+            "Values of authStatusCode that mean: authenticated.",
+        ),
         codes(
             "replies.not_authenticated",
             &["132"],
-            "authStatusCode: not authenticated, nothing was executed.",
+            "Values of authStatusCode that mean: not authenticated, nothing was executed.",
         ),
-        codes("replies.account_valid", &["307"], "The account exists."),
-        codes("replies.account_invalid", &["306"], "The account does not exist."),
+        codes("replies.account_valid", &["307"], "Codes that mean: the account exists."),
+        codes("replies.account_invalid", &["306"], "Codes that mean: the account does not exist."),
         codes(
             "replies.account_unavailable",
             &["301"],
-            "The account cannot be validated at present.",
+            "Codes that mean: the account cannot be validated at present.",
         ),
-        codes("replies.bill_found", &["308"], "A bill was found."),
+        codes("replies.bill_found", &["308"], "Codes that mean: a bill was found."),
         codes(
             "replies.no_bill",
             &["309", "306", "146"],
-            "There is no bill: nothing is due, or the account or the invoice does not exist.",
+            "Codes that mean: there is no bill, as nothing is due, or the account or the invoice does not exist.",
         ),
         texts(
             "replies.document_reference",
             &[],
-            "Members of an upload's reply that name the document, before reference, documentReference and id.",
+            "Members of an upload's reply that name the document. They count before reference, documentReference and id.",
         ),
         texts(
             "replies.upload_refused",
@@ -437,7 +454,7 @@ fn callbacks(keys: &mut Vec<Key>) {
             "callbacks.packet",
             Kind::TextOrEmpty,
             &["payload.packet"],
-            "Where the packet is: names from the outside in, with points between them; \"\" is the body itself. An object, an array or a text that holds one of them.",
+            "Where the packet is: names from the outside in, with points between them; \"\" is the body itself. It may be an object, an array, or a text that holds one of them.",
         ),
         reading(
             "callbacks.packets",

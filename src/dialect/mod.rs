@@ -1,8 +1,8 @@
-//! How a deployment's wire differs from the interface document, as data: what both sides of the wire read, and the code of
-//! neither.
+//! How a deployment's wire differs from the interface document, as data. The client and the sandbox both read it; it contains the
+//! code of neither.
 //!
-//! [`keys()`] names every freedom with the value that the document gives it. [`build()`] makes a [`Dialect`] of the values that
-//! a file sets, or says which of them contradict each other.
+//! [`keys()`] lists every key of a dialect with the document's value. [`build()`] makes a [`Dialect`] from the values that a file
+//! sets, or returns which of them contradict each other.
 
 mod build;
 mod digest;

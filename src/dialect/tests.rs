@@ -102,7 +102,7 @@ fn what_contradicts_itself_is_named() {
         (
             &["posts.left_out=amount"],
             "posts.left_out",
-            "no post goes without amount",
+            "every post has amount",
         ),
         (
             &["posts.left_out=callbackUrl"],

@@ -1,6 +1,6 @@
 //! Runs a batch: posts what is ready, asks about what is unknown, waits for the rest.
 //!
-//! [`Core`] decides, purely: it is told what happened and what time it is, and says what to do. [`run`] does it.
+//! [`Core`] decides as a pure state machine: it takes what happened and the time, and returns what to do. [`run`] does it.
 
 mod acquire;
 mod breaker;

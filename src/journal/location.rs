@@ -26,7 +26,7 @@ pub enum LocationError {
     Empty,
     /// An address of another kind.
     #[error(
-        "{scheme}:// is no place for a journal: it is a file, or postgres://USER@HOST/DATABASE"
+        "{scheme}:// is no place for a journal: give a file, or postgres://USER@HOST/DATABASE"
     )]
     Scheme {
         /// What stands before `://`.
@@ -55,12 +55,12 @@ impl LocationError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "name a file, such as disburse.db",
-            Self::Scheme { .. } => "a file is named by its path alone",
+            Self::Scheme { .. } => "for a journal in a file, give its path alone",
             Self::Password => {
                 "leave it out of the address; put it into a file of mode 0600, and name that file with journal_password_file in the configuration"
             }
             Self::NoHost | Self::NoDatabase | Self::Malformed { .. } => {
-                "write it as postgres://USER@HOST:PORT/DATABASE; a sign with a meaning of its own within a name is written %XX"
+                "write it as postgres://USER@HOST:PORT/DATABASE; write a special character in a name as %XX"
             }
         }
     }
@@ -79,12 +79,12 @@ impl Location {
         let lossy = text.to_string_lossy();
         let malformed = |what| Err(LocationError::Malformed { what });
         match scheme_of(&lossy) {
-            None if is_like_an_address(&lossy) => malformed("postgres:// is to stand before it"),
+            None if is_like_an_address(&lossy) => malformed("it does not begin with postgres://"),
             None => Ok(Self::File(text.into())),
             Some(_) if text.to_str().is_none() => malformed("it is not UTF-8"),
             Some((scheme, rest)) => match (is_postgres(scheme), rest.strip_prefix("//")) {
                 (true, Some(rest)) => ServerAddress::parse(rest).map(Self::Server),
-                (true, None) => malformed("two slashes are to follow postgres:"),
+                (true, None) => malformed("two slashes must follow postgres:"),
                 (false, _) => Err(LocationError::Scheme {
                     scheme: scheme.to_owned(),
                 }),
@@ -160,7 +160,7 @@ impl ServerAddress {
     fn parse(rest: &str) -> Result<Self, LocationError> {
         let malformed = |what| LocationError::Malformed { what };
         if rest.contains(|c: char| c.is_control() || c.is_whitespace() || c == '#') {
-            return Err(malformed("it has a blank, a # or a sign that is not shown"));
+            return Err(malformed("it has a space, a # or an invisible character"));
         }
         let (base, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = base.split_once('/').unwrap_or((base, ""));
@@ -175,14 +175,14 @@ impl ServerAddress {
             (true, None) => return Err(LocationError::NoHost),
             (true, Some(_)) => {}
             (false, _) if hosts.split(',').all(is_host) => {}
-            (false, _) => return Err(malformed("what stands for the host and its port")),
+            (false, _) => return Err(malformed("its host or its port")),
         }
         if database.is_empty() {
             return Err(LocationError::NoDatabase);
         }
         // What has an @ here may be the end of a password.
         if database.contains(['/', '@', ':']) {
-            return Err(malformed("what stands for the database"));
+            return Err(malformed("its database"));
         }
         let user = user.map(|user| format!("{user}@")).unwrap_or_default();
         let port = parameters
@@ -397,8 +397,8 @@ mod tests {
     #[test]
     fn what_names_no_place_is_refused_and_never_taken_for_a_file() {
         let malformed = |what| LocationError::Malformed { what };
-        let host = malformed("what stands for the host and its port");
-        let database = malformed("what stands for the database");
+        let host = malformed("its host or its port");
+        let database = malformed("its database");
         let parameter = malformed("one of its parameters");
         for (text, expected) in [
             (
@@ -409,19 +409,19 @@ mod tests {
             ),
             (
                 "pay1@db:5432/pay",
-                malformed("postgres:// is to stand before it"),
+                malformed("it does not begin with postgres://"),
             ),
             (
                 "pay1@db/pay",
-                malformed("postgres:// is to stand before it"),
+                malformed("it does not begin with postgres://"),
             ),
             (
                 "127.0.0.1:5432",
-                malformed("postgres:// is to stand before it"),
+                malformed("it does not begin with postgres://"),
             ),
             (
                 "host=db user=pay1 dbname=pay",
-                malformed("postgres:// is to stand before it"),
+                malformed("it does not begin with postgres://"),
             ),
             ("", LocationError::Empty),
             ("postgres://pay@db", LocationError::NoDatabase),
@@ -430,7 +430,7 @@ mod tests {
             ("postgres://pay@/journal", LocationError::NoHost),
             (
                 "postgres:/pay@db/journal",
-                malformed("two slashes are to follow postgres:"),
+                malformed("two slashes must follow postgres:"),
             ),
             ("postgres://db:port/journal", host.clone()),
             ("postgres://db:99999/journal", host.clone()),
@@ -447,7 +447,7 @@ mod tests {
             ("postgres://db/journal?%70assword=x", parameter),
             (
                 "postgres://db/jour nal",
-                malformed("it has a blank, a # or a sign that is not shown"),
+                malformed("it has a space, a # or an invisible character"),
             ),
             (
                 "sqlite://disburse.db",

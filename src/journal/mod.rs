@@ -1,8 +1,8 @@
-//! Durable truth: the verbs of the journal, in domain types.
+//! The durable record of all that was loaded, sent, learned and decided; its operations, called verbs, take and return domain types.
 //!
-//! [`Journal`] owns the one connection that writes, on a thread of its own. Its verbs are async; those that arrive together
-//! share one transaction, and each returns only after that has been committed. [`Reader`] reads beside it. What keeps the rows is
-//! [`crate::store`]'s matter: what SQLite alone can do (its file, its schema, its copies) is asked of it by few, which a test names.
+//! [`Journal`] owns the only connection that writes, on a thread of its own. Its verbs are async; those that arrive together
+//! share one transaction, and each returns only after the commit. [`Reader`] reads at the same time. [`crate::store`] keeps the
+//! rows, in SQLite or PostgreSQL. Only a few modules, which a test lists, use what SQLite alone has: its file, schema and copies.
 
 mod approval;
 mod archive;

@@ -209,7 +209,7 @@ pub enum Kept {
     #[error("the gateway is to be asked about a payment of it")]
     Inquiry,
     /// A row of another batch rests on it.
-    #[error("a row of another batch, which has not left, is held against one of its rows")]
+    #[error("an unposted row of another batch must be checked against one of its rows")]
     Watched,
     /// A recovery is open.
     #[error("the journal is being recovered: the outcome of its payments may not be known")]

@@ -18,16 +18,16 @@ pub enum Mismatch {
     #[error("nothing on the chain of evidence says that it was loaded")]
     Unknown,
     /// The journal has it as never touched, and its evidence says otherwise.
-    #[error("it stands as never posted, and there is evidence about it")]
+    #[error("it is stored as never posted, but there is evidence about it")]
     Touched,
     /// Its evidence does not add up to a payment that may be posted.
-    #[error("it stands as ready, and its evidence adds up to {}", .0.name())]
+    #[error("it is stored as ready, but its evidence adds up to {}", .0.name())]
     NotReady(State),
     /// Its evidence adds up to a payment that may be posted, and to another one than the journal has.
     #[error("what is on record of its attempts is not what its evidence adds up to")]
     OtherLife,
     /// It stands elsewhere than its evidence adds up to.
-    #[error("it stands as {}, and its evidence adds up to {}", .0.name(), .1.name())]
+    #[error("it is stored as {}, but its evidence adds up to {}", .0.name(), .1.name())]
     Elsewhere(State, State),
     /// Generations of its row are missing, or do not belong to it.
     #[error("the earlier payments of its row are not those that it replaced")]

@@ -1,7 +1,8 @@
 //! The rules about money, as pure functions: no SQL, no clock, no I/O.
 //!
-//! [`crate::lifecycle`] says where one event brings one payment. What is made of the words that came with it ([`evidence`]), and what its
-//! neighbours, its ancestors, its journal and the people around it allow, is said here, a rule a file, each with its table of tests.
+//! [`crate::lifecycle`] decides to which state one event moves one payment. This module decides what is kept of the text that came with
+//! the event ([`evidence`]), and what other payments, earlier generations, the journal and people allow. Each rule has a file and a
+//! table of tests.
 
 mod agreement;
 mod room;

@@ -136,7 +136,7 @@ impl fmt::Display for Refusal {
                 state.name()
             ),
             Self::EarlierMayBePaid => f.write_str(
-                "names a payment of which an earlier one of the same row is paid, or may be; `disburse explain` shows it: remove this row",
+                "names a payment whose row was paid by an earlier payment, or may have been; `disburse explain` shows it: remove this row",
             ),
             Self::LoadedAnew(batch) => write!(
                 f,

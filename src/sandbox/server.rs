@@ -176,7 +176,7 @@ fn admits_beside(gateway: &Gateway, header: Header, request: &Request) -> Result
     let pair = dialect::authorized(header, headers, &gateway.tokens)?;
     match (pair, &options.credentials) {
         (Some(given), Some(known)) if given != *known => {
-            Err("another user name or password".to_owned())
+            Err("wrong user name or password".to_owned())
         }
         _ => Ok(()),
     }

@@ -11,10 +11,10 @@ const PAGE_MAX: usize = 512;
 /// The fewest.
 const PAGE_MIN: usize = 4;
 
-/// Columns of rows, which are found by a number of theirs.
+/// Columns of rows that are found by a number, read in pages.
 ///
-/// They may be asked for in any order; in that of their numbers many are read at once. A page has so many rows as the use that was
-/// made of the one before suggests. What is written to the table meanwhile may not be seen.
+/// Rows may be asked for in any order; in the order of their numbers, many are read at once. The size of a page depends on how many
+/// rows of the page before were used. Later writes to the table may not be seen.
 pub struct Beside<'c> {
     c: &'c dyn Read,
     rows: Scan<'c>,
@@ -85,7 +85,7 @@ impl Found<'_> {
     /// Reads the column that was asked for at this place.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for what no release wrote.
+    /// [`Error::Corrupt`] for a value that no release writes.
     pub fn get<F: Field>(&self, at: usize) -> Result<F, Error> {
         F::from_value(self.value(at)?)
     }

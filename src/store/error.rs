@@ -1,10 +1,10 @@
-//! What a store says when it did not do what it was asked.
+//! The errors of a store.
 
 use std::sync::Arc;
 
 /// Why a store did not read or write.
 ///
-/// Every store says it in these words, so that what stands above them decides by the word alone.
+/// Every store uses these variants, so that the journal decides by the variant alone.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// A rule of the table forbids the write: a key that is there already, a row that never changes.
@@ -16,55 +16,55 @@ pub enum Error {
     /// Another process has taken over: nothing more may be written.
     #[error("another process has taken over")]
     Fenced,
-    /// Another writer was faster: what was read no longer holds, and the decision is to be made again.
+    /// Another writer was faster: what was read is outdated, and the decision must be made again.
     #[error("{what}")]
     DecideAgain {
         /// In the words of the store.
         what: Arc<str>,
     },
-    /// Others use it, and went on for longer than was waited.
+    /// Others use the store, and did not finish within the wait.
     #[error("{what}")]
     Busy {
         /// In the words of the store.
         what: Arc<str>,
     },
-    /// There is no room left where it lies.
+    /// The disk or the database has no room left.
     #[error("{what}")]
     Full {
         /// In the words of the store.
         what: Arc<str>,
     },
-    /// What it holds cannot be read as what was written.
+    /// The stored data is damaged: it cannot be read back as it was written.
     #[error("{what}")]
     Damaged {
         /// In the words of the store.
         what: Arc<str>,
     },
-    /// A value is none that any release wrote.
+    /// A value was read that no release writes.
     #[error("the journal holds what no release wrote: {what}")]
     Corrupt {
-        /// The value, and what was to stand there.
+        /// The value, and what was expected in its place.
         what: Arc<str>,
     },
-    /// A later release has changed its form, so that this one cannot use it any more.
+    /// A later release has changed the schema, so that this release can no longer use it.
     #[error("{what}")]
     Outdated {
         /// Which releases can.
         what: Arc<str>,
     },
-    /// The connection to the store ended, or answers no more: nothing of the transaction that was under way is there.
+    /// The connection to the store ended or no longer answers: the transaction under way was not committed.
     #[error("{what}")]
     ConnectionLost {
         /// In the words of the store.
         what: Arc<str>,
     },
-    /// Whether the transaction was committed is not known.
+    /// It is unknown whether the transaction was committed.
     #[error("{what}")]
     OutcomeUnknown {
         /// In the words of the store.
         what: Arc<str>,
     },
-    /// Anything else that a store meets.
+    /// Any other failure.
     #[error("{what}")]
     Fault {
         /// In the words of the store.

@@ -230,14 +230,14 @@ macro_rules! parsed {
 }
 
 parsed! {
-    BatchName: as_str, |text: &str| Self::parse(text).ok(), "a name of a batch that is not one";
-    Originator: as_str, |text: &str| Self::parse(text).ok(), "an originator";
-    Reference: as_str, |text: &str| Self::parse(text).ok(), "a reference that is not one";
-    ServiceCode: as_str, |text: &str| Self::parse(text).ok(), "a service code that is not one";
-    GatewayTransactionId: as_str, |text: &str| Self::parse(text).ok(), "a gatewayTransactionID that is not one";
-    PayerTransactionId: as_str, Self::parse, "an identifier that is not one";
-    Msisdn: as_str, Self::from_digits, "a phone number that is not one";
-    Country: code, Self::from_code, "a country";
+    BatchName: as_str, |text: &str| Self::parse(text).ok(), "an invalid batch name";
+    Originator: as_str, |text: &str| Self::parse(text).ok(), "an invalid originator";
+    Reference: as_str, |text: &str| Self::parse(text).ok(), "an invalid reference";
+    ServiceCode: as_str, |text: &str| Self::parse(text).ok(), "an invalid service code";
+    GatewayTransactionId: as_str, |text: &str| Self::parse(text).ok(), "an invalid gatewayTransactionID";
+    PayerTransactionId: as_str, Self::parse, "an invalid identifier";
+    Msisdn: as_str, Self::from_digits, "an invalid phone number";
+    Country: code, Self::from_code, "an unknown country";
 }
 
 impl Field for Currency {
@@ -285,7 +285,7 @@ impl Field for State {
         let place = usize::try_from(number).ok();
         place
             .and_then(|place| STATES.get(place).copied())
-            .ok_or_else(|| Error::corrupt(format!("state {number}")))
+            .ok_or_else(|| Error::corrupt(format!("the unknown state {number}")))
     }
 }
 

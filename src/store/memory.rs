@@ -492,7 +492,7 @@ impl Write for Memory {
         match newest.map(|(_, row)| &row[0]) {
             None => Ok(1),
             Some(Value::Integer(newest)) if *newest < i64::MAX => Ok((*newest).max(0) + 1),
-            Some(_) => Err(Error::corrupt("the greatest number of all")),
+            Some(_) => Err(Error::corrupt("a table whose numbers are used up")),
         }
     }
 }

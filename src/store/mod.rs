@@ -1,10 +1,9 @@
-//! The port to whatever keeps the journal's rows: tables of domain values, read and written in slices.
+//! The port through which the journal reads and writes its rows: tables of domain values, in a file, on a server or in memory.
 //!
-//! No verb of money is known here. A [`Table`] names columns, a key and the indexes by which it is read; a [`Shape`] is a struct of
-//! some of its columns; a [`Scan`] says which rows are meant, along the key or an index. [`Read`] and [`Write`] are all that a
-//! store implements; [`Reads`] and [`Writes`] put shapes over them,
-//! and [`Beside`] joins. Another store goes beside `sqlite`, `postgres` and `memory`, and
-//! passes `exercise`.
+//! Nothing here knows about payments. A [`Table`] names columns, a key, and the indexes by which it is read. A [`Shape`] is a
+//! struct of some of its columns. A [`Scan`] selects rows along the key or an index. A store implements the traits of `port`, such
+//! as [`Read`] and [`Write`]; [`Reads`] and [`Writes`] add shapes to them, and [`Beside`] joins tables. A new store is a module
+//! beside `sqlite`, `postgres` and `memory`, and must pass `exercise`.
 
 mod beside;
 #[cfg(test)]

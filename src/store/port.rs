@@ -1,4 +1,4 @@
-//! What a store does, and shapes over it.
+//! The traits that a store implements, and those that read and write its rows as structs.
 
 use std::ops::ControlFlow;
 
@@ -6,15 +6,15 @@ use super::{Column, Error, Field, Row, Scan, Shape, Table, Value};
 use crate::domain::Timestamp;
 use crate::ledger::recovery::ServerPosition;
 
-/// A view of the rows that holds still, or the rows as a transaction that writes sees them.
+/// Reads rows: of a snapshot that does not change, or as a writing transaction sees them.
 pub trait Read {
-    /// Shows the rows, one after the other, until `visit` breaks off.
+    /// Passes the rows to `visit`, one after the other, until it breaks off.
     ///
-    /// `visit` may read other rows. Where it writes, rows of the same table may or may not be seen as they are then: what is to be
-    /// changed is listed first.
+    /// `visit` may read other rows. If it writes to the same table, the scan may or may not see the change: list the rows first, and
+    /// change them afterwards.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn scan_rows(
         &self,
         scan: &Scan<'_>,
@@ -22,53 +22,53 @@ pub trait Read {
         visit: &mut dyn FnMut(&dyn Row) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
-    /// Says which rows are about to be asked for, by these very scans, so that a store that is far away reads them at once.
+    /// Announces the scans that follow, so that a store on a server can read all of them in one round trip.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn expect(&self, _wanted: &[Scan<'_>]) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Returns what of tables, indexes and guards is not as the schema has it, in the words of the store.
+    /// Returns each table, index and guard that differs from the schema, as a text.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn misfits(&self) -> Result<Vec<String>, Error>;
 
-    /// Has the store look for damage in itself; returns what it finds, in its own words.
+    /// Looks for damage in the stored data; returns each finding in the words of the store.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn damage(&self) -> Result<Vec<String>, Error>;
 
     /// Counts the rows.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn count_rows(&self, scan: &Scan<'_>) -> Result<u64, Error>;
 }
 
-/// What becomes of a row whose key, or what else must be unique, is there already.
+/// What happens to a row whose key, or another unique value, exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clash {
     /// The write is refused.
     Refuse,
-    /// What is there stays.
+    /// The existing row stays.
     Keep,
-    /// The columns that are written take the place of those of the row with that key.
+    /// The written columns replace those of the existing row with that key.
     Replace,
 }
 
-/// Takes the rows of one table, one value after the other: what a load writes a million times.
+/// Takes the rows of one table, one value after the other: the fast way for the millions of rows of a load.
 pub trait Append {
-    /// Takes the next value of a row; the last one of its columns ends it.
+    /// Takes the next value of a row; the value of the last column ends the row.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a rule of the table, which a row before may have broken.
+    /// [`Error::Refused`] for a rule of the table; an earlier row may have broken it.
     fn value(&mut self, value: Value<'_>) -> Result<(), Error>;
 
-    /// Writes the rows that wait for more; until then they may not be seen.
+    /// Writes the rows that are still buffered; before that, a read may not see them.
     ///
     /// # Errors
     /// [`Error::Refused`] for a rule of the table.
@@ -77,10 +77,10 @@ pub trait Append {
 
 /// A transaction that writes.
 ///
-/// A rule of a table that is broken may be told at once, or later in the same transaction: with the next read of what was written,
-/// at the latest with the commit. Once something was refused, or has failed otherwise, the transaction can only be rolled back.
+/// A store may report a broken rule of a table at once, or later in the same transaction: with the next read of the written rows,
+/// at the latest with the commit. After any error the transaction can only be rolled back.
 pub trait Write: Read {
-    /// Inserts rows that have these columns; columns that are left out have what the schema says. Returns how many were written.
+    /// Inserts rows that have these columns; columns that are left out get the default of the schema. Returns how many were written.
     ///
     /// # Errors
     /// [`Error::Refused`] for a rule of the table.
@@ -92,10 +92,10 @@ pub trait Write: Read {
         clash: Clash,
     ) -> Result<u64, Error>;
 
-    /// Begins to append rows that have these columns. Where the key of a numbered table is left out, they have the next numbers.
+    /// Begins to append rows that have these columns. If the key of a numbered table is left out, they get the next numbers.
     ///
     /// # Errors
-    /// Where the store cannot write.
+    /// The store cannot write.
     fn appender<'s>(
         &'s self,
         table: &'static Table,
@@ -119,51 +119,50 @@ pub trait Write: Read {
     /// [`Error::Refused`] for a rule of the table.
     fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, Error>;
 
-    /// Returns the first of so many numbers in a row that no row of a numbered table has. They are inserted before more are asked
-    /// for.
+    /// Returns the first of `count` consecutive numbers that no row of a numbered table has. Insert rows with all of them before you
+    /// ask for more.
     ///
     /// # Errors
-    /// Where the store cannot tell.
+    /// The store cannot tell.
     fn allocate(&self, table: &'static Table, count: u64) -> Result<i64, Error>;
 }
 
-/// A store whose transactions are begun and ended.
+/// Begins and ends the transactions of a store.
 ///
-/// Those that write come one after the other, whoever begins them: a chain, a number and a sum that one of them reads is what the one
-/// before has written.
+/// Writing transactions run one after the other, over all processes and hosts: each sees everything that the one before has written,
+/// so that chains, numbers and sums continue from it.
 pub trait Transact: Write {
-    /// Returns whether several runs use it at once: it has the tables [`SHARED`](crate::store::tables::SHARED) then, and a session
-    /// is what a run has in place of the lock of a file.
+    /// Returns whether several runs may use the store at once. Such a store has the tables [`SHARED`](crate::store::tables::SHARED),
+    /// and each run has a session instead of the lock of a file.
     fn is_shared(&self) -> bool {
         false
     }
 
-    /// Returns how far it has come, as far as it was seen; `None`: it is on no server.
+    /// Returns the last known position of the server's log; `None` for a store that is not on a server.
     fn server_position(&self) -> Option<ServerPosition> {
         None
     }
 
-    /// Begins a transaction that only reads: what is written meanwhile stays out.
+    /// Begins a transaction that only reads: it does not see later writes.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn begin_reading(&self) -> Result<(), Error>;
 
-    /// Returns the time by the clock of the store, cut to whole milliseconds: it is never ahead of that clock.
+    /// Returns the time of the store's clock, rounded down to whole milliseconds.
     ///
     /// # Errors
-    /// Where the store cannot tell.
+    /// The store cannot tell.
     fn now(&self) -> Result<Timestamp, Error>;
 
-    /// Says which verbs the next transaction carries out, by names that stay: a store that is far away reads at its beginning what they
-    /// read the last times.
+    /// Announces the verbs of the next transaction by their names: a store on a server then reads at once what these verbs
+    /// have read before.
     fn plan(&self, _verbs: &[&'static str]) {}
 
-    /// Says which of them is carried out next.
+    /// Announces which of these verbs runs next.
     fn enter_verb(&self, _verb: &'static str) {}
 
-    /// Returns when the transaction that writes took its turn, by the clock of the store, where that is known: nobody else has written
-    /// since.
+    /// Returns when the writing transaction began, by the store's clock, if that is known: nobody else has written since.
     fn began_at(&self) -> Option<Timestamp> {
         None
     }
@@ -171,37 +170,37 @@ pub trait Transact: Write {
     /// Begins a transaction that writes.
     ///
     /// # Errors
-    /// [`Error::Busy`] where another one is under way for too long.
+    /// [`Error::Busy`] if another one does not end in time.
     fn begin(&self) -> Result<(), Error>;
 
-    /// Ends it: all of it is there for good.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// Nothing of it is there then, unless it is [`Error::OutcomeUnknown`].
+    /// The transaction was not committed, except with [`Error::OutcomeUnknown`], where nobody knows.
     fn commit(&self) -> Result<(), Error>;
 
     /// Returns whether a transaction is under way.
     fn is_open(&self) -> bool;
 
-    /// Returns a number that is another one whenever somebody else has written: what is remembered of the rows holds while it stays.
+    /// Returns a number that changes whenever somebody else has written: rows that are cached stay valid while it is the same.
     ///
     /// # Errors
-    /// Where the store cannot tell.
+    /// The store cannot tell.
     fn version(&self) -> Result<i64, Error>;
 
-    /// Ends it: nothing of it is there.
+    /// Rolls the transaction back.
     ///
     /// # Errors
-    /// Where the store cannot go on.
+    /// The store cannot go on.
     fn rollback(&self) -> Result<(), Error>;
 }
 
-/// Reading in shapes.
+/// Reads rows as structs (a [`Shape`]).
 pub trait Reads: Read {
     /// Returns the rows.
     ///
     /// # Errors
-    /// Where the store cannot read, or a row is none that a release wrote.
+    /// The store cannot read, or a row holds a value that no release writes.
     fn list<S: Shape>(&self, scan: &Scan<'_>) -> Result<Vec<S>, Error> {
         let mut found = Vec::new();
         self.each(scan, |row| {
@@ -224,10 +223,10 @@ pub trait Reads: Read {
         Ok(found)
     }
 
-    /// Returns whether there is one of the rows.
+    /// Returns whether there is at least one such row.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn any(&self, scan: &Scan<'_>) -> Result<bool, Error> {
         let mut found = false;
         self.scan_rows(scan, &[], &mut |_| {
@@ -240,7 +239,7 @@ pub trait Reads: Read {
     /// Returns how many rows there are.
     ///
     /// # Errors
-    /// Where the store cannot read.
+    /// The store cannot read.
     fn count(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         self.count_rows(scan)
     }
@@ -278,10 +277,10 @@ pub trait Reads: Read {
         found
     }
 
-    /// Shows the rows one after the other.
+    /// Passes the rows to `visit`, one after the other.
     ///
     /// # Errors
-    /// As [`Self::list`], and whatever `visit` says: it ends the pass.
+    /// As [`Self::list`], and each error of `visit`, which ends the pass.
     fn each<S: Shape, E: From<Error>>(
         &self,
         scan: &Scan<'_>,
@@ -293,7 +292,7 @@ pub trait Reads: Read {
         })
     }
 
-    /// Shows the rows one after the other, until `visit` breaks off.
+    /// Passes the rows to `visit`, one after the other, until it breaks off.
     ///
     /// # Errors
     /// As [`Self::each`].
@@ -305,7 +304,7 @@ pub trait Reads: Read {
         self.each_row(scan, S::COLUMNS, |row| visit(S::read(row)?))
     }
 
-    /// Shows columns of the rows as the store has them, nothing copied, until `visit` breaks off.
+    /// Passes columns of the rows to `visit` without copying them, until it breaks off.
     ///
     /// # Errors
     /// As [`Self::each`].
@@ -329,7 +328,7 @@ pub trait Reads: Read {
 
 impl<R: Read + ?Sized> Reads for R {}
 
-/// Writing in shapes.
+/// Writes rows from structs (a [`Shape`]).
 pub trait Writes: Write {
     /// Inserts a row.
     ///
@@ -368,7 +367,7 @@ pub trait Writes: Write {
         Ok(())
     }
 
-    /// Inserts a row of a numbered table with the next number, its key, which the shape does not have; returns the number.
+    /// Inserts a row of a numbered table with the next number as its key; returns the number. The shape must not have the key.
     ///
     /// # Errors
     /// [`Error::Refused`] for a rule of the table.

@@ -18,7 +18,7 @@ impl dyn Row + '_ {
     /// Reads the column that was asked for at this place.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for what no release wrote.
+    /// [`Error::Corrupt`] for a value that no release writes.
     pub fn get<F: Field>(&self, at: usize) -> Result<F, Error> {
         F::from_value(self.value(at)?)
     }

@@ -7,9 +7,9 @@ use super::{Column, Field, Index, Table, Value};
 
 /// Rows of a table along its key or one of its indexes.
 ///
-/// Named are first the columns of that order, one after the other ([`Self::at`]), then a range of what comes next
-/// ([`Self::from`], [`Self::after`], [`Self::up_to`], [`Self::before`]), and then what else the rows must have ([`Self::only`]).
-/// They come in that order; rows that are alike in an index come in the order of their keys.
+/// Build one in this order: the first columns of the key or index, each with its value ([`Self::at`]); a range of the next columns
+/// ([`Self::from`], [`Self::after`], [`Self::up_to`], [`Self::before`]); conditions on other columns ([`Self::only`]).
+/// Rows come in the order of the key or index; rows that are equal in an index come in the order of their keys.
 #[derive(Clone, Debug)]
 pub struct Scan<'a> {
     pub(super) table: &'static Table,
@@ -29,7 +29,7 @@ pub(super) struct Bound<'a> {
     pub(super) is_included: bool,
 }
 
-/// What a column of a row must have.
+/// A condition on one column of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test<'a> {
     /// This value. An empty column has none.
@@ -77,7 +77,7 @@ impl<'a> Test<'a> {
 
 #[cfg(any(test, feature = "postgres"))]
 impl Test<'_> {
-    /// Returns whether what stands in a column passes, for stores that hold rows in memory.
+    /// Returns whether a value of the column passes, for stores that hold rows in memory.
     pub(super) fn passes(&self, found: &Value<'_>) -> bool {
         let is_some = *found != Value::Null;
         let than = |value: &Value<'_>| (is_some && *value != Value::Null).then(|| found.cmp(value));
@@ -126,13 +126,13 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// What comes next begins with this value.
+    /// The next column is at least this value.
     #[must_use]
     pub fn from(self, value: &'a impl Field) -> Self {
         self.from_all(vec![value.to_value()])
     }
 
-    /// The columns that come next begin with these values.
+    /// The next columns are at least these values.
     #[must_use]
     pub fn from_all(mut self, values: Vec<Value<'a>>) -> Self {
         self.from = Some(Bound {
@@ -142,13 +142,13 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// What comes next begins behind this value.
+    /// The next column is greater than this value.
     #[must_use]
     pub fn after(self, value: &'a impl Field) -> Self {
         self.after_all(vec![value.to_value()])
     }
 
-    /// The columns that come next begin behind these values.
+    /// The next columns are greater than these values.
     #[must_use]
     pub fn after_all(mut self, values: Vec<Value<'a>>) -> Self {
         self.from = Some(Bound {
@@ -158,7 +158,7 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// What comes next ends with this value.
+    /// The next column is at most this value.
     #[must_use]
     pub fn up_to(mut self, value: &'a impl Field) -> Self {
         self.to = Some(Bound {
@@ -168,7 +168,7 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// What comes next ends before this value.
+    /// The next column is less than this value.
     #[must_use]
     pub fn before(mut self, value: &'a impl Field) -> Self {
         self.to = Some(Bound {
@@ -178,7 +178,7 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// Only the rows whose column has that.
+    /// Only the rows whose column passes this test.
     #[must_use]
     pub fn only(mut self, column: Column, test: Test<'a>) -> Self {
         self.only.push((column, test));

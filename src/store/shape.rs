@@ -12,7 +12,7 @@ pub trait Shape: Sized {
     /// Reads a row that has these columns.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for what no release wrote.
+    /// [`Error::Corrupt`] for a value that no release writes.
     fn read(row: &dyn Row) -> Result<Self, Error>;
 
     /// Returns what stands in the columns.

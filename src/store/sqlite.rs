@@ -452,7 +452,7 @@ impl Write for Connection {
         let newest: i64 = statement.query_row([], |row| row.get(0))?;
         newest
             .checked_add(1)
-            .ok_or_else(|| Error::corrupt("the greatest number of all"))
+            .ok_or_else(|| Error::corrupt("a table whose numbers are used up"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables, their columns and indexes.
 
-/// A column of a table, or what stands in another one where it is empty.
+/// A column of a table; it may name a second column, which is read where the first is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Column {
     pub(super) at: u8,
@@ -14,7 +14,7 @@ impl Column {
         Self { at, or: None }
     }
 
-    /// What stands in this column, or in the other one where this one is empty.
+    /// The value of this column, or of the other one where this one is empty.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self {
@@ -37,7 +37,7 @@ pub struct Table {
     pub indexes: &'static [&'static Index],
     /// Whether its key is a number by which the store itself knows the row.
     pub numbered: bool,
-    /// What stands in columns that are left out; in the others, nothing.
+    /// The defaults of columns that are left out; the others become null.
     pub defaults: &'static [(Column, i64)],
 }
 

@@ -21,7 +21,7 @@ use crate::page::{SCRIPT, TO_THE_CONTENT, head};
 <form role="search" action="{{ root }}search" method="get"><label class="unseen" for="q">Reference, identifier, phone number or name</label><input id="q" name="q" type="search" value="{{ sought }}" maxlength="200" autocomplete="off" placeholder="Reference, number or name"><button>Find</button></form></div></header>
 <main id="main" tabindex="-1">
 <p id="said" class="unseen" role="status" aria-live="polite"></p>
-<p id="lost" class="said bad" hidden>The program behind this page does not answer, or has ended: what is shown below stands still. <code>disburse serve</code> shows it again, at another address.</p>
+<p id="lost" class="said bad" hidden>The program behind this page does not answer, or has ended: the figures below no longer change. <code>disburse serve</code> shows it again, at another address.</p>
 {{ content|safe }}
 </main>
 <footer class="foot">{% if !at.is_empty() %}<p>As of <span id="at">{{ at }}</span>.{% if events.is_some() %}<noscript> This page does not update itself: reload it to see the present state.</noscript>{% else %} This page does not update itself: reload it to see the present state.{% endif %}</p>{% endif %}

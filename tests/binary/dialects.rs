@@ -330,15 +330,15 @@ fn what_a_person_gets_wrong_in_a_dialect_is_explained() {
         ("[limits]\nrate = \"5/s\"\n", "belongs in disburse.toml"),
         (
             "[replies]\nnot_found_code = 174\nnot_found_description = \"  \"\n",
-            "blanks say nothing",
+            "words, not blanks",
         ),
         (
             "[members]\namount = \"am\u{200B}ount\"\n",
-            "characters that nobody sees",
+            "without invisible characters",
         ),
         (
             "[posts]\nleft_out = [\"amount\"]\n",
-            "no post goes without amount",
+            "every post has amount",
         ),
     ] {
         world.write("d.toml", &format!("written_from = \"a test\"\n{lines}"));

@@ -62,7 +62,7 @@ fn a_payment_that_was_edited_to_have_failed_is_not_retried() {
     );
     world
         .expect(1, &["retry", "b", "--yes"])
-        .says("stands as failed, and its evidence adds up to paid")
+        .says("stored as failed, but its evidence adds up to paid")
         .says("Nothing was ordered")
         .says("disburse verify");
     sql(
@@ -190,7 +190,7 @@ fn a_payment_that_was_edited_never_to_be_due_is_named_and_paid() {
     drop(c);
     world
         .expect(1, &["verify", "b"])
-        .says("due at a time that no wait can come to");
+        .says("due at a time that no wait can reach");
     world.expect(0, &RUN);
     assert_eq!(server.posts().len(), 3);
     world.expect(0, &["verify", "b"]);

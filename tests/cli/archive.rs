@@ -363,7 +363,7 @@ fn the_journal_of_an_archive_is_read_only() {
         assert!(said.code != 0, "{command}");
         assert!(
             said.err
-                .contains("is that of an archive, which is only read")
+                .contains("belongs to an archive, which can only be read")
                 || command == "listen",
             "{command}: {}",
             said.err

@@ -5,9 +5,10 @@ use std::io::{Seek, SeekFrom, Write};
 
 use crate::desk::{Desk, Said};
 
-const HINT: &str = "hint: a file: move it away with its -wal and -shm, and leave its .mark where it is; then put the newest copy in its place, \
-    or load the same files again. A database: promote a sound standby, or put its backup back (docs/operations.md). The gateway is asked about \
-    every payment before any is posted, and `disburse recover` shows how far that is";
+const HINT: &str = "hint: nothing is posted from a damaged journal. If it is a file: move it away with its -wal and -shm, and leave its .mark \
+    where it is; then put the newest copy in its place, or load the same files again. If it is a database: promote a sound standby, or put its \
+    backup back (docs/operations.md). The gateway is asked about every payment before any is posted, and `disburse recover` shows how far that \
+    has come";
 
 /// Overwrites `length` bytes from `at` on.
 fn overwrite(desk: &Desk, at: u64, length: usize) {

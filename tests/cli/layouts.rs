@@ -152,7 +152,7 @@ fn a_wrong_sum_refuses_the_file() {
         2,
         &[
             "error: sheet.csv:8: says that its rows add up to 2000.51, but they add up to 1700.50",
-            "hint: rows may be missing, doubled or changed in the file: export it again, or ask whoever made it",
+            "hint: rows may be missing, doubled or changed in the file: export it again, or ask the person who made it",
         ],
     );
 }

@@ -145,7 +145,7 @@ fn a_wrong_total_refuses_the_message_with_what_was_counted() {
         2,
         &[
             "error: wrong.xml:8:7: says in GrpHdr that there are 7 transfers (NbOfTxs), but there are 6",
-            "hint: transfers may be missing, doubled or changed in the file: export it again, or ask whoever made it",
+            "hint: transfers may be missing, doubled or changed in the file: export it again, or ask the person who made it",
         ],
     );
     let desk = desk.file("wrong.xml", text.replace(">25251.91<", ">25251.90<"));

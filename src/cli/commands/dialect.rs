@@ -178,7 +178,7 @@ fn check(session: &Session, file: &Path) -> Result<ExitStatus, Error> {
         return Ok(ExitStatus::Done);
     }
     output::line(&format!(
-        "{}: nothing contradicts itself; {differs} value{} differ{} from the interface document",
+        "{}: no contradictions; {differs} value{} differ{} from the interface document",
         file.display(),
         if differs == 1 { "" } else { "s" },
         if differs == 1 { "s" } else { "" },
@@ -192,7 +192,7 @@ fn check(session: &Session, file: &Path) -> Result<ExitStatus, Error> {
     for (key, _, problem) in files {
         if let Some(problem) = problem {
             output::note(&format!(
-                "{key}: {problem}. A run needs the file; a rehearsal needs it where it holds an RSA key"
+                "{key}: {problem}. A run needs the file; a rehearsal needs it only if it holds an RSA key"
             ));
         }
     }

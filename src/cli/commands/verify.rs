@@ -46,7 +46,7 @@ pub(in crate::cli) fn verify(
         "the journal of batch {batch} differs from what was recorded: {}",
         output::counted(proof.findings_count, "finding")
     ))
-    .hint("keep the file as it is and send nothing more from it; compare it with a copy, and with heads and reports \
+    .hint("keep the journal as it is and send nothing more from it; compare it with a copy, and with heads and reports \
         that were kept elsewhere"))
 }
 

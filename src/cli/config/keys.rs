@@ -194,7 +194,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_EXTRA_DATA",
         Some("object"),
         Kind::Word(&["object", "string"]),
-        "How extraData travels: as a JSON object, or as a string that holds one.",
+        "How extraData is sent: as a JSON object, or as a string that holds one.",
     ),
     key(
         "support_document_in",
@@ -455,7 +455,7 @@ pub static KEYS: &[Key] = &[
         "DISBURSE_CALLBACK_LISTEN",
         Some("127.0.0.1:8490"),
         Kind::Address,
-        "Address and port the callback listener binds.",
+        "Address and port of the callback listener.",
     ),
     key(
         "callback.public_url",

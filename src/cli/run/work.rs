@@ -231,7 +231,7 @@ impl Job<'_> {
                 proof.findings.first().map_or("", String::as_str)
             ))
             .hint(format!(
-                "send nothing from this file: `disburse verify {batch}` lists what was changed. Go on with a copy from \
+                "send nothing from this journal: `disburse verify {batch}` lists what was changed. Go on with a copy from \
                 before the change"
             ))),
         }

@@ -108,7 +108,7 @@ fn finish_other(found: &DebtElsewhere) -> String {
 
 fn altered(look: &str) -> String {
     format!(
-        "keep the file as it is and send nothing more from it: {look}. Go on with a copy of the journal from before \
+        "keep the journal as it is and send nothing more from it: {look}. Go on with a copy of the journal from before \
          the change: a run of it asks the gateway first about what was posted since"
     )
 }

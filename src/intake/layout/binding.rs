@@ -419,14 +419,14 @@ fn lacking(layout: &Layout, missing: &[&'static str]) -> Error {
     };
     let pays_bank = layout.source("bank_account_number").is_some();
     let bank = match pays_bank && missing.contains(&"msisdn") {
-        true => "; a payment to a bank account needs none where the profile says bank_msisdn",
+        true => "; a payment to a bank account needs no msisdn if the profile sets bank_msisdn",
         false => "",
     };
     refused(
         format!(
-            "cannot be read by layout {}, which takes no {} from anywhere",
+            "cannot be read by layout {}, which has no source for {}",
             layout.name,
-            missing.join(" and no ")
+            missing.join(" or ")
         ),
         format!(
             "in a layout of your own that is like it, name the column in columns or the value in constants{default}{bank}"

@@ -1,4 +1,4 @@
-//! Layouts: how the columns of another program's file become ours, said once and kept under a name.
+//! Layouts: named descriptions of how the columns of another program's file become ours.
 //!
 //! ```text
 //! definition (what is said) -> binding (where it stands under this header) -> mapped (one row) -> checks, as any row

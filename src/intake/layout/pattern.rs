@@ -61,12 +61,12 @@ fn only_stars(value: &str) -> bool {
 pub(super) fn problem_of(value: &str) -> Option<String> {
     if only_stars(value) {
         return Some(format!(
-            "\"*\" for any text, instead of {value:?}, which is no cell's"
+            "\"*\" for any text, instead of {value:?}, which no cell has"
         ));
     }
     (value.trim() != value).then(|| {
         format!(
-            "{:?} without blanks around it, as no cell has them when it is compared",
+            "{:?} without spaces around it, as cells are compared without them",
             value.trim()
         )
     })

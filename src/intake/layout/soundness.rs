@@ -40,7 +40,7 @@ impl Layout {
         if self.numbers.group.is_some()
             && self.numbers.group == Some(self.numbers.decimal.unwrap_or('.'))
         {
-            return problem("group", "another sign than that of the decimals");
+            return problem("group", "another character than for the decimals");
         }
         if self.columns.is_empty() || self.source("amount").is_none() {
             return problem("columns", "at least amount");
@@ -71,7 +71,7 @@ impl Layout {
         if self.total.is_some() && self.factor_column.is_some() {
             return problem(
                 "total",
-                "no amount_factor_column beside it: the sum of products is no product of sums",
+                "no amount_factor_column beside it: sums of multiplied amounts cannot be compared",
             );
         }
         if let Some(total) = &self.total
@@ -99,7 +99,7 @@ impl Layout {
             true => Ok(()),
             false => Err(Problem {
                 key: "period".to_owned(),
-                expected: "a reference among columns, behind which the period is to stand"
+                expected: "a reference among columns, because the period is added behind it"
                     .to_owned(),
             }),
         }
@@ -144,7 +144,7 @@ impl Layout {
         if let Some((key, _)) = others.into_iter().find(|(_, is_plain)| !is_plain) {
             return Err(Problem {
                 key: key.to_owned(),
-                expected: "nothing: a pain.001 says it itself".to_owned(),
+                expected: "nothing: a pain.001 file says it itself".to_owned(),
             });
         }
         let is_known = |place: &&Place| match place {
@@ -181,7 +181,7 @@ impl Layout {
             None if LINKS.contains(&name.as_str()) => {
                 return problem(
                     key(),
-                    "a column of a payment: this one is written by disburse alone, and is taken where it stands".to_owned(),
+                    "a column of a payment: this one is written by disburse alone, and is read under its own name".to_owned(),
                 );
             }
             None if !COLUMNS.contains(&name.as_str()) => {

@@ -27,7 +27,7 @@ pub(in super::super) struct Sum {
 }
 
 const REMEDY: &str =
-    "rows may be missing, doubled or changed in the file: export it again, or ask whoever made it";
+    "rows may be missing, doubled or changed in the file: export it again, or ask the person who made it";
 
 impl Sum {
     pub(in super::super) fn new(layout: &str) -> Self {
@@ -58,7 +58,7 @@ impl Sum {
     pub(in super::super) fn behind(&self, line: u64, stray: Option<(String, String)>) -> Error {
         let total = self.line().unwrap_or_default();
         let mut what = format!(
-            "has a row behind the one with the sum, which is line {total} and the last one, as layout {} has it",
+            "has a row after the one with the sum, which is line {total} and the last one, as layout {} has it",
             self.layout
         );
         let remedy = match stray {
@@ -242,7 +242,7 @@ mod tests {
                 rows,
                 Some("10.50"),
                 rows,
-                "has a row behind the one with the sum, which is line 90",
+                "has a row after the one with the sum, which is line 90",
             ),
             (
                 &[("x", false)],

@@ -4,7 +4,7 @@ use super::super::Error;
 use super::super::layout::{Decimal, Numbers};
 use super::super::xml::{Place, refused};
 
-const REMEDY: &str = "transfers may be missing, doubled or changed in the file: export it again, or ask whoever made it";
+const REMEDY: &str = "transfers may be missing, doubled or changed in the file: export it again, or ask the person who made it";
 
 /// What is said, and what was counted.
 #[derive(Debug, Default)]

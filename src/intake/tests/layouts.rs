@@ -193,7 +193,7 @@ fn a_header_that_is_not_the_layouts_is_refused_with_one_candidate() {
     assert_told(
         &format!("{HEADER}\n{row}\n"),
         &layout,
-        &["cannot be read by layout payroll-1, which takes no msisdn from anywhere"],
+        &["cannot be read by layout payroll-1, which has no source for msisdn"],
     );
     layout.ignores_others = true;
     layout.columns.push(from("msisdn", &["mobile"]));
@@ -248,7 +248,7 @@ fn titles_stand_above_the_header_and_the_sum_below_the_rows() {
         ),
         (
             "TOTAL,,1550.50,,,\nE3,0712345670,50,C,D,M\n",
-            "8: has a row behind the one with the sum, which is line 7 and the last one, as layout payroll-1 has it",
+            "8: has a row after the one with the sum, which is line 7 and the last one, as layout payroll-1 has it",
         ),
     ] {
         assert_told(&file(total), &layout, &[rows[0], rows[1], expected]);
@@ -274,7 +274,7 @@ fn signatures_may_stand_behind_the_sum_and_payments_may_not() {
         ..payroll()
     };
     let good = "2 E1 KES 50.00 to 254712345678 A B";
-    let behind = "has a row behind the one with the sum, which is line 3 and the last one, as layout payroll-1 has it";
+    let behind = "has a row after the one with the sum, which is line 3 and the last one, as layout payroll-1 has it";
     let stray = format!("4: {behind}; it says neither whom to pay nor how much");
     let payment = format!("4: {behind}");
     for (row, expected) in [

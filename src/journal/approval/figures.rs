@@ -122,11 +122,14 @@ impl Block {
     pub(super) fn number(&self, name: &str) -> Result<i64, Error> {
         let detail: Value =
             serde_json::from_str(&self.detail).map_err(|_| corrupt("a detail that is not JSON"))?;
-        detail[name].as_i64().ok_or_else(|| corrupt("a block"))
+        detail[name]
+            .as_i64()
+            .ok_or_else(|| corrupt("an unreadable block of rows"))
     }
 
     pub(super) fn digest(&self) -> Result<Digest, Error> {
-        self.digest.ok_or_else(|| corrupt("a block"))
+        self.digest
+            .ok_or_else(|| corrupt("an unreadable block of rows"))
     }
 }
 
@@ -191,7 +194,7 @@ fn replacing(c: &dyn Read, seq: PaymentId, new: PaymentId) -> Result<Digest, Err
     match newest_digest(c, seq, REPLACED)? {
         Some(digest) => Ok(digest),
         // An earlier version kept none.
-        None => instruction_digest(c, new)?.ok_or_else(|| corrupt("a retry")),
+        None => instruction_digest(c, new)?.ok_or_else(|| corrupt("a retry that is missing")),
     }
 }
 

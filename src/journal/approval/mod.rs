@@ -1,5 +1,5 @@
-//! Signatures beside a batch: the rule of its loads, who loaded, who approved. All of it is evidence on the chain of the batch, and
-//! nowhere else.
+//! Signatures for a batch: the rule that its loads were under, who loaded it, and who approved it. They are stored as evidence on the
+//! chain of the batch alone.
 
 pub(super) mod edited;
 pub(super) mod figures;

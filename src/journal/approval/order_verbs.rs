@@ -97,7 +97,7 @@ fn in_force_of(
         .lines
         .first()
         .and_then(|line| OrderKind::of_act(&line.act));
-    let kind = kind.ok_or_else(|| corrupt("an order of no kind"))?;
+    let kind = kind.ok_or_else(|| corrupt("an order of an unknown kind"))?;
     let mut rules = Vec::new();
     for batch_id in batches_of(c, orders)? {
         let in_force = pinned_of(c, batch_id, kind)?.in_force(configured.cloned())?;
@@ -111,7 +111,7 @@ fn in_force_of(
 fn batches_of(c: &dyn Read, orders: &Orders) -> Result<Vec<BatchId>, Error> {
     let mut batches = Vec::new();
     for line in &orders.lines {
-        let batch = BatchName::parse(&line.batch).map_err(|_| corrupt("the name of a batch"))?;
+        let batch = BatchName::parse(&line.batch).map_err(|_| corrupt("an invalid batch name"))?;
         batches.push(known_batch(c, &batch)?);
     }
     batches.sort_unstable();

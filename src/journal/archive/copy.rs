@@ -42,7 +42,7 @@ pub fn copy_batch(journal: &Location, batch: &BatchName, to: &Path) -> Result<Co
     let source = open::absolute(journal)?;
     let source = source.to_str().ok_or_else(|| Error::Open {
         path: journal.into(),
-        cause: "its name is no text".into(),
+        cause: "its name is not UTF-8".into(),
     })?;
     let c = open::for_writing(to, Missing::Aside)?;
     let copied = attached(&c, source, batch).map_err(of_copy(to))?;

@@ -1,6 +1,6 @@
-//! One batch as a journal of its own, for an archive: which rows go along, the copy, and what it is opened as.
+//! One batch as a journal of its own, for an archive: which rows it gets, how it is copied, and how it is opened.
 //!
-//! Numbers stay as they are, or the chain of evidence would not verify.
+//! Rows keep their numbers; with others the chain of evidence would not verify.
 
 pub(super) mod copy;
 pub(super) mod facts;

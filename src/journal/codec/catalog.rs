@@ -76,7 +76,7 @@ pub(in crate::journal) fn scheme_of(
     let form = match form {
         None => IdentifierForm::DEFAULT,
         Some(text) => IdentifierForm::parse(&text)
-            .ok_or_else(|| corrupt("a form of identifiers that is not one"))?,
+            .ok_or_else(|| corrupt("an invalid form of identifiers"))?,
     };
     Ok(IdentifierScheme {
         originator: of_batch(c, batch_id, batch::originator)?,

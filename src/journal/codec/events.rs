@@ -302,7 +302,7 @@ pub(in crate::journal) fn event_of(
         PAYER_CONFIRMED | WITHDRAWAL_ORDERED | GATEWAY_MOVED | ROW_WITHDRAWN | WATCHED => {
             return Ok(None);
         }
-        other => return Err(corrupt(format!("evidence of kind {other}"))),
+        other => return Err(corrupt(format!("evidence of the unknown kind {other}"))),
     }))
 }
 
@@ -392,5 +392,5 @@ pub(in crate::journal) fn class_of(number: i64) -> Result<Class, Error> {
         .into_iter()
         .map(|(class, _)| class)
         .find(|class| class_number(*class) == number)
-        .ok_or_else(|| corrupt(format!("class {number}")))
+        .ok_or_else(|| corrupt(format!("the unknown class {number}")))
 }

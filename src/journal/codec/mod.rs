@@ -1,4 +1,4 @@
-//! Domain values and the columns that hold them. What a kind of evidence is called and numbered stands here, once.
+//! Domain values and the columns that hold them. The names and numbers of the kinds of evidence are defined here alone.
 
 pub(super) mod catalog;
 pub(super) mod detail;

@@ -38,7 +38,7 @@ pub(in crate::journal) fn state_of(number: i64) -> Result<State, Error> {
     State::ALL
         .into_iter()
         .find(|state| state_number(*state) == number)
-        .ok_or_else(|| corrupt(format!("state {number}")))
+        .ok_or_else(|| corrupt(format!("the unknown state {number}")))
 }
 
 pub(in crate::journal) fn corrupt(what: impl Into<String>) -> Error {
@@ -109,7 +109,7 @@ pub(in crate::journal) fn assert_changed(seq: PaymentId, changed: u64) -> Result
     if changed == 1 {
         Ok(())
     } else {
-        Err(corrupt(format!("payment {seq} has no life")))
+        Err(corrupt(format!("payment {seq} has no state")))
     }
 }
 
@@ -272,7 +272,7 @@ pub(in crate::journal) fn row_of(
 }
 
 fn not_a_text() -> Error {
-    corrupt("a text that is not one")
+    corrupt("a value that is not text")
 }
 
 /// Reads a text that may not be there.
@@ -285,11 +285,11 @@ fn optional(row: &dyn store::Row, at: usize) -> Result<Option<Cow<'_, str>>, Err
 }
 
 pub(in crate::journal) fn identifier_of(text: &str) -> Result<PayerTransactionId, Error> {
-    PayerTransactionId::parse(text).ok_or_else(|| corrupt("an identifier that is not one"))
+    PayerTransactionId::parse(text).ok_or_else(|| corrupt("an invalid identifier"))
 }
 
 pub(in crate::journal) fn msisdn_of(digits: &str) -> Result<Msisdn, Error> {
-    Msisdn::from_digits(digits).ok_or_else(|| corrupt("a phone number that is not one"))
+    Msisdn::from_digits(digits).ok_or_else(|| corrupt("an invalid phone number"))
 }
 
 /// Reads an amount; one that is null waits for its bill.
@@ -302,11 +302,11 @@ pub(in crate::journal) fn currency_of(text: &str) -> Result<Currency, Error> {
 }
 
 pub(in crate::journal) fn country_of(text: &str) -> Result<Country, Error> {
-    Country::from_code(text).ok_or_else(|| corrupt("a country"))
+    Country::from_code(text).ok_or_else(|| corrupt("an unknown country"))
 }
 
 pub(in crate::journal) fn service_of(text: &str) -> Result<ServiceCode, Error> {
-    ServiceCode::parse(text).map_err(|_| corrupt("a service code that is not one"))
+    ServiceCode::parse(text).map_err(|_| corrupt("an invalid service code"))
 }
 
 /// Returns the services that a journal has rows of, or had.

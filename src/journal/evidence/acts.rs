@@ -195,7 +195,7 @@ fn record(act: &Act) -> Result<ActRecord, Error> {
         serde_json::from_str(&act.detail).map_err(|_| corrupt("a detail that is not JSON"))?;
     let text = |name: &str| detail[name].as_str();
     let (Some(act), Some(user), Some(host)) = (text("act"), text("user"), text("host")) else {
-        return Err(corrupt("an act of nobody"));
+        return Err(corrupt("an act that does not say who did it"));
     };
     Ok(ActRecord {
         at,

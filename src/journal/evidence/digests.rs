@@ -359,11 +359,11 @@ pub(in crate::journal) fn file(
     at: Timestamp,
 ) -> Result<(), Error> {
     let (digest, rejected) =
-        file_digest(c, load_id)?.ok_or_else(|| corrupt("a load that is not there"))?;
+        file_digest(c, load_id)?.ok_or_else(|| corrupt("a load that is missing"))?;
     let one = Scan::of(&load::TABLE).at(&load_id);
     let loaded: Loaded = c
         .first(&one)?
-        .ok_or_else(|| corrupt("a load that is not there"))?;
+        .ok_or_else(|| corrupt("a load that is missing"))?;
     let mut detail = json!({
         "load": load_id.get(),
         "rejected": rejected,

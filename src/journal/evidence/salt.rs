@@ -28,7 +28,7 @@ pub(in crate::journal) enum Sealed {
 impl Sealed {
     /// Reads the column.
     pub(in crate::journal) fn of(row: &dyn Row, at: usize) -> Result<Self, Error> {
-        let odd = || corrupt("a salt that is none");
+        let odd = || corrupt("an invalid salt");
         Ok(match row.value(at)? {
             Value::Null => Self::Plain,
             Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {
@@ -79,7 +79,7 @@ pub(in crate::journal) fn fresh() -> Result<Salt, Error> {
         let rest = unused.len().saturating_sub(size_of::<Salt>());
         let salt = unused[rest..]
             .try_into()
-            .map_err(|_| corrupt("a salt that is none"))?;
+            .map_err(|_| corrupt("an invalid salt"))?;
         unused.truncate(rest);
         Ok(salt)
     })

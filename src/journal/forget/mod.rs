@@ -1,4 +1,4 @@
-//! Persons of finished batches that are forgotten. The rule is in [`crate::ledger::forgetting`]; here are the rows that give way.
+//! Removes the personal data of finished batches. The rule is in [`crate::ledger::forgetting`]; this module rewrites the rows.
 
 pub(super) mod compact;
 pub(super) mod facts;

@@ -59,7 +59,7 @@ impl Refused {
         match self.cells.as_deref() {
             None | Some("") => Ok(Cells::default()),
             Some(cells) => serde_json::from_str(cells)
-                .map_err(|_| corrupt("cells of a rejected row that are none")),
+                .map_err(|_| corrupt("unreadable cells of a rejected row")),
         }
     }
 

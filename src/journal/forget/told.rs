@@ -22,7 +22,7 @@ impl Told {
             return Ok(None);
         };
         let detail: serde_json::Value =
-            serde_json::from_str(detail).map_err(|_| corrupt("what was forgotten"))?;
+            serde_json::from_str(detail).map_err(|_| corrupt("an unreadable act of forgetting"))?;
         Ok(detail["archive"]["file"].as_str().map(str::to_owned))
     }
 }

@@ -234,6 +234,6 @@ impl Reader {
             })?;
         let countries = codes.iter().map(|code| Country::from_code(code));
         let countries: Option<Vec<Country>> = countries.collect();
-        countries.ok_or_else(|| corrupt("the country of a row"))
+        countries.ok_or_else(|| corrupt("an unknown country of a row"))
     }
 }

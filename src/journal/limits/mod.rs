@@ -1,4 +1,4 @@
-//! Limits at the claim: what was paid before, what may leave, and what waits.
+//! Limits, applied at the claim: how much was paid before, which payments may leave, and which ones wait.
 
 pub(super) mod count;
 pub(super) mod failures;

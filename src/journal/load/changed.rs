@@ -115,9 +115,9 @@ fn changed_by_mending(
         .at(&mended.line)
         .at(&mended.nth);
     let found = c.first::<Was>(&place)?;
-    let Was { cells, errors } = found.ok_or_else(|| corrupt("a rejected row that is gone"))?;
+    let Was { cells, errors } = found.ok_or_else(|| corrupt("a rejected row that is missing"))?;
     let was: BTreeMap<String, String> = serde_json::from_str(&cells)
-        .map_err(|_| corrupt("cells of a rejected row that are none"))?;
+        .map_err(|_| corrupt("unreadable cells of a rejected row"))?;
     // What was typed anew is compared with nothing.
     if was.contains_key(UNREAD) {
         return Ok(None);

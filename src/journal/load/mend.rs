@@ -174,7 +174,7 @@ impl Load<'_> {
                 place: (row.load_id, row.line, row.nth),
                 errors: row.errors,
                 cells: serde_json::from_str(cells)
-                    .map_err(|_| corrupt("cells of a rejected row that are none"))?,
+                    .map_err(|_| corrupt("unreadable cells of a rejected row"))?,
             });
             candidates.push(Candidate {
                 taken_by: row.replaced_by,

@@ -139,7 +139,7 @@ impl Load<'_> {
         drop(insert);
         let newest = Scan::of(&instruction::TABLE).descending();
         let newest = self.c.value(&newest, instruction::seq)?;
-        let new = newest.ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        let new = newest.ok_or_else(|| corrupt("a row that is missing from its own load"))?;
         self.name(new, id)?;
         self.note_document_of(new, row)?;
         self.altered = true;

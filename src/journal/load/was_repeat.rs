@@ -33,7 +33,7 @@ impl Load<'_> {
             }
             let one = Scan::of(&rejected::TABLE).at(&load_id).at(&line).at(&nth);
             let errors: Option<String> = self.c.value(&one, rejected::errors)?;
-            let errors = errors.ok_or_else(|| corrupt("a rejected row that is gone"))?;
+            let errors = errors.ok_or_else(|| corrupt("a rejected row that is missing"))?;
             let Some(was) = was_repeat(&errors) else {
                 continue;
             };

@@ -248,7 +248,7 @@ fn on_record(c: &dyn Read, batch_id: BatchId) -> Result<(NoticeBatch, Vec<Notice
     for row in rows {
         numbers.push(row.notice_id);
         told.push(Told {
-            kind: NoticeKind::of(&row.kind).ok_or_else(|| corrupt("the kind of a notice"))?,
+            kind: NoticeKind::of(&row.kind).ok_or_else(|| corrupt("an unknown kind of notice"))?,
             subject: row.subject,
             figure: row.figure.unsigned_abs(),
             made_at: row.made_at,

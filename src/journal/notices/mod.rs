@@ -1,4 +1,4 @@
-//! Notices: made of how a batch stands, kept until they are delivered. Nothing here moves a payment, and nothing is on the chain.
+//! Notices about the standing of a batch, kept until they are delivered. Nothing here moves a payment, and nothing is on the chain.
 
 pub(super) mod deliver;
 pub(super) mod make;

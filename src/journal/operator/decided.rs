@@ -243,7 +243,7 @@ fn decide_many(
             Ok(moved) => moves.push(moved),
             // Two decisions about one row: nothing of it stands.
             Err(_) => {
-                return Err(corrupt("a decision that was judged otherwise just now"));
+                return Err(corrupt("two decisions about one row that disagree"));
             }
         }
     }

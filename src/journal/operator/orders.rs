@@ -293,7 +293,7 @@ fn close(
     moment: StepContext,
 ) -> Result<bool, Error> {
     let place: Option<InLane> = c.first(&Scan::of(&life::TABLE).at(&seq))?;
-    let place = place.ok_or_else(|| corrupt(format!("payment {seq} has no life")))?;
+    let place = place.ok_or_else(|| corrupt(format!("payment {seq} has no state")))?;
     let (batch_id, lane) = (place.batch_id, place.service_id);
     assert_as_recorded(c, (batch_id, lane), seq)?;
     c.mark(batch_id);

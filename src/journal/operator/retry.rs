@@ -71,7 +71,7 @@ pub(in crate::journal) fn retry(
         if judged.why.is_none() {
             let own = Scan::of(&life::TABLE).at(&seq);
             let lane: Option<LaneId> = c.value(&own, life::service_id)?;
-            let lane = lane.ok_or_else(|| corrupt(format!("payment {seq} has no life")))?;
+            let lane = lane.ok_or_else(|| corrupt(format!("payment {seq} has no state")))?;
             assert_as_recorded(c, (batch_number, lane), seq)?;
             let new = replace(c, &scheme, batch_number, seq, now)?;
             watch(c, new, &judged.failed, now)?;

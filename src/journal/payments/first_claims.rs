@@ -47,7 +47,7 @@ impl ClaimRange {
     }
 
     pub(in crate::journal) fn parse(detail: Option<&str>) -> Result<Self, Error> {
-        let odd = || corrupt("claims that are none");
+        let odd = || corrupt("an unreadable list of claims");
         serde_json::from_str(detail.ok_or_else(odd)?).map_err(|_| odd())
     }
 
@@ -61,7 +61,7 @@ impl ClaimRange {
                 (0 < run.0 && run.0 <= run.1).then_some(run)
             })
             .collect::<Option<_>>()
-            .ok_or_else(|| corrupt("claims that are none"))
+            .ok_or_else(|| corrupt("an unreadable list of claims"))
     }
 }
 

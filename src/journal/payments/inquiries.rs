@@ -299,7 +299,7 @@ fn doubtful(c: &dyn Read, batch_id: BatchId) -> Result<(Vec<Waiting>, u64), Erro
     for seq in first {
         let row = of_row(c, seq)?;
         let life = row.iter().find(|member| member.seq == seq);
-        let life = life.ok_or_else(|| corrupt("a payment that is not in its row"))?;
+        let life = life.ok_or_else(|| corrupt("a payment that its row does not list"))?;
         if let Some(waits_for) = doubted(c, seq, &life.life)? {
             let id = id_of(c, seq)?;
             found.push(Waiting { id, waits_for });
@@ -393,7 +393,7 @@ pub(in crate::journal) fn is_open_to_decision(
     }
     let row = of_row(c, seq)?;
     let place = row.iter().position(|member| member.seq == seq);
-    let place = place.ok_or_else(|| corrupt("a payment that is not in its row"))?;
+    let place = place.ok_or_else(|| corrupt("a payment that its row does not list"))?;
     let member = &row[place];
     let (newest, earlier) = split(&row)?;
     let ordered = match earlier.last() {

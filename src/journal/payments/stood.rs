@@ -61,7 +61,7 @@ impl Standing {
 
     /// Reads back where a payment stood.
     pub(in crate::journal) fn of_detail(detail: Option<&str>) -> Result<Self, Error> {
-        let odd = || corrupt("a sealed life that is none");
+        let odd = || corrupt("an unreadable sealed state");
         let detail: serde_json::Value =
             serde_json::from_str(detail.ok_or_else(odd)?).map_err(|_| odd())?;
         let number = |name: &str| detail[name].as_i64();

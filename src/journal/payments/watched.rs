@@ -109,7 +109,7 @@ fn watch_pairs(
 
 /// Reads the pairs of one row of evidence.
 pub(in crate::journal) fn recorded_pairs(detail: &str) -> Result<Vec<Pair>, Error> {
-    let odd = || corrupt("failed rows that are none");
+    let odd = || corrupt("an unreadable list of failed rows");
     let detail: Value = serde_json::from_str(detail).map_err(|_| odd())?;
     serde_json::from_value(detail["failed"].clone()).map_err(|_| odd())
 }

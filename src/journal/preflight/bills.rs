@@ -339,7 +339,7 @@ fn price(
         .only(instruction::amount, Test::Absent)
         .only(instruction::as_due, Test::is(&true));
     if c.set(&waiting, instruction::amount, &due.amount)? != 1 {
-        return Err(corrupt("a row that leaves its amount to no bill"));
+        return Err(corrupt("a bill for a row that awaits no bill"));
     }
     // Asked before it is posted, where an earlier journal may have posted it.
     let (state, exposures) = if exposed {

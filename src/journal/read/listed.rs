@@ -159,11 +159,11 @@ impl<'c> Known<'c> {
         self.currency = Some(currency);
         let id = text(&row[3])?;
         if !PayerTransactionId::is_one(id) {
-            return Err(corrupt("an identifier that is not one"));
+            return Err(corrupt("an invalid identifier"));
         }
         let msisdn = text(&row[6])?;
         if !Msisdn::is_digits(msisdn) {
-            return Err(corrupt("a phone number that is not one"));
+            return Err(corrupt("an invalid phone number"));
         }
         let account_number = match text(&row[7])? {
             "" => msisdn,
@@ -172,7 +172,7 @@ impl<'c> Known<'c> {
         let amount = amount_of(minor)?;
         self.find_service(LaneId::new(integer(&row[5])?))?;
         self.extra = members(text(&row[13])?)?;
-        let narrow = |number: i64| i32::try_from(number).map_err(|_| corrupt("a code"));
+        let narrow = |number: i64| i32::try_from(number).map_err(|_| corrupt("an invalid code"));
         Ok(Some(ListedPayment {
             line: integer(&row[2])?.unsigned_abs(),
             reference: text(&row[4])?,
@@ -201,7 +201,7 @@ impl<'c> Known<'c> {
             not_before: member(&self.extra, NOT_BEFORE),
             origin: member(&self.extra, ORIGIN),
             attempts: u32::try_from(number(&life[2])?.unwrap_or(0))
-                .map_err(|_| corrupt("attempts"))?,
+                .map_err(|_| corrupt("a number of attempts out of range"))?,
             posted_at: stamp(number(&life[3])?),
             settled_at: stamp(number(&life[5])?),
         }))
@@ -244,7 +244,7 @@ fn number(value: &Value<'_>) -> Result<Option<i64>, Error> {
     match value {
         Value::Null => Ok(None),
         Value::Integer(number) => Ok(Some(*number)),
-        Value::Text(_) | Value::Bytes(_) => Err(corrupt("a number that is not one")),
+        Value::Text(_) | Value::Bytes(_) => Err(corrupt("a value that is not a number")),
     }
 }
 
@@ -253,7 +253,7 @@ fn text<'a>(value: &'a Value<'_>) -> Result<&'a str, Error> {
     match value {
         Value::Null => Ok(""),
         Value::Text(text) => Ok(text),
-        Value::Integer(_) | Value::Bytes(_) => Err(corrupt("a text that is not one")),
+        Value::Integer(_) | Value::Bytes(_) => Err(corrupt("a value that is not text")),
     }
 }
 

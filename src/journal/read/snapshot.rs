@@ -236,7 +236,7 @@ impl Snapshot<'_> {
             let service: LaneId = row.get(0)?;
             let code = row.value(1)?;
             let Value::Text(code) = &code else {
-                return Err(corrupt("a currency"));
+                return Err(corrupt("a currency that is not text"));
             };
             let is_lane = |lane: &(LaneId, Currency, u64, i128)| {
                 lane.0 == service && lane.1.code() == &**code
@@ -490,7 +490,7 @@ impl Snapshot<'_> {
     fn add_generations(&self, record: &mut PaymentRecord) -> Result<(), Error> {
         let row = of_row(self.c, record.seq)?;
         let place = row.iter().position(|member| member.seq == record.seq);
-        let place = place.ok_or_else(|| corrupt("a payment that is not in its row"))?;
+        let place = place.ok_or_else(|| corrupt("a payment that its row does not list"))?;
         let id = |place: usize| id_of(self.c, row[place].seq);
         let earlier = &row[..place];
         record.replaces = place.checked_sub(1).map(id).transpose()?;

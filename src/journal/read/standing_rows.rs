@@ -121,7 +121,7 @@ impl Snapshot<'_> {
         let mut told = Vec::with_capacity(kinds.len());
         for ((state, code), kind) in kinds {
             let example = kind.by_currency.first_key_value();
-            let (_, example) = example.ok_or_else(|| corrupt("a kind of no rows"))?;
+            let (_, example) = example.ok_or_else(|| corrupt("a kind of rows without any row"))?;
             let (example, description) = self.said_of(*example)?;
             told.push(StandingKind {
                 state: state_of(state)?,

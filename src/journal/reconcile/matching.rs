@@ -90,7 +90,7 @@ impl Laid {
         let extra: Vec<(String, String)> = match self.extra.as_deref() {
             None | Some("") => Vec::new(),
             Some(text) => {
-                serde_json::from_str(text).map_err(|_| corrupt("members that are none"))?
+                serde_json::from_str(text).map_err(|_| corrupt("unreadable members of a row"))?
             }
         };
         let own = self.account_number.as_deref().unwrap_or_default();

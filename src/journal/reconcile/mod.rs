@@ -1,5 +1,5 @@
-//! Reconciliation with statements: lines and payments meet in tables that live as long as the command, and what is found goes on
-//! the chain.
+//! Reconciliation with statements: lines and payments are matched in tables that exist only during the command, and the findings
+//! are recorded on the chain.
 
 pub(super) mod desk;
 mod matching;

@@ -57,7 +57,7 @@ fn copy(source: &Connection, to: &Path) -> Result<(), Error> {
     let path = open::absolute(to)?;
     let name = path.to_str().ok_or_else(|| Error::Open {
         path: to.into(),
-        cause: "its name is no text".into(),
+        cause: "its name is not UTF-8".into(),
     })?;
     // One snapshot, written once: a copy page by page would begin anew whenever a run writes. The journal is only read.
     source.execute_batch("pragma query_only = off")?;

@@ -47,7 +47,7 @@ pub fn backup_into(
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
-        .ok_or_else(|| refused(path, "its name is no text"))?;
+        .ok_or_else(|| refused(path, "its name is not UTF-8"))?;
     let _alone = alone(&folder.join(format!(".{name}.copying")), folder)?;
     let path = free_name(folder, name, now)?;
     let unproven = folder.join(format!(".{name}.unproven"));

@@ -118,7 +118,7 @@ fn untouched(path: &Path) -> Result<Connection, Error> {
     };
     let name = path
         .to_str()
-        .ok_or_else(|| refused("its name is no text"))?;
+        .ok_or_else(|| refused("its name is not UTF-8"))?;
     // Signs that mean something in such an address.
     let name = name
         .replace('%', "%25")

@@ -148,7 +148,7 @@ fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
     c.each(&Scan::of(&lost_order::TABLE), |lost: Missed| {
         if unsaid.contains(&lost.recovery_id) {
             let line = lost.line.strip_prefix("order ").unwrap_or_default();
-            let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("a lost order"))?;
+            let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("an invalid order"))?;
             missing.extend(not_given(&[order], &given_orders(c, lost.after_order)?));
         }
         Ok::<_, Error>(())

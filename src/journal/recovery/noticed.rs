@@ -25,7 +25,7 @@ pub(in crate::journal) fn open_recovery(c: &dyn Read) -> Result<Option<Recovery>
     let cause = Cause::ALL
         .into_iter()
         .find(|(known, _)| *known == noticed.cause);
-    let (_, cause) = cause.ok_or_else(|| corrupt("a recovery for no reason"))?;
+    let (_, cause) = cause.ok_or_else(|| corrupt("a recovery with an unknown cause"))?;
     Ok(Some(Recovery {
         since: noticed.begun_at,
         cause,

@@ -135,7 +135,7 @@ pub(in crate::journal) fn assert_whole(c: &dyn Read, path: &Path) -> Result<(), 
         true => Ok(()),
         false => Err(Error::Damaged {
             path: path.into(),
-            what: "its pages are not of one time".into(),
+            what: "its pages were not all written at the same time".into(),
         }),
     }
 }

@@ -18,7 +18,7 @@ pub(in crate::journal) fn on_server(c: &dyn Transact) -> Result<Option<OnServer>
         return Ok(None);
     };
     let known: Option<String> = fact(c, COPY)?;
-    let read = |text: String| Origin::read(&text).ok_or_else(|| corrupt("a copy of no server"));
+    let read = |text: String| Origin::read(&text).ok_or_else(|| corrupt("an unreadable origin"));
     Ok(Some(OnServer {
         now,
         known: known.map(read).transpose()?,

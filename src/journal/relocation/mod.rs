@@ -1,5 +1,5 @@
-//! A journal that is moved to another place: from a file to a server, or back. All of it arrives, proven, or it stays where it was;
-//! and from then on nothing is written to the place that it left.
+//! Moves a journal to another place: from a file to a server, or back. Either all of it arrives, which is verified, or it stays where
+//! it was. After the move, nothing is written to the old place.
 
 pub(super) mod facts;
 pub(super) mod relocate;

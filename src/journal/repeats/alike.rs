@@ -143,7 +143,7 @@ fn lines_json(alike: &Alike) -> Value {
 
 /// Reads them: the lines of the rows, those of what they look like, and how many repeat what was paid.
 fn lines_from(text: &str) -> Result<(Vec<u64>, Vec<u64>, u64), Error> {
-    let bad = || corrupt("lines");
+    let bad = || corrupt("line numbers that cannot be read");
     // What is not there is no line.
     let list = |value: Option<Value>| match value {
         None => Ok(Vec::new()),
@@ -219,7 +219,7 @@ fn alike(c: &dyn Read, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
         let kind = usize::try_from(kept.kind).ok();
         let kind = kind.and_then(|kind| AlikeKind::ALL.get(kind));
         let (lines, others, paid) = lines_from(&kept.lines)?;
-        let kind = kind.ok_or_else(|| corrupt("rows that are alike"))?;
+        let kind = kind.ok_or_else(|| corrupt("an unknown kind of rows that are alike"))?;
         let mut alike = Alike {
             kind: *kind,
             file,

@@ -92,7 +92,7 @@ impl<'c> Recorded<'c> {
         c.each_row(chunks, &COLUMNS, |row| {
             (self.least, self.first) = (row.get(0)?, row.get(1)?);
             let Value::Bytes(bytes) = row.value(2)? else {
-                return Err(corrupt("fingerprints that are none"));
+                return Err(corrupt("fingerprints that cannot be read"));
             };
             self.chunk.extend(entries_of(&bytes));
             Ok(ControlFlow::Break(()))

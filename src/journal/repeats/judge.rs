@@ -129,7 +129,7 @@ impl Load<'_> {
         seq: PaymentId,
     ) -> Result<Instruction<Stored>, Error> {
         self.instruction_if_there(seq)?
-            .ok_or_else(|| corrupt("a row vanished in its own load"))
+            .ok_or_else(|| corrupt("a row that is missing from its own load"))
     }
 
     /// Keeps the fingerprints of the file, and finds what of it repeats rows of other loads. Rows that do are set aside, where
@@ -321,7 +321,7 @@ impl Load<'_> {
         let whole = match loads.first() {
             Some((_, load)) if changed.is_nothing() && of_one && in_file == rows => {
                 let batch =
-                    BatchName::parse(&load.batch).map_err(|_| corrupt("the name of a batch"))?;
+                    BatchName::parse(&load.batch).map_err(|_| corrupt("an invalid batch name"))?;
                 Some(standing(record, &batch)?.became())
             }
             _ => None,
@@ -487,7 +487,7 @@ impl Load<'_> {
             for (seq, load_id, seq_of_other) in page {
                 let other = on_record
                     .other(seq_of_other)?
-                    .ok_or_else(|| corrupt("a row on record"))?;
+                    .ok_or_else(|| corrupt("an earlier row that is missing"))?;
                 let load = self.load_of(record, load_id, 0)?;
                 let row = self.instruction(seq)?;
                 let error = CrossRowError {

@@ -1,4 +1,4 @@
-//! Rows that pay again what another row pays: fingerprints find the candidates, and rows are compared in full. The rules are in the ledger.
+//! Rows that would pay the debt of another row again: fingerprints find the candidates, which are then compared in full. The rules are in the ledger.
 
 pub(super) mod alike;
 pub(super) mod anew;

@@ -129,13 +129,13 @@ fn names_in(row: &dyn Row) -> Result<Vec<String>, Error> {
         match row.value(at)? {
             Value::Null => Ok(Cow::from("")),
             Value::Text(text) => Ok(text),
-            Value::Integer(_) | Value::Bytes(_) => Err(corrupt("a text that is not one")),
+            Value::Integer(_) | Value::Bytes(_) => Err(corrupt("a value that is not text")),
         }
     };
     let (customer, extra) = (text(0)?, text(1)?);
     let extra: Vec<(String, String)> = match &*extra {
         "" => Vec::new(),
-        json => serde_json::from_str(json).map_err(|_| corrupt("members of extraData"))?,
+        json => serde_json::from_str(json).map_err(|_| corrupt("unreadable members of extraData"))?,
     };
     let extra = extra
         .iter()

@@ -81,7 +81,7 @@ impl Sides<'_, '_> {
     ) -> Result<(PaymentId, Instruction<Stored>), Error> {
         let seq = PaymentId::new(self.load.base + 1 + place_of(entry));
         let found = self.own.find(seq)?;
-        let found = found.ok_or_else(|| corrupt("a row vanished in its own load"))?;
+        let found = found.ok_or_else(|| corrupt("a row that is missing from its own load"))?;
         Ok((seq, found.row.instruction))
     }
 

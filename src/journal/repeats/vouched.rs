@@ -40,7 +40,7 @@ pub(in crate::journal) fn check_loads(c: &dyn Read) -> Result<(), Error> {
     let told = Scan::by(&evidence::about_batch).at(&FILE_LOADED);
     c.each(&told, |told: Told| {
         let detail: serde_json::Value =
-            serde_json::from_str(&told.detail).map_err(|_| corrupt("a load on the chain"))?;
+            serde_json::from_str(&told.detail).map_err(|_| corrupt("an unreadable load record"))?;
         let load_id = detail["load"].as_i64().map_or(LoadId::NONE, LoadId::new);
         on_chain.insert(load_id);
         let named = match told.batch_id {

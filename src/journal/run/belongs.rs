@@ -46,7 +46,7 @@ pub(in crate::journal) fn assert_rehearsals(c: &dyn Read) -> Result<(), Error> {
         match altered(&stands(c, row.batch_id)?, &recorded(c, row.batch_id)?) {
             None => Ok(()),
             Some(what) => Err(Error::AlteredRow {
-                batch: BatchName::parse(&row.name).map_err(|_| corrupt("a batch name"))?,
+                batch: BatchName::parse(&row.name).map_err(|_| corrupt("an invalid batch name"))?,
                 what: what.into(),
             }),
         }
@@ -94,7 +94,7 @@ fn recorded(c: &dyn Read, batch_id: BatchId) -> Result<Belongs, Error> {
         recorded.rehearsal = match &load.detail()?["rehearsal"] {
             Value::Null => recorded.rehearsal,
             Value::Bool(rehearsal) => Some(*rehearsal),
-            _ => return Err(corrupt("what a file was loaded for")),
+            _ => return Err(corrupt("an unreadable purpose of a load")),
         };
         Ok(())
     })?;
@@ -142,6 +142,6 @@ fn text(said: Option<&Said>, name: &str) -> Result<Option<String>, Error> {
     match detail.as_ref().map(|detail| &detail[name]) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(corrupt(format!("the {name} of a batch that is no text"))),
+        Some(_) => Err(corrupt(format!("a batch whose {name} is not text"))),
     }
 }

@@ -190,7 +190,7 @@ fn judge_due(
     if due.payment.instruction.msisdn.is_forgotten() {
         let seq = due.seq;
         return Err(corrupt(format!(
-            "payment {seq} is to leave, and its person was forgotten"
+            "payment {seq} is due to be posted, but its person was forgotten"
         )));
     }
     Ok(Ok(Some(Leaving {

@@ -212,7 +212,7 @@ fn may_leave(
             Departure::Altered(what) => return Ok(Err(Halt::Altered(what))),
             Departure::PaidElsewhere(debt) => return Ok(Err(Halt::PaidElsewhere(debt))),
             Departure::Stays(_) | Departure::IsAskedAgain => {
-                return Err(corrupt("a payment of which nothing is known was heard of"));
+                return Err(corrupt("an answer about a payment that was never posted"));
             }
         }
     }

@@ -49,7 +49,7 @@ fn dates_of_load(c: &dyn Read, batch_id: BatchId) -> Result<Option<BatchDates>, 
 const OF_LOAD: &str = "of_load";
 
 fn parsed(detail: &str) -> Result<Value, Error> {
-    serde_json::from_str(detail).map_err(|_| corrupt("the dates of a batch"))
+    serde_json::from_str(detail).map_err(|_| corrupt("unreadable dates of a batch"))
 }
 
 fn read(detail: &Value) -> Result<BatchDates, Error> {
@@ -57,7 +57,7 @@ fn read(detail: &Value) -> Result<BatchDates, Error> {
         Value::Null => Ok(None),
         value => match value.as_i64() {
             Some(millis) => Ok(Some(Timestamp::from_millis(millis))),
-            None => Err(corrupt("a date of a batch")),
+            None => Err(corrupt("an invalid date of a batch")),
         },
     };
     Ok(BatchDates {

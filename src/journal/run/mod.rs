@@ -1,4 +1,4 @@
-//! The verbs of a run: it takes a batch, claims, asks, holds lanes, and rests.
+//! The verbs of a run: take a batch, claim payments, fetch those to ask about, hold lanes, and record when the run rests.
 
 pub(super) mod answers;
 pub(super) mod belongs;

@@ -179,7 +179,7 @@ impl Told {
 }
 
 fn odd() -> Error {
-    corrupt("what is on record of a probe")
+    corrupt("an unreadable record of a probe")
 }
 
 /// Returns what a probe is of: the gateway, the account, and what shapes the requests.

@@ -80,7 +80,7 @@ impl Slot {
             next_at: StoreTime::from_micros(self.next_at),
             packets: packets.ok_or_else(|| corrupt("a slot for no payment"))?,
             lateness: Lateness::parse(&self.lateness)
-                .ok_or_else(|| corrupt("a slot with a lateness that is none"))?,
+                .ok_or_else(|| corrupt("a slot with an invalid lateness"))?,
         })
     }
 }

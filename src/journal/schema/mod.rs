@@ -1,3 +1,3 @@
-//! Tables and their versions: how a journal is made, opened and brought up.
+//! Tables and their versions: how a journal is made, opened and migrated to this release.
 
 pub(super) mod open;

@@ -69,7 +69,7 @@ pub enum Error {
     #[error("journal {path}: is missing, and its mark beside it says that it was in use here")]
     Gone { path: PathBuf },
     #[error(
-        "{path}: a name that ends in {suffix} is that of a file which belongs to a journal, and is none for a journal"
+        "{path}: a name that ends in {suffix} belongs to a file beside a journal, and cannot name a journal itself"
     )]
     ReservedName { path: PathBuf, suffix: &'static str },
     #[error("journal {path}: is locked by {holder}")]
@@ -115,8 +115,8 @@ pub enum Error {
     #[error("the table {table} arrived different from how it was sent; nothing was moved")]
     Unlike { table: &'static str },
     #[error(
-        "SQLite {found} is too old: release 3.51.3 or a newer one is needed, as its write-ahead log is known to be \
-        sound"
+        "SQLite {found} is too old: release 3.51.3 or a newer one is needed, as the write-ahead log of older \
+        ones can be damaged"
     )]
     OldSqlite { found: String },
     #[error("the journal is in use by {holder}")]
@@ -239,8 +239,8 @@ pub enum Error {
     )]
     MoreThanShown { batch: BatchName },
     #[error(
-        "people of batch {batch} were forgotten: their names and numbers are gone, and lines of a statement cannot be \
-        matched with them"
+        "people of batch {batch} were forgotten: their names and numbers are removed, so lines of a statement cannot \
+        be matched with them"
     )]
     Forgotten { batch: BatchName },
     #[error("the people of batch {batch} are not forgotten: {why}")]
@@ -253,9 +253,9 @@ pub enum Error {
     Outdated { what: String },
     #[error("the journal holds something that no release of disburse writes: {what}")]
     Corrupt { what: String },
-    #[error("journal {path}: is that of an archive, which is only read")]
+    #[error("journal {path}: belongs to an archive, which can only be read")]
     Archive { path: PathBuf },
-    #[error("journal {path}: is not that of an archive")]
+    #[error("journal {path}: is not the journal of an archive")]
     NoArchive { path: PathBuf },
     #[error("{path}: exists already, and is not written over")]
     Exists { path: PathBuf },

@@ -1,4 +1,4 @@
-//! The words of the journal's verbs: what is asked, and what is told.
+//! The arguments and results of the journal's verbs.
 
 mod acts;
 mod approval;

@@ -262,7 +262,7 @@ impl Intact {
         ]);
         let policy = terms
             .policy()
-            .ok_or_else(|| corrupt("a policy that is none"))?;
+            .ok_or_else(|| corrupt("a policy with invalid terms"))?;
         self.policies.insert(policy_id, policy.clone());
         Ok(policy)
     }
@@ -283,7 +283,7 @@ impl Intact {
         let claims = &lane[at];
         let own = Scan::of(&evidence::TABLE).at(&claims.evidence_id);
         let detail: Option<Option<String>> = c.value(&own, evidence::detail)?;
-        let detail = detail.ok_or_else(|| corrupt("claims that are gone"))?;
+        let detail = detail.ok_or_else(|| corrupt("claims whose evidence is missing"))?;
         let runs = ClaimRange::parse(detail.as_deref())?.runs()?;
         let is_in = runs.binary_search_by(|run| place(*run, seq.get())).is_ok();
         Ok(is_in.then_some(claims))
@@ -314,7 +314,7 @@ pub(in crate::journal) fn text_of<'v>(value: &'v Value<'_>) -> Option<&'v str> {
 }
 
 fn span_of(detail: Option<&str>) -> Result<Span, Error> {
-    let odd = || corrupt("a block of rows that is none");
+    let odd = || corrupt("an unreadable block of rows");
     let detail: serde_json::Value =
         serde_json::from_str(detail.ok_or_else(odd)?).map_err(|_| odd())?;
     let number = |name: &str| detail[name].as_i64().ok_or_else(odd);
@@ -602,7 +602,7 @@ pub(in crate::journal) fn told_of(
     let lines = match (top, bottom) {
         (Some(top), Some(bottom)) if top != bottom => format!("lines {top} to {bottom}"),
         (Some(line), _) => format!("line {line}"),
-        _ => "lines that are gone".to_owned(),
+        _ => "missing lines".to_owned(),
     };
     Ok(match identifier {
         Some(id) => format!("payment {id}, {lines} of {source}: {mismatch}"),

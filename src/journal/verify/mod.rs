@@ -1,4 +1,4 @@
-//! What stands in the tables, held against the chain: of a whole journal when a person asks, of a block before it is claimed.
+//! Compares the tables with the chain of evidence: whole batches when a person asks, a block of payments before it is claimed.
 
 pub(super) mod checks;
 pub(super) mod intact;

@@ -1,4 +1,4 @@
-//! The one writer: a thread that owns the connection, takes verbs in turns and commits them in groups.
+//! The only writer: a thread that owns the connection, executes the verbs in order and commits them in groups.
 
 pub(super) mod commit;
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Two pairs of eyes: who signs that a batch is paid, beside whoever loaded it.
+//! The four-eyes principle: who must sign for a batch before it is posted, besides the person who loaded it.
 //!
-//! A batch above a threshold is posted as far as other people than its loaders have signed for it. What is signed is a text over
-//! the digests of its rows; nothing that came later is covered.
+//! A batch above a threshold is posted only as far as people other than its loaders have signed for it. They sign a text with
+//! the digests of its rows, which covers no later row.
 
 pub mod judge;
 pub mod orders;

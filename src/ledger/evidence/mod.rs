@@ -1,7 +1,7 @@
-//! What one piece of evidence makes of one payment: [`apply`] says all that is to be written of it.
+//! How one piece of evidence changes one payment: [`apply`] returns all that is to be written.
 //!
-//! Where the payment goes, [`crate::lifecycle::step`] says. What is kept of the words, whether they are about us at all, what is recorded, and
-//! what else comes of it, is said here. [`Standing`] adds up again what is on record, and keeps words by the same rule ([`keeping`]).
+//! [`crate::lifecycle::step`] decides the new state. This module decides which texts are kept, whether they are about our payment at all,
+//! what is recorded, and what else follows. [`Standing`] replays the recorded evidence, and keeps texts by the same rule ([`keeping`]).
 
 mod apply;
 mod change;

@@ -77,7 +77,7 @@ impl Standing {
     pub fn differences(&self, replayed: &Self) -> Vec<String> {
         let (a, b) = (proven(self.life), proven(replayed.life));
         let said = |stored: &dyn std::fmt::Debug, replayed: &dyn std::fmt::Debug, name: &str| {
-            format!("{name} is {stored:?}, and its evidence adds up to {replayed:?}")
+            format!("{name} is {stored:?}, but its evidence adds up to {replayed:?}")
         };
         let mut differences = Vec::new();
         macro_rules! compare {
@@ -116,15 +116,15 @@ pub fn misfits_without_amount(
     let misfits = [
         (
             is_withdrawn,
-            " has a life and no amount, and was not withdrawn",
+            " has a state, but no amount, and was not withdrawn",
         ),
         (
             stored.settled_at == withdrawn,
-            ": settled_at is not when it was withdrawn",
+            ": settled_at is not the time of its withdrawal",
         ),
         (
             was_untouched(&stored.life, replayed),
-            " was never posted, and its life says more",
+            " was never posted, but its state says that it was",
         ),
     ];
     let misfits = misfits.into_iter().filter(|(fits, _)| !fits);
@@ -272,8 +272,8 @@ mod tests {
         assert_eq!(
             edited.differences(&replayed),
             [
-                "state is Paid, and its evidence adds up to Ready",
-                "settled_at is None, and its evidence adds up to Some(7)",
+                "state is Paid, but its evidence adds up to Ready",
+                "settled_at is None, but its evidence adds up to Some(7)",
                 "application_id is not what its evidence says",
                 "receipt_number is not what its evidence says",
             ]

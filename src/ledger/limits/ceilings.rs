@@ -198,7 +198,7 @@ fn above(
         .map(|(currency, lower, higher)| {
             let money = |amount| Money { amount, currency };
             format!(
-                "limits.{low} {currency} {} is more than limits.{high} {currency} {}: what the one lets pass, the other never would",
+                "limits.{low} {currency} {} is more than limits.{high} {currency} {}: the second ceiling always refuses before the first",
                 money(lower),
                 money(higher)
             )

@@ -1,7 +1,7 @@
 //! How much may be paid, to whom, and when: ceilings, lists of recipients, the wait of new recipients, and the share of failures
 //! that stops a service.
 //!
-//! Everything here is a pure function: what was used is counted elsewhere, and comes in as a number.
+//! Everything here is a pure function: the amounts that were used are counted elsewhere and passed in.
 
 pub mod ahead;
 pub mod ceilings;

@@ -30,7 +30,7 @@ pub enum Unreadable {
     )]
     Digest(usize),
     /// Neither a number nor an account.
-    #[error("expected one phone number or account a line, found nothing that is one")]
+    #[error("expected one phone number or account a line, found neither")]
     Nobody,
     /// Too long.
     #[error("expected at most {LINE_BYTES_MAX} bytes in a line, found {0}")]

@@ -1,8 +1,8 @@
-//! What the money really did: the lines of a gateway's or a bank's statement, held against our payments.
+//! Whether the money moved: the lines of a gateway's or a bank's statement, compared with our payments.
 //!
-//! A line that names a payment by its identifier, the gateway's, or its receipt, with our amount and nobody else's number, is
-//! proof that it was paid. One that has its amount and recipient alone may be another payment: a person says which. A
-//! statement that shows nothing proves nothing.
+//! A line that names a payment by its identifier, the gateway's, or its receipt, with our amount and no other recipient's number,
+//! proves that it was paid. A line with only its amount and recipient may be another payment: a person decides. A payment that is
+//! missing from a statement is not proven unpaid.
 
 mod entry;
 mod finding;

@@ -1,15 +1,14 @@
-//! The rate of an account over many runners on many hosts: slots to leave in, in the time of the store that they share.
+//! Keeps the rate of one account over many runners on many hosts: each request leaves in a slot, in the time of the shared store.
 //!
-//! A row of the store says when the next request may leave. Whoever runs a batch is granted slots from there on ([`grant()`]), some
-//! way ahead and each so long after the one before that the rate holds however late, within a [`Spread`], each request leaves.
-//! It maps the time of the store to its own clock ([`StoreClock`]) and lets a request pass in each slot ([`Turns`]); one that was
-//! missed is void.
+//! A row of the store says when the next request may leave. A runner is granted slots from there on ([`grant()`]), some way ahead.
+//! Slots are so far apart that the rate holds even if each request leaves late, by up to a [`Spread`]. The runner maps the time of
+//! the store to its own clock ([`StoreClock`]) and lets one request pass in each slot ([`Turns`]); a missed slot is void.
 //!
-//! Why no window of a second holds more than the rate: take the first and the last slot whose requests arrive within one. The first
-//! is no earlier than the window less the spread, the last one lies before the end of the window, so that less than a second and a
-//! spread lies between them; and where more than the rate leaves from one slot to another, [`grant()`] leaves no less than a second
-//! and a spread. Where runners have different spreads, that of the first slot counts: whoever has a lesser one keeps to the greatest
-//! of those ([`Lateness`]) of which a slot may lie in one window with its own.
+//! Why no window of a second holds more than the rate: take the first and the last slot whose requests arrive within one window. The
+//! first lies at most a spread before the window, the last before its end, so that less than a second and a spread lies between them.
+//! But between two slots from which more than the rate leaves, [`grant()`] leaves at least a second and a spread. If runners have
+//! different spreads, that of the first slot counts: a runner with a smaller one keeps to the greatest spread ([`Lateness`]) whose
+//! slots may lie in the same window as its own.
 
 mod clock;
 mod grant;

@@ -1,5 +1,5 @@
-//! The description of what the sandbox serves, as an OpenAPI document for tools. The interface document's is a file; that of
-//! another dialect is made of it, from the dialect as data.
+//! The description of what the sandbox serves, as an OpenAPI document for tools. That of the interface document is a file;
+//! that of a dialect is made from this file and the dialect.
 
 mod callbacks;
 mod examples;

@@ -134,7 +134,7 @@ impl Group {
         responses["200"]["content"]["application/json"]["schema"] = reply;
         if !dialect.replies.has_auth_status {
             responses["200"]["description"] =
-                "Read, whatever became of it. Without results: a request that is not of the interface, nothing was done.".into();
+                "The request was read; the body says what became of it. Without results: the request does not follow the interface, nothing was done.".into();
             responses["401"] = json!({
                 "description": "Wrong credentials, nothing was done",
                 "content": {"application/json": {"schema": schema("NothingDone")}},

@@ -321,7 +321,7 @@ fn check_identifier(dialect: &Dialect, packet: &Members) -> Result<(), String> {
     let is_free = dialect.identifiers == IdentifierForm::DEFAULT;
     match id {
         Some(id) if !is_free && !dialect.identifiers.has(&id) => Err(format!(
-            "payerTransactionID has not the form {}",
+            "payerTransactionID does not have the form {}",
             dialect.identifiers
         )),
         _ => Ok(()),

@@ -185,13 +185,13 @@ pub(super) fn authorization(
         .ok_or("the Authorization header is missing")?;
     let (scheme, content) = given
         .split_once(' ')
-        .ok_or("the Authorization header holds no scheme")?;
+        .ok_or("the Authorization header has no scheme")?;
     match header {
         Header::Basic if scheme.eq_ignore_ascii_case("basic") => {
             let pair = BASE64.decode(content.as_bytes()).ok();
             let pair = pair.and_then(|pair| String::from_utf8(pair).ok());
             let pair = pair.as_deref().and_then(|pair| pair.split_once(':'));
-            let (user, password) = pair.ok_or("the Authorization header holds no pair")?;
+            let (user, password) = pair.ok_or("the Authorization header has no password")?;
             Ok(Shown::Pair(user.to_owned(), password.to_owned()))
         }
         Header::Bearer if scheme.eq_ignore_ascii_case("bearer") => {
@@ -200,6 +200,6 @@ pub(super) fn authorization(
                 Standing::Expired(_) | Standing::Unknown => Err("the token has expired".to_owned()),
             }
         }
-        _ => Err("the Authorization header has another scheme".to_owned()),
+        _ => Err("the Authorization header has the wrong scheme".to_owned()),
     }
 }

@@ -143,7 +143,7 @@ impl Faults {
             if self.chances[group.range()].iter().sum::<f64>() > 1.000_001 {
                 let names: Vec<_> = Fault::ALL[group.range()].iter().map(|(_, n)| *n).collect();
                 return Err(Error::Faults(format!(
-                    "these exclude one another and must not add up to more than 1: {}",
+                    "only one of these can happen, so they must not add up to more than 1: {}",
                     names.join(", ")
                 )));
             }

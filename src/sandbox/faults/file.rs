@@ -105,7 +105,7 @@ fn delay(key: &str, value: &Value) -> Result<u64, Error> {
         .filter(|ms| *ms <= DELAY_MAX_MS)
         .ok_or_else(|| {
             Error::Faults(format!(
-                "{key} must be milliseconds, {DELAY_MAX_MS} at most"
+                "{key} must be a number of milliseconds, at most {DELAY_MAX_MS}"
             ))
         })
 }
@@ -135,7 +135,7 @@ fn shortage(value: &Value) -> Result<FloatShortage, Error> {
             .get("after")
             .and_then(Value::as_integer)
             .and_then(|count| u64::try_from(count).ok())
-            .ok_or_else(|| wrong("after must count accepted payments"))?,
+            .ok_or_else(|| wrong("after must be a number of payments"))?,
         topped_up_after_ms: table
             .get("topped_up_after_ms")
             .ok_or_else(|| wrong("topped_up_after_ms is missing"))

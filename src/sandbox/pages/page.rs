@@ -26,8 +26,8 @@ const EVERY_MS: u32 = 2_000;
 {{ TO_THE_CONTENT|safe }}
 <main id="main" tabindex="-1">
 <h1>Sandbox gateway</h1>
-<p id="lost" class="said bad" hidden>The sandbox does not answer, or has ended: what is shown below stands still.</p>
-<p class="quiet">No money moves here. As of <span data-part="now">{{ now }}</span> (Nairobi).<noscript> Load the page again for the present.</noscript> Ledger <code>{{ identity }}</code></p>
+<p id="lost" class="said bad" hidden>The sandbox does not answer, or has ended: the figures below no longer change.</p>
+<p class="quiet">No money moves here. As of <span data-part="now">{{ now }}</span> (Nairobi).<noscript> Reload the page for the present figures.</noscript> Ledger <code>{{ identity }}</code></p>
 <nav aria-label="For programs"><a href="/sandbox/ledger">Ledger as JSON</a> <a href="/openapi.yaml">Interface as OpenAPI</a></nav>
 <div data-part="books">
 <div class="cards">
@@ -47,7 +47,7 @@ const EVERY_MS: u32 = 2_000;
 <h2 id="h-float">Float</h2>
 <div class="wide" id="float" tabindex="0" role="region" aria-labelledby="h-float"><table>
 <caption class="unseen">Float</caption>
-<tr><th scope="col">Service</th><th scope="col">Kind</th><th scope="col" class="n">Available</th><th scope="col" class="n">Promised</th><th scope="col" class="n">Accepted</th><th scope="col"><span class="unseen">Remark</span></th></tr>
+<tr><th scope="col">Service</th><th scope="col">Kind</th><th scope="col" class="n">Available</th><th scope="col" class="n">Reserved</th><th scope="col" class="n">Accepted</th><th scope="col"><span class="unseen">Remark</span></th></tr>
 {% for float in floats %}<tr><td>{{ float.account.service }}</td><td>{{ float.kind }}</td><td class="n">{{ float.account.currency }} {{ self::grouped(float.account.available) }}</td><td class="n">{{ self::grouped(float.account.reserved) }}</td><td class="n">{{ float.account.accepted }}</td><td>{% if float.account.short %}<span class="short">short</span>{% endif %}{% if !float.active %}inactive{% endif %}</td></tr>
 {% endfor %}</table></div>
 </section>

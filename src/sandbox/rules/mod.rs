@@ -1,4 +1,4 @@
-//! What is so by rule, and kept nowhere: which meters and bills there are, whose phone numbers, and what a PDF looks like.
+//! Facts that follow from a rule and are stored nowhere: which meters and bills exist, whose phone numbers, and what a PDF looks like.
 //! The same number always gets the same answer.
 
 pub(super) mod accounts;

@@ -183,7 +183,7 @@ fn decoded(text: &str) -> Result<String, AddressError> {
 fn port(text: &str) -> Result<u16, AddressError> {
     match text.parse() {
         Ok(port) if port > 0 => Ok(port),
-        _ => Err(malformed(format!("the port {text} is none"))),
+        _ => Err(malformed(format!("the port {text} is not valid"))),
     }
 }
 
@@ -192,11 +192,11 @@ fn host(text: &str) -> Result<(String, Option<u16>), AddressError> {
     if let Some(rest) = text.strip_prefix('[') {
         let (name, rest) = rest
             .split_once(']')
-            .ok_or_else(|| malformed(format!("the host {text} has no end")))?;
+            .ok_or_else(|| malformed(format!("{text} has no closing bracket")))?;
         let port = match rest.strip_prefix(':') {
             Some(text) => Some(port(text)?),
             None if rest.is_empty() => None,
-            None => return Err(malformed(format!("the host {text} has no end"))),
+            None => return Err(malformed(format!("{text} has text after its bracket"))),
         };
         return Ok((name.to_owned(), port));
     }
@@ -506,8 +506,8 @@ mod tests {
             ("postgres://a@one:0/pay", "the port 0"),
             ("postgres://a@one:x/pay", "the port x"),
             ("postgres://a@one:1:2/pay", "in brackets"),
-            ("postgres://a@[::1/pay", "has no end"),
-            ("postgres://a@[::1]x/pay", "has no end"),
+            ("postgres://a@[::1/pay", "no closing bracket"),
+            ("postgres://a@[::1]x/pay", "after its bracket"),
             ("postgres://a@one/pay?host=two", "as a parameter"),
             ("postgres://a@/pay?host=one,two&port=1,2,3", "as many ports"),
             ("postgres://a@one/p%00", "U+0000"),

@@ -199,7 +199,7 @@ pub(super) fn value(kind: Kind, raw: Option<Raw<'_>>) -> Result<Value<'_>, Error
     let Some(Raw(raw)) = raw else {
         return Ok(Value::Null);
     };
-    let text = || std::str::from_utf8(raw).map_err(|_| Error::corrupt("a text that is none"));
+    let text = || std::str::from_utf8(raw).map_err(|_| Error::corrupt("a text that is not UTF-8"));
     match kind {
         Kind::Integer(_) => match *raw {
             [a, b] => Ok(Value::Integer(i16::from_be_bytes([a, b]).into())),
@@ -242,7 +242,7 @@ fn unescape(text: &str) -> Result<Cow<'_, str>, Error> {
             '\u{1}' => match characters.next() {
                 Some('\u{1}') => '\0',
                 Some('\u{2}') => '\u{1}',
-                _ => return Err(Error::corrupt("a text with an escape that is none")),
+                _ => return Err(Error::corrupt("a text with an invalid escape")),
             },
             other => other,
         });

@@ -332,7 +332,7 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
     let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
     let row = rows
         .first()
-        .ok_or_else(|| ConnectError::unexpected(host, "it says nothing of itself"))?;
+        .ok_or_else(|| ConnectError::unexpected(host, "the server sent an empty reply"))?;
     let unread =
         |error: tokio_postgres::Error| ConnectError::unexpected(host, &failure::words_of(&error));
     let release: i64 = row.try_get(0).map_err(unread)?;

@@ -98,14 +98,14 @@ impl From<Failure> for Error {
             (_, "53100") => Self::Full { what },
             // A row that was known is not there: see `statement::change_by_key`.
             (_, "22012") => Self::DecideAgain {
-                what: "a row that was to be written is not there any more".into(),
+                what: "a row that should be changed no longer exists".into(),
             },
             // Another writer is under way, or too many are connected.
             (_, "55P03" | "53300") => Self::Busy { what },
             (_, "XX001" | "XX002") => Self::Damaged { what },
             ("08", _) => Self::ConnectionLost { what },
             (_, "42501") => Self::Fault {
-                what: format!("{what}: load, run, pay and listen need a user with disburse_runner, orders of people one with disburse_operator; disburse journal init prints the rights of each")
+                what: format!("{what}: load, run, pay and listen need a user with the role disburse_runner, orders of people need one with disburse_operator; disburse journal init prints the rights of both")
                     .into(),
             },
             _ => Self::Fault { what },

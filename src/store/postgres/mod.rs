@@ -1,8 +1,8 @@
 //! The store that is a PostgreSQL database, which many runners share.
 //!
-//! Transactions that write come one after the other, over all hosts: each begins with an update of the row `turn`, for which the
-//! others wait. What is read in one is what the one before has written, as in a file, and rules about money need no second form.
-//! One connection serves a store; it is made anew when it is lost, and a commit whose end was not heard is learned by its receipt.
+//! Writing transactions run one after the other, over all hosts: each begins with an update of the row `turn`, for which the
+//! others wait. Each reads what the one before has written, as in a file, so that the rules about money are the same for both.
+//! A store has one connection. A lost one is replaced; a receipt then tells whether a commit without an answer was carried out.
 
 mod address;
 mod ahead;

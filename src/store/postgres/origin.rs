@@ -33,7 +33,7 @@ pub(super) fn of(
             waits: is_promoted_whole && waits_for_all(row.try_get(4).ok()?),
         })
     });
-    read.ok_or_else(|| Failure::lost("the server does not tell which one it is"))
+    read.ok_or_else(|| Failure::lost("the server does not give its identity"))
 }
 
 /// Returns whether a commit waits for every standby that these names allow to take over: where it waits for some of several, one that is

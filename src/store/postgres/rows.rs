@@ -31,5 +31,5 @@ pub(super) fn next_number(rows: &[tokio_postgres::Row]) -> Result<i64, Error> {
     let newest = rows.first().and_then(|row| row.try_get(0).ok());
     let newest: i64 = newest.ok_or_else(|| Error::corrupt("no greatest number"))?;
     let next = newest.max(0).checked_add(1);
-    next.ok_or_else(|| Error::corrupt("the greatest number of all"))
+    next.ok_or_else(|| Error::corrupt("a table whose numbers are used up"))
 }

@@ -71,7 +71,7 @@ fn facts(
     let rows = link.query(within, &Statement::plain(SETTINGS))?;
     let row = rows
         .first()
-        .ok_or_else(|| Failure::lost("it says nothing"))?;
+        .ok_or_else(|| Failure::lost("the reply is empty"))?;
     let unread = |error: tokio_postgres::Error| Failure::from(&error);
     let text = |at: usize| row.try_get::<_, String>(at).map_err(unread);
     let number = |at: usize| row.try_get::<_, i64>(at).map_err(unread);
@@ -152,7 +152,7 @@ fn measured(
         let rows = link.query(within, &Statement::plain(CLOCK))?;
         let took = begun.elapsed();
         let told: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
-        let told = told.ok_or_else(|| Failure::lost("it tells no time"))?;
+        let told = told.ok_or_else(|| Failure::lost("no time told"))?;
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         // The first one prepares the statement.
         if least.is_none_or(|(shortest, _)| took < shortest) {

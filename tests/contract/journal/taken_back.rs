@@ -341,7 +341,7 @@ async fn a_retry_does_not_rest_on_a_state_that_was_edited() {
     let text = error.to_string();
     assert!(matches!(error, Error::AlteredRow { .. }), "{text}");
     assert!(
-        text.contains("stands as failed, and its evidence adds up to paid"),
+        text.contains("stored as failed, but its evidence adds up to paid"),
         "{text}"
     );
     assert_eq!(

@@ -262,7 +262,7 @@ async fn rows_that_are_removed_added_swapped_or_doubled_are_found() {
         ("delete from evidence", "the chain has"),
         ("delete from chain", "cannot be read"),
         ("delete from instruction where seq = 4", "not as it was recorded"),
-        ("delete from life where seq = 4", "has an amount and no life"),
+        ("delete from life where seq = 4", "has an amount, but no state"),
         ("delete from tally where state = 5", "tally of service"),
         ("delete from identifier where seq = 4", "index of identifiers"),
         ("update rejected set withdrawn = 1", "withdrawn rows: 1 are there"),
@@ -313,12 +313,12 @@ async fn a_payment_that_would_never_be_claimed_is_found() {
     for (sql, part) in [
         (
             "update lane set fresh_from = 1000",
-            "has an amount and no life",
+            "has an amount, but no state",
         ),
-        ("delete from lane", "has an amount and no life"),
+        ("delete from lane", "has an amount, but no state"),
         (
             "delete from life where seq = 2",
-            "has an amount and no life",
+            "has an amount, but no state",
         ),
         (
             "insert into life (seq, batch_id, service_id, state, due_at, attempts, posted_at) values (3, 1, 1, 1, 9223372036854775807, 1, 1)",

@@ -128,7 +128,7 @@ pub(in crate::cli::config) fn read(
                 place: source.origin(&key.span()),
                 key: header,
                 expected: format!(
-                    "another name: {name} comes along with disburse and never changes; begin with like = \"{name}\""
+                    "another name: {name} comes with disburse and never changes; begin with like = \"{name}\""
                 ),
                 found: quoted(&name),
             });
@@ -218,7 +218,7 @@ fn one(source: &Source<'_>, name: &str, (header, table): Table<'_, '_>) -> Resul
             key: format!("{header}.{}", problem.key),
             expected: problem.expected,
             found: match found {
-                Some(_) => "what is written there".to_owned(),
+                Some(_) => "something else".to_owned(),
                 None => "nothing".to_owned(),
             },
         }
@@ -235,7 +235,7 @@ fn of_format(
 ) -> Result<Layout, Error> {
     let kinds = [FileKind::Table, FileKind::Pain001];
     let written = text(source, header, "format", value)?;
-    let expected = "\"pain.001\", or \"table\", which it is where nothing is said";
+    let expected = "\"pain.001\" or \"table\" (the default)";
     let refused = |expected| mismatch(source, &format!("{header}.format"), expected, value);
     match kinds.into_iter().find(|kind| kind.name() == written) {
         None => Err(refused(expected)),

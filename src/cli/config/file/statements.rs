@@ -52,7 +52,7 @@ pub(in crate::cli::config) fn compare(
                 place: source.origin(&key.span()),
                 key: format!("statements.{}", named(name)),
                 expected:
-                    "another name: a layout of batch files is called so, and --layout NAME means one thing in every command"
+                    "another name: a layout of batch files has this name, and --layout NAME means one thing in every command"
                         .to_owned(),
                 found: quoted(name),
             });
@@ -98,7 +98,7 @@ fn one(source: &Source<'_>, header: &str, table: &DeTable<'_>) -> Result<Terms, 
         place: source.origin(&table.get(key).map_or(0..0, Spanned::span)),
         key: format!("{header}.{key}"),
         expected,
-        found: "what is written there".to_owned(),
+        found: "something else".to_owned(),
     })?;
     Ok(terms)
 }

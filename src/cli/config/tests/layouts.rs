@@ -135,7 +135,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             "[layouts.a.columns]\namount = \"a\"\n[layouts.a.skip]\n\"b\" = [\"Prepared by: \"]\n",
-            "layouts.a.skip: expected \"Prepared by:\" without blanks around it",
+            "layouts.a.skip: expected \"Prepared by:\" without spaces around it",
         ),
         (
             "[layouts.a.columns]\namount = \"a\"\n[layouts.a.refuse.b]\n\"**\" = \"no\"\n",
@@ -152,7 +152,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             "[layouts.mifos-msisdn-1]\nheader = 2\n",
-            "comes along with disburse and never changes",
+            "comes with disburse and never changes",
         ),
         (
             "[layouts.\"a b\"]\nheader = 2\n",
@@ -219,7 +219,7 @@ bank_name = []
         ("format = \"pain.008\"", "\"pain.001\", or \"table\""),
         (
             "format = \"pain.001\"\nheader = 3",
-            "nothing: a pain.001 says it itself",
+            "nothing: a pain.001 file says it itself",
         ),
         (
             "format = \"pain.001\"\nlike = \"nala-1\"",

@@ -97,12 +97,12 @@ impl Columns<'_> {
         let is_empty = self.cells(at).next().is_none();
         let by_name = match (own, extra) {
             (Some(own), _) if !["rejected_row", "replaces"].contains(own) => {
-                Some(((*own).to_owned(), "is called so".to_owned()))
+                Some(((*own).to_owned(), "its header is that name".to_owned()))
             }
-            (_, Some(_)) => Some((name.to_owned(), "is called so".to_owned())),
+            (_, Some(_)) => Some((name.to_owned(), "its header is that name".to_owned())),
             _ if part_of_name(name).is_some() => Some((
                 "customer_names".to_owned(),
-                "its header is that of a part of a name".to_owned(),
+                "its header means a part of a name".to_owned(),
             )),
             _ => suggestion(name, []).map(|column| {
                 (
@@ -120,7 +120,7 @@ impl Columns<'_> {
             Some((column, why)) if is_empty || fits(&column) => (Some(column), why),
             Some((column, _)) => (
                 None,
-                format!("its header is that of {column}, but its cells do not look like one"),
+                format!("its header means {column}, but its cells do not look like it"),
             ),
             None if is_account(name) => (
                 None,

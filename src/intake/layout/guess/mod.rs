@@ -155,7 +155,7 @@ impl Guess {
             match end::remark(row) {
                 Some((at, value)) => self.remark(*line, columns.place(at), value),
                 None => self.notes.push(format!(
-                    "line {line} stands behind the sum, and refuses the file unless it is empty in all columns that the layout takes: where it \
+                    "line {line} comes after the sum, so the file is refused unless it is empty in all columns that the layout takes: where it \
                      is no payment, say so in skip"
                 )),
             }
@@ -222,12 +222,12 @@ impl Guess {
         }
         self.notes.push(format!(
             "{header:?} seems to name people, and not payments: next month's file has the same references, and its rows are refused as repeats within \
-             repeats.window of this one. With period = \"required\" in the layout, each load says --period 2026-12, or whichever it pays, and that \
-             is a part of each reference"
+             repeats.window of this one. With period = \"required\" in the layout, each load needs --period, such as --period 2026-12, and the \
+             period becomes a part of each reference"
         ));
         self.comments.push(Comment::below_name(vec![
-            format!("{header:?} seems to name people: with the next line, each load says --period 2026-12, or whichever it pays, which is a part of"),
-            "each reference then. Without it, the same references within repeats.window are repeats, and refused.".to_owned(),
+            format!("{header:?} seems to name people: with the next line, each load needs --period, such as --period 2026-12, and"),
+            "the period becomes a part of each reference. Without it, the same references within repeats.window are refused as repeats.".to_owned(),
             "period = \"required\"".to_owned(),
         ]));
     }
@@ -248,7 +248,7 @@ impl Guess {
             match &given.service {
                 Some(service) => self.constant("service_code", service),
                 None => self.notes.push(
-                    "no column names the service: it is that of the profile or of --service, or stands in constants".to_owned(),
+                    "no column names the service: it comes from the profile, from --service, or from constants".to_owned(),
                 ),
             }
             return;
@@ -286,7 +286,7 @@ impl Guess {
             .collect();
         let more = given.services.len() > SERVICES_SHOWN;
         self.notes.push(format!(
-            "{header:?} names no services that are configured: write one for each of its texts, in values"
+            "{header:?} names no services that are configured: in values, write a service for each of its texts"
         ));
         self.comments.push(Comment::before(
             format!("{}.values.service_code]", self.layout.table()),
@@ -492,7 +492,7 @@ mod tests {
             guess
                 .notes
                 .iter()
-                .any(|note| note.starts_with("line 5 stands behind the sum")),
+                .any(|note| note.starts_with("line 5 comes after the sum")),
             "{:?}",
             guess.notes
         );

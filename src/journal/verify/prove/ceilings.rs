@@ -55,14 +55,14 @@ impl Verifier<'_> {
             _ => (EvidenceId::NONE, None),
         };
         let Some(zone) = zone else {
-            self.find("up to where payments are counted towards ceilings is not on record");
+            self.find("the journal does not say how far ceilings are counted");
             return Ok(());
         };
         self.compare_counted(up_to, &zone)?;
         let differing = differing_sums(self.c, SUMS_MAX)?;
         if differing > 0 {
             self.find(format!(
-                "{differing} sums of what counts towards ceilings are not what their payments add up to"
+                "{differing} sums for ceilings are not what their payments add up to"
             ));
         }
         Ok(())
@@ -107,7 +107,7 @@ impl Verifier<'_> {
             let differing = differing(found, stands, counted.as_ref(), zone)?;
             if !differing.is_empty() {
                 self.find(format!(
-                    "payment {id}: what it counts for towards ceilings is not what it comes to ({})",
+                    "payment {id}: it is counted towards ceilings with wrong values ({})",
                     differing.join(", ")
                 ));
             }

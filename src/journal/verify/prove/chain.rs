@@ -85,7 +85,7 @@ fn take_in(canon: &mut CanonicalHasher, value: &Value<'_>) {
 
 /// Reads the salt of a row.
 fn sealed(value: &Value<'_>) -> Result<Sealed, Error> {
-    let odd = || corrupt("a salt that is none");
+    let odd = || corrupt("an invalid salt");
     match value {
         Value::Null => Ok(Sealed::Plain),
         Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {
@@ -127,7 +127,7 @@ impl Verifier<'_> {
             if stored.is_some_and(|stored| stored != computed) {
                 let which = which((first, evidence_id), seq);
                 self.find(format!(
-                    "{which} does not follow from what stands there and from what stands before"
+                    "{which} does not follow from the evidence up to there"
                 ));
                 intact = false;
             }
@@ -193,7 +193,7 @@ impl Verifier<'_> {
         let head = crate::journal::evidence::chain::head(self.c, self.batch_id)?;
         if head.length != self.proof.evidence {
             self.find(format!(
-                "the chain has {} rows of evidence on record, and {} are there",
+                "the chain has {} rows of evidence on record, but {} are there",
                 head.length, self.proof.evidence
             ));
         }
@@ -203,7 +203,7 @@ impl Verifier<'_> {
                 None => "the last row of evidence".to_owned(),
             };
             self.find(format!(
-                "{since}: the head on record does not follow from what stands there and from what stands before"
+                "{since}: the head on record does not follow from the evidence up to there"
             ));
         }
         self.proof.head = Some(head);

@@ -152,13 +152,13 @@ impl Verifier<'_> {
         })?;
         if let Some((seq, _)) = pass.named_otherwise.first_key_value() {
             self.find(format!(
-                "payment {seq} is noted to be named otherwise by the gateway, and is not there"
+                "the journal notes that the gateway named other details of payment {seq}, but the payment is missing"
             ));
         }
         let counted = pass.counted;
         if counted.evidence != self.about_payments {
             self.find(format!(
-                "{} rows of evidence on the chain are about payments, and the payments of the batch have {}",
+                "{} rows of evidence on the chain are about payments, but the payments of the batch have {}",
                 self.about_payments, counted.evidence
             ));
         }
@@ -184,7 +184,7 @@ impl Verifier<'_> {
         let folded = self.folded(pass, subject.seq, first)?;
         if pass.named_otherwise.remove(&subject.seq) != folded.named_otherwise {
             self.find(format!(
-                "payment {}: what the gateway named otherwise is not what its evidence says",
+                "payment {}: the differing details that the gateway named are not those in its evidence",
                 subject.row.id
             ));
         }
@@ -222,7 +222,7 @@ impl Verifier<'_> {
         }
         if !is_possible(standing.life.state, may_wait, due_at, latest) {
             self.find(format!(
-                "payment {}: it is due at a time that no wait can come to, or never",
+                "payment {}: its next step is due at a time that no wait can reach, or never",
                 subject.row.id
             ));
         }
@@ -356,7 +356,7 @@ impl Verifier<'_> {
         let currency = money.currency.code().to_owned();
         let Some(standing) = &subject.standing else {
             if money.amount.is_some() {
-                self.find(format!("payment {id} has an amount and no life"));
+                self.find(format!("payment {id} has an amount, but no state"));
             }
             self.proof.unpriced += 1;
             self.tallies
@@ -366,7 +366,7 @@ impl Verifier<'_> {
         self.proof.payments += 1;
         if !subject.life_belongs {
             self.find(format!(
-                "payment {id}: its life is of another batch or service"
+                "payment {id}: its state belongs to another batch or service"
             ));
         }
         if let Some((state, minor)) = self.counted_as(subject, standing)? {
@@ -390,7 +390,7 @@ impl Verifier<'_> {
         }
         if standing.life.attempts > 0 && !self.has_its_document(row, subject.seq)? {
             self.find(format!(
-                "payment {id} was posted, and its document was not uploaded"
+                "payment {id} was posted, but its document was not uploaded"
             ));
         }
         self.successor(pass, subject, folded)
@@ -506,7 +506,7 @@ impl Pass<'_> {
         };
         // Any other number would read as yes.
         if !(0..=TAKEN).contains(&stored.get(KNOWN)?) {
-            return Err(corrupt("a yes or no that is neither"));
+            return Err(corrupt("a yes-or-no value that is out of range"));
         }
         subject.standing = Some(Standing {
             life: PaymentState::read(&stored)?,

@@ -1,6 +1,6 @@
-//! Whether the journal is what was recorded: chain, instructions, lives and tallies, computed again.
+//! Verifies the journal: computes the chain, the instructions, the states of payments and the tallies again, and compares them.
 //!
-//! Everything is read row by row in one snapshot: beside a run, and in the memory of a few rows.
+//! It reads row by row in one snapshot, so that a run may go on meanwhile, and memory holds only a few rows.
 
 mod ceilings;
 mod chain;
@@ -29,9 +29,9 @@ impl Snapshot<'_> {
         head(self.c, self.batch_id)
     }
 
-    /// Computes everything again that the evidence of the batch proves, and compares.
+    /// Computes again all that the evidence of the batch proves, and compares it with the tables.
     ///
-    /// With an earlier head, it finds out whether that one is on the chain: what came before it is then as it was.
+    /// With an earlier head, it also tells whether that head is on the chain: if it is, the evidence before it is unchanged.
     #[must_use]
     pub fn prove(&self, earlier: Option<Digest>) -> Proof {
         let mut prover = self.prover();
@@ -47,7 +47,7 @@ impl Snapshot<'_> {
         prover.proof
     }
 
-    /// Computes the chain alone again, with what it holds the digests of, and looks for an earlier head on it.
+    /// Computes only the chain again, with the rows whose digests it holds, and looks for an earlier head on it.
     #[must_use]
     pub fn walked(&self, earlier: Digest) -> Proof {
         let mut prover = self.prover();

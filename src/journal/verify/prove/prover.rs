@@ -95,7 +95,7 @@ impl Verifier<'_> {
             ]);
             match terms.policy() {
                 Some(policy) => drop(self.policies.insert(row.policy_id, (terms, policy))),
-                None => self.find(format!("policy {} is none", row.policy_id)),
+                None => self.find(format!("policy {} has invalid terms", row.policy_id)),
             }
             Ok(())
         })
