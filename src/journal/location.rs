@@ -25,9 +25,7 @@ pub enum LocationError {
     #[error("the journal has no name")]
     Empty,
     /// An address of another kind.
-    #[error(
-        "{scheme}:// is no place for a journal: give a file, or postgres://USER@HOST/DATABASE"
-    )]
+    #[error("{scheme}:// is no place for a journal: give a file, or postgres://USER@HOST/DATABASE")]
     Scheme {
         /// What stands before `://`.
         scheme: String,

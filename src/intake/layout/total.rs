@@ -26,8 +26,7 @@ pub(in super::super) struct Sum {
     found: Option<(u64, Decimal)>,
 }
 
-const REMEDY: &str =
-    "rows may be missing, doubled or changed in the file: export it again, or ask the person who made it";
+const REMEDY: &str = "rows may be missing, doubled or changed in the file: export it again, or ask the person who made it";
 
 impl Sum {
     pub(in super::super) fn new(layout: &str) -> Self {

@@ -75,8 +75,9 @@ pub(in crate::journal) fn scheme_of(
     let form: Option<String> = of_batch(c, batch_id, batch::identifier_form)?;
     let form = match form {
         None => IdentifierForm::DEFAULT,
-        Some(text) => IdentifierForm::parse(&text)
-            .ok_or_else(|| corrupt("an invalid form of identifiers"))?,
+        Some(text) => {
+            IdentifierForm::parse(&text).ok_or_else(|| corrupt("an invalid form of identifiers"))?
+        }
     };
     Ok(IdentifierScheme {
         originator: of_batch(c, batch_id, batch::originator)?,

@@ -34,7 +34,8 @@ pub(in crate::journal) fn withdrawal(
         .at(&evidence_id)
         .only(evidence::event, Test::is(&ROW_WITHDRAWN));
     let found = c.first(&one)?;
-    let Decided { at, detail } = found.ok_or_else(|| corrupt("a withdrawal that nobody recorded"))?;
+    let Decided { at, detail } =
+        found.ok_or_else(|| corrupt("a withdrawal that nobody recorded"))?;
     let detail = read(&detail)?;
     let text = |name: &str| detail[name].as_str();
     let by = match (text("user"), text("host")) {

@@ -116,8 +116,8 @@ fn changed_by_mending(
         .at(&mended.nth);
     let found = c.first::<Was>(&place)?;
     let Was { cells, errors } = found.ok_or_else(|| corrupt("a rejected row that is missing"))?;
-    let was: BTreeMap<String, String> = serde_json::from_str(&cells)
-        .map_err(|_| corrupt("unreadable cells of a rejected row"))?;
+    let was: BTreeMap<String, String> =
+        serde_json::from_str(&cells).map_err(|_| corrupt("unreadable cells of a rejected row"))?;
     // What was typed anew is compared with nothing.
     if was.contains_key(UNREAD) {
         return Ok(None);

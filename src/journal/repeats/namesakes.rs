@@ -135,7 +135,9 @@ fn names_in(row: &dyn Row) -> Result<Vec<String>, Error> {
     let (customer, extra) = (text(0)?, text(1)?);
     let extra: Vec<(String, String)> = match &*extra {
         "" => Vec::new(),
-        json => serde_json::from_str(json).map_err(|_| corrupt("unreadable members of extraData"))?,
+        json => {
+            serde_json::from_str(json).map_err(|_| corrupt("unreadable members of extraData"))?
+        }
     };
     let extra = extra
         .iter()

@@ -96,7 +96,8 @@ impl Verifier<'_> {
             let learned = Scan::by(&evidence::evidence_by_payment)
                 .at(&seq)
                 .after(&up_to);
-            let is_claimed_later = |(first, last): &(i64, i64)| (*first..=*last).contains(&seq.get());
+            let is_claimed_later =
+                |(first, last): &(i64, i64)| (*first..=*last).contains(&seq.get());
             if later.iter().any(is_claimed_later) || c.any(&learned)? {
                 return Ok(ControlFlow::Continue(()));
             }
