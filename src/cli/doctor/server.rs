@@ -65,8 +65,8 @@ fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
         ),
         0 | 1 => {}
         _ => found.push(
-            Finding::problem("primary", "more than one server of the address takes writes: one of them is an old primary")
-                .advised("stop the one on the lower timeline, and make it a standby of the other one"),
+            Finding::problem("primary", "more than one server of the address takes writes")
+                .advised("stop the one on the lower timeline, an old primary, and make it a standby of the other one; on one timeline each may lack what the other one has, and no command uses either"),
         ),
     }
     found

@@ -14,6 +14,7 @@ use super::place::look;
 use super::server_copy::{names_before, note_copy, of_this, on_server};
 use crate::journal::codec::catalog::{epoch, name};
 use crate::journal::codec::facts::note_new;
+use crate::journal::codec::values::corrupt;
 use crate::journal::mark::Place;
 use crate::journal::session::transaction::{Beside, WriteSession};
 use crate::journal::{Error, ServerAddress};
@@ -46,8 +47,7 @@ pub(in crate::journal) fn take_server_place(
         };
         // Mostly there is nothing to write, and nobody who writes is waited for.
         c.begin_reading()?;
-        let traces = elsewhere(c, address, traces);
-        let seen = traces.and_then(|traces| Ok((judged(c, &traces)?, traces)));
+        let seen = told(c, address, traces).and_then(|told| worst(c, told));
         c.rollback()?;
         let (seen, traces) = seen?;
         let judged = match seen {
@@ -59,6 +59,7 @@ pub(in crate::journal) fn take_server_place(
         }
         judged.verdict
     };
+    c.follow_copy();
     if let Some(place) = place {
         c.follow(Beside {
             place,
@@ -71,27 +72,49 @@ pub(in crate::journal) fn take_server_place(
     Ok(verdict)
 }
 
-/// Where this host has seen nothing under this address, it may have seen the journal under another one: of another spelling, or of the
-/// server that it was on before. What it has seen there of runs, evidence and orders counts.
-fn elsewhere(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Traces, Error> {
-    if own.mark != Mark::Missing {
-        return Ok(own);
+/// Returns what this host has seen of the journal: under this address, and under each other one, of another spelling or of the server
+/// that it was on before. What it has seen anywhere of runs, evidence and orders counts.
+///
+/// The first of them is what the mark under this address goes on from. A journal that was called otherwise before may be in use under
+/// that name still, as the one that it is a copy of: so former names count only where nothing was seen under this address.
+fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<Traces>, Error> {
+    let current = name(c)?;
+    let mut names = vec![current];
+    if own.mark == Mark::Missing {
+        names.extend(names_before(&**c)?);
     }
-    let mut names = names_before(&**c)?;
-    names.push(name(c)?);
-    let newest = under_other_addresses(address)
-        .filter(|seen| names.contains(&seen.journal))
-        .max_by_key(|seen| (seen.epoch, seen.orders));
-    Ok(match newest {
-        None => own,
-        Some(seen) => Traces {
+    let is_own = |seen: &Marked| matches!(&own.mark, Mark::Read(mark) if mark == seen);
+    let mut others: Vec<Marked> = under_other_addresses(address)
+        .filter(|seen| names.contains(&seen.journal) && !is_own(seen))
+        .collect();
+    others.sort_by_key(|seen| std::cmp::Reverse((seen.epoch, seen.orders)));
+    let mut told: Vec<Traces> = others
+        .into_iter()
+        .map(|seen| Traces {
             mark: Mark::Read(Marked {
                 server: None,
                 ..seen
             }),
-            ..own
-        },
-    })
+            ..own.clone()
+        })
+        .collect();
+    if own.mark != Mark::Missing || told.is_empty() {
+        told.insert(0, own);
+    }
+    Ok(told)
+}
+
+/// Returns the first of what was seen by which the journal may have missed something; where there is none, the first of all.
+fn worst(c: &WriteSession, told: Vec<Traces>) -> Result<(Judged, Traces), Error> {
+    let mut first = None;
+    for traces in told {
+        let judged = judged(c, &traces)?;
+        if judged.verdict.cause().is_some() {
+            return Ok((judged, traces));
+        }
+        first.get_or_insert((judged, traces));
+    }
+    first.ok_or_else(|| corrupt("no mark to judge it by"))
 }
 
 /// Returns what this host has seen of journals on servers, under whatever address.

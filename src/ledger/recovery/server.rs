@@ -2,6 +2,7 @@
 //!
 //! A server tells a number of its cluster, and a timeline, which rises with every promotion and with every restore to a point in time.
 //! A promotion takes nothing away where commits had waited for the standby; whoever looks afterwards cannot tell one from the other.
+//! Where a timeline is passed over, a server was in use of which nobody has seen whether commits waited there.
 
 use std::fmt;
 
@@ -65,7 +66,9 @@ impl Origin {
         match self.timeline.cmp(&before.timeline) {
             std::cmp::Ordering::Less => Succession::Overtaken,
             std::cmp::Ordering::Equal => Succession::Same,
-            std::cmp::Ordering::Greater if before.waits => Succession::Waited,
+            std::cmp::Ordering::Greater if before.waits && self.timeline - before.timeline == 1 => {
+                Succession::Waited
+            }
             std::cmp::Ordering::Greater => Succession::Promoted,
         }
     }

@@ -66,6 +66,8 @@ pub(super) struct Connected {
     pub(super) link: Link,
     pub(super) backend: Backend,
     pub(super) origin: Origin,
+    /// When the server was started, in microseconds since 1970: two names of one server have the same.
+    started: i64,
 }
 
 /// A process of the server.
@@ -201,8 +203,31 @@ pub(super) fn open(
         answers.push(answer);
     }
     answers.sort_by_key(|(place, _)| *place);
-    chosen(answers.into_iter().map(|(_, answer)| answer))
-        .unwrap_or_else(|| Err(away("nothing answered in time")))
+    let others: Vec<(Origin, i64)> = answers
+        .iter()
+        .filter_map(|(_, answer)| answer.as_ref().ok())
+        .map(|connected| (connected.origin, connected.started))
+        .collect();
+    let chosen = chosen(answers.into_iter().map(|(_, answer)| answer))
+        .unwrap_or_else(|| Err(away("nothing answered in time")))?;
+    match is_one_of_several(&chosen, &others) {
+        true => Err(ConnectError::SeveralPrimaries {
+            hosts: hosts_of(address),
+        }),
+        false => Ok(chosen),
+    }
+}
+
+/// Returns whether another server takes writes as well, and is no old primary whose place this one has taken: each has what the other
+/// one lacks.
+fn is_one_of_several(chosen: &Connected, all: &[(Origin, i64)]) -> bool {
+    all.iter().any(|(origin, started)| {
+        *started != chosen.started
+            && matches!(
+                chosen.origin.after(origin),
+                Succession::Same | Succession::Other
+            )
+    })
 }
 
 /// Returns the one that is used of servers that were asked: the first that let in, unless another one has taken its place since.
@@ -235,7 +260,7 @@ fn open_host(
         statement: deadlines.statement.min(within),
         ..*deadlines
     };
-    let backend = check_server(&link, host, deadlines)?;
+    let (backend, started) = check_server(&link, host, deadlines)?;
     if let Ok(runtime) = link::runtime() {
         link.keep_alive(runtime, deadlines.idle / 3);
     }
@@ -253,6 +278,7 @@ fn open_host(
             link,
             backend,
             origin,
+            started,
         }),
     }
 }
@@ -321,12 +347,17 @@ where
 }
 
 /// Looks at what a server is, and sets what a session of ours needs.
-fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backend, ConnectError> {
+/// Returns the process of it that serves, and when the server was started.
+fn check_server(
+    link: &Link,
+    host: &Host,
+    deadlines: &Deadlines,
+) -> Result<(Backend, i64), ConnectError> {
     let facts = Statement::plain(
         "select current_setting('server_version_num')::bigint, pg_is_in_recovery(), current_setting('fsync'),
             current_setting('synchronous_commit'), pg_backend_pid()::bigint,
             (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()),
-            current_setting('server_encoding')",
+            current_setting('server_encoding'), (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint",
     );
     let failed = |failure: Failure| ConnectError::met(&failure, host);
     let rows = link.query(deadlines.statement, &facts).map_err(failed)?;
@@ -363,10 +394,11 @@ fn check_server(link: &Link, host: &Host, deadlines: &Deadlines) -> Result<Backe
     let set = link.run(deadlines.statement, &settings);
     set.map_err(failed)?;
     link.take_warnings();
-    Ok(Backend {
+    let backend = Backend {
         pid: row.try_get(4).map_err(unread)?,
         started: row.try_get(5).map_err(unread)?,
-    })
+    };
+    Ok((backend, row.try_get(7).map_err(unread)?))
 }
 
 /// Returns the settings of a session.

@@ -139,6 +139,15 @@ pub enum ConnectError {
         /// The newest that was seen.
         newest: i64,
     },
+    /// Two servers take writes, and none of them has taken the place of the other.
+    #[error(
+        "more than one server of {hosts} takes writes, and each may lack what was written to the other. Nothing is posted before it is known \
+        which one is right: stop the other ones, make them its standbys, and repeat the command"
+    )]
+    SeveralPrimaries {
+        /// All servers of the address.
+        hosts: String,
+    },
     /// It was promoted, restored or replaced under the hands of whoever uses it.
     #[error(
         "the server of the journal was promoted, restored or replaced while this command was at work, and may lack \
@@ -286,7 +295,7 @@ impl ConnectError {
         matches!(self, Self::Away { .. })
     }
 
-    /// Returns whether it may pass by itself: a server that is away, comes up, or is about to take writes.
+    /// Returns whether it may pass without a change here: a server that is away, comes up, is about to take writes, or to be stopped.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(
@@ -296,6 +305,7 @@ impl ConnectError {
                 | Self::Crowded { .. }
                 | Self::Standby { .. }
                 | Self::OldPrimary { .. }
+                | Self::SeveralPrimaries { .. }
         )
     }
 

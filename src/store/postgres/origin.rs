@@ -38,7 +38,7 @@ pub(super) fn of(
 
 /// Returns whether a commit waits for every standby that these names allow to take over: where it waits for some of several, one that is
 /// promoted may lack it.
-fn waits_for_all(names: &str) -> bool {
+pub(super) fn waits_for_all(names: &str) -> bool {
     let names = names.trim();
     let (method, listed) = match names.split_once('(') {
         Some((method, listed)) => (method, listed.trim_end().trim_end_matches(')')),

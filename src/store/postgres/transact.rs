@@ -7,11 +7,12 @@ use super::columns::SCHEMA_VERSION;
 use super::connect::Connected;
 use super::failure::Failure;
 use super::link::{Answer, Request};
+use super::origin;
 use super::pending::Leaving;
 use super::statement::Statement;
 use super::store::{Phase, Postgres, Seen, refused};
 use crate::domain::Timestamp;
-use crate::ledger::recovery::ServerPosition;
+use crate::ledger::recovery::{Origin, ServerPosition};
 use crate::store::{Error, Read as _, Transact};
 
 /// How long nothing is asked while a server does not come back.
@@ -39,7 +40,7 @@ const TAKE_TURN: &str = "with taken as (
         on conflict (id) do update set turn = excluded.turn, begun_at = excluded.begun_at
     )
     select number - 1, previous, (select turn from disburse.writer where id = $1), oldest,
-        floor(extract(epoch from clock_timestamp()) * 1000)::bigint from taken";
+        floor(extract(epoch from clock_timestamp()) * 1000)::bigint, current_setting('synchronous_standby_names') from taken";
 
 /// The newest transaction that was committed, who made it, and the newest one of a writer; and who may still read and write.
 const NEWEST: &str = "select number, writer, (select turn from disburse.writer where id = $1), oldest from disburse.turn where one";
@@ -120,8 +121,16 @@ impl Postgres {
             mine,
             oldest,
             at,
+            waits,
         } = newest_of(rows)?;
         self.began_at.set(at);
+        // That they wait again is believed when the journal is opened anew: until then a standby may have missed some.
+        if waits == Some(false) {
+            self.origin.set(Origin {
+                waits: false,
+                ..self.origin.get()
+            });
+        }
         if oldest > SCHEMA_VERSION {
             return Err(Error::Outdated {
                 what: format!(
@@ -231,6 +240,8 @@ struct Newest {
     oldest: i64,
     /// When the turn was taken, by the server's clock.
     at: Option<Timestamp>,
+    /// Commits wait for all standbys that are named, where a turn was taken.
+    waits: Option<bool>,
 }
 
 fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
@@ -238,11 +249,13 @@ fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
         let seen = (row.try_get(0).ok()?, row.try_get(1).ok()?);
         let (mine, oldest) = (row.try_get(2).ok()?, row.try_get(3).ok()?);
         let at = row.try_get(4).ok().map(Timestamp::from_millis);
+        let waits = row.try_get(5).ok().map(origin::waits_for_all);
         Some(Newest {
             seen,
             mine,
             oldest,
             at,
+            waits,
         })
     };
     let newest = rows.first().and_then(read);

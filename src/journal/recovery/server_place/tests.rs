@@ -31,19 +31,34 @@ struct Host {
 
 impl Host {
     fn of(server: &Server, database: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let at = match Location::parse(OsStr::new(&server.address(database))).unwrap() {
-            Location::Server(address) => {
-                Location::Server(address.with_state_folder(Some(folder.path().join("state"))))
-            }
-            file @ Location::File(_) => file,
+        Self::at(&server.address(database))
+    }
+
+    fn at(text: &str) -> Self {
+        let mut host = Self {
+            folder: tempfile::tempdir().unwrap(),
+            at: Location::File("journal.db".into()),
         };
-        Self { folder, at }
+        host.spells(text);
+        host
+    }
+
+    /// Writes the address of the journal in another way.
+    fn spells(&mut self, text: &str) {
+        let Location::Server(address) = Location::parse(OsStr::new(text)).unwrap() else {
+            panic!("{text} is no server");
+        };
+        let state = self.folder.path().join("state");
+        self.at = Location::Server(address.with_state_folder(Some(state)));
     }
 
     /// Makes the journal, and loads a batch.
     async fn loaded(server: &Server, database: &str) -> Self {
-        let host = Self::of(server, database);
+        Self::of(server, database).with_a_batch().await
+    }
+
+    async fn with_a_batch(self) -> Self {
+        let host = self;
         if let Location::Server(address) = &host.at {
             assert!(!server::make(address).unwrap().was_there);
         }
@@ -202,17 +217,97 @@ async fn what_a_host_has_seen_under_another_spelling_of_the_address_counts() {
     let copy = copied(server, &database);
     assert_eq!(host.claim(1, 2).await, 2);
     put_back(server, &database, &copy);
-    let spelt = server
-        .address(&database)
-        .replace("127.0.0.1", "127.0.0.1,127.0.0.1");
-    let Location::Server(address) = Location::parse(OsStr::new(&spelt)).unwrap() else {
-        panic!("{spelt} is no server");
-    };
-    let state = host.folder.path().join("state");
-    host.at = Location::Server(address.with_state_folder(Some(state)));
+    host.spells(&twice(&server.address(&database)));
     assert_eq!(host.cause().await, Some(Cause::LaterRun));
     // Which account posted is noted under the first spelling.
     host.is_not_told_who_posted().await;
+}
+
+/// Another way to write the address of a server.
+fn twice(address: &str) -> String {
+    address.replace("127.0.0.1", "127.0.0.1,127.0.0.1")
+}
+
+#[tokio::test]
+async fn what_a_host_has_seen_under_another_spelling_counts_beside_what_it_has_seen_under_this_one()
+{
+    let Some(server) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = server.database();
+    let mut host = Host::loaded(&server, &database).await;
+    assert_eq!(host.claim(1, 2).await, 2);
+    let copy = server.folder().join("copy");
+    server.stop("fast");
+    copy_folder(&server, &server.data(), &copy);
+    server.run();
+    let address = server.address(&database);
+    host.spells(&twice(&address));
+    assert_eq!(host.claim(2, 2).await, 2);
+    server.stop("fast");
+    put_data_back(&server, &copy);
+    server.run();
+    // By its files it is the same server, on the same timeline.
+    host.spells(&address);
+    assert_eq!(host.cause().await, Some(Cause::LaterRun));
+    // The mark under the other spelling has something to add, once.
+    for spelling in [&twice(&address), &address, &twice(&address), &address] {
+        host.spells(spelling);
+        host.cause().await;
+    }
+    let begun = server.psql(&database, "select count(*) from disburse.recovery");
+    assert_eq!(begun, [["2"]]);
+}
+
+/// Whether commits waited for a standby has to be known of each server that was in use.
+#[tokio::test]
+async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over() {
+    let Some(primary) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = primary.database();
+    let standby = primary.standby();
+    let waits_for = |names: &str| {
+        let set = format!("alter system set synchronous_standby_names = '{names}'");
+        primary.psql("postgres", &set);
+        primary.reload();
+        let seen =
+            format!("select 1 where current_setting('synchronous_standby_names') = '{names}'");
+        primary.until("postgres", &seen);
+    };
+    let address = Server::address_of([&primary, &standby], &database) + "?promoted=whole";
+    waits_for("walreceiver");
+    let host = Host::at(&address).with_a_batch().await;
+    let copy = |server: &Server| {
+        let told = server.psql(
+            &database,
+            "select value from disburse.meta where key = 'copy'",
+        );
+        let words: Vec<&str> = told[0][0].split(' ').collect();
+        (words[1].to_owned(), words[4].to_owned())
+    };
+    let on = |timeline: &str, waits: &str| (timeline.to_owned(), waits.to_owned());
+    let journal = host.open();
+    assert_eq!(copy(&primary), on("1", "1"));
+    waits_for("");
+    Host::acquire(&journal, 1).await.unwrap();
+    assert_eq!(copy(&primary), on("1", "0"));
+    // That they wait again is believed of a journal that is opened then.
+    waits_for("walreceiver");
+    drop(journal);
+    let journal = host.open();
+    assert_eq!(copy(&primary), on("1", "1"));
+    primary.kill();
+    standby.promote();
+    Host::acquire(&journal, 2).await.unwrap();
+    assert_eq!(copy(&standby), on("2", "0"));
+    drop(journal);
+    // The next one is not taken for whole, whoever looks.
+    let third = standby.standby();
+    standby.kill();
+    third.promote();
+    let late = Host::at(&(third.address(&database) + "?promoted=whole"));
+    assert_eq!(late.cause().await, Some(Cause::Promoted));
 }
 
 #[tokio::test]

@@ -48,6 +48,7 @@ fn a_copy_of_a_server_follows_another_one_or_does_not() {
         (origin(), waited, S::Same),
         (origin(), with(|o| o.timeline = 3), S::Promoted),
         (waited, with(|o| o.timeline = 3), S::Waited),
+        (waited, with(|o| o.timeline = 4), S::Promoted),
         (waited, with(|o| o.timeline = 1), S::Overtaken),
         (waited, with(|o| o.system = 8), S::Other),
         (waited, with(|o| (o.system, o.timeline) = (8, 1)), S::Other),

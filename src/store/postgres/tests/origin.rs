@@ -120,6 +120,32 @@ fn of_two_servers_that_take_writes_the_one_that_took_over_is_used() {
     assert_eq!(both.map(turn_of), [before[0] + 1; 2]);
 }
 
+/// Two standbys that were promoted at once have the same timeline, and each lacks what is written to the other one.
+#[test]
+fn of_two_servers_that_take_writes_on_one_timeline_neither_is_used() {
+    let Some(primary) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = fresh(&primary).address().database().to_owned();
+    let standbys = [primary.standby(), primary.standby()];
+    let open = |servers: [&Server; 2]| {
+        Postgres::open(address(&Server::address_of(servers, &database)), short())
+    };
+    let [one, other] = [&standbys[0], &standbys[1]];
+    primary.kill();
+    one.promote();
+    other.promote();
+    for servers in [[one, other], [other, one]] {
+        let refused = open(servers).unwrap_err().to_string();
+        assert!(
+            refused.contains("more than one server of 127.0.0.1"),
+            "{refused}"
+        );
+    }
+    one.kill();
+    open([one, other]).unwrap();
+}
+
 /// A server that says nothing, not even that it is not there.
 #[test]
 fn a_server_that_is_dead_silent_keeps_nobody_from_the_other_one() {
