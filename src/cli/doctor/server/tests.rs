@@ -179,7 +179,11 @@ fn of_several_servers_one_takes_writes() {
             Problem,
             "no server of the address takes",
         ),
-        (vec![Ok(good()), Ok(good())], Problem, "an old primary"),
+        (
+            vec![Ok(good()), Ok(good())],
+            Problem,
+            "more than one server",
+        ),
     ] {
         let odd = seen(servers);
         assert!(
