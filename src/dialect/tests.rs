@@ -200,7 +200,7 @@ fn what_contradicts_itself_is_named() {
         (
             &["replies.authenticated=139"],
             "replies.authenticated",
-            "those of payments",
+            "others are about payments",
         ),
         (
             &[

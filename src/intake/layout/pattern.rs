@@ -125,9 +125,9 @@ mod tests {
             ("Prepared by: *", None),
             ("**", Some("\"*\" for any text")),
             ("***", Some("\"*\" for any text")),
-            (" On hold", Some("\"On hold\" without blanks")),
-            ("On hold\u{a0}", Some("\"On hold\" without blanks")),
-            (" ", Some("\"\" without blanks")),
+            (" On hold", Some("\"On hold\" without spaces")),
+            ("On hold\u{a0}", Some("\"On hold\" without spaces")),
+            (" ", Some("\"\" without spaces")),
         ] {
             let found = problem_of(value);
             match expected {

@@ -266,7 +266,9 @@ mod tests {
             ("columns.narration", "at least one column", |l| {
                 l.columns.push(from("narration", &[]))
             }),
-            ("group", "another sign", |l| l.numbers.group = Some('.')),
+            ("group", "another character", |l| {
+                l.numbers.group = Some('.')
+            }),
             ("amount_factor", "more than 0", |l| {
                 l.factor = Factor::Given(Decimal::ZERO)
             }),

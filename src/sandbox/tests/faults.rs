@@ -311,7 +311,7 @@ fn fault_files_are_read_or_refused_with_the_nearest_name() {
         ),
         ("slow_reply_ms = 5", "two numbers of milliseconds"),
         ("slow_reply_ms = [6, 5]", "ends before it begins"),
-        ("slow_reply_ms = [6, 5000000]", "600000 at most"),
+        ("slow_reply_ms = [6, 5000000]", "at most 600000"),
         (
             "[float_shortage]\nservise = \"S\"",
             "nearest name is \"service\"",

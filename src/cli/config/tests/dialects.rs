@@ -162,7 +162,7 @@ fn a_profile_and_its_dialect_do_not_say_one_thing_twice() {
     let same = "[operations.post]\nfunction = \"\"\n[operations.status]\nfunction = \"\"\npath = \"/v1/global-api/payments\"\n";
     let printed = folder(&format!("written_from = \"x\"\n{same}")).refusal();
     assert!(
-        printed.contains("could be taken for a payment"),
+        printed.contains("could take a question for a payment"),
         "{printed}"
     );
     let fixed = "[profiles.p]\ndialect = \"gateway.toml\"\ncallback.settle_on = \"confirmed\"\n";

@@ -216,7 +216,7 @@ bank_name = []
     assert_eq!(again, read);
     assert_eq!(again.digest(), read.digest());
     for (line, expected) in [
-        ("format = \"pain.008\"", "\"pain.001\", or \"table\""),
+        ("format = \"pain.008\"", "\"pain.001\" or \"table\""),
         (
             "format = \"pain.001\"\nheader = 3",
             "nothing: a pain.001 file says it itself",
