@@ -170,12 +170,12 @@ fn what_contradicts_itself_is_named() {
         (
             &["replies.authenticated=132", "replies.not_authenticated=131"],
             "replies.authenticated",
-            "another meaning",
+            "no other meaning",
         ),
         (
             &["replies.authenticated=200", "replies.not_authenticated=131"],
             "replies.not_authenticated",
-            "another meaning",
+            "no other meaning",
         ),
         (
             &["headers.Proxy-Authorization=x"],
@@ -210,7 +210,7 @@ fn what_contradicts_itself_is_named() {
                 "operations.status.path=/v2//Pay/",
             ],
             "operations.status.function",
-            "could be taken for a payment",
+            "could take a question for a payment",
         ),
         (
             &["replies.bill_found=309"],
@@ -225,12 +225,12 @@ fn what_contradicts_itself_is_named() {
         (
             &["operations.post.function=", "operations.status.function="],
             "operations.status.function",
-            "could be taken for a payment",
+            "could take a question for a payment",
         ),
         (
             &["operations.bill.function=GATEWAY.postPayment"],
             "operations.bill.function",
-            "could be taken for a payment",
+            "could take a question for a payment",
         ),
         (
             &["members.narration=Currency"],

@@ -149,7 +149,7 @@ fn quick() -> Policy {
         first_query_after: Duration::from_millis(40),
         query_backoff_max: Duration::from_millis(80),
         callback_grace: Duration::from_millis(80),
-        not_found_quarantine: Duration::from_millis(200),
+        not_found_quarantine: Duration::from_millis(600),
         post_backoff: Duration::from_millis(10),
         exposures_max: 50,
         ..policy()

@@ -291,7 +291,7 @@ mod tests {
                     values: vec![],
                 })
             }),
-            ("skip", "without blanks", |l| {
+            ("skip", "without spaces", |l| {
                 l.skip.push(Condition {
                     column: name("x"),
                     values: vec!["Prepared by: ".to_owned()],
@@ -307,7 +307,7 @@ mod tests {
                     reason: "r".to_owned(),
                 })
             }),
-            ("values.amount", "without blanks", |l| {
+            ("values.amount", "without spaces", |l| {
                 let pair = (" a".to_owned(), "1".to_owned());
                 l.columns[0].values.push(pair);
             }),
