@@ -1,7 +1,7 @@
 //! A file's rows, one after the other.
 
 use crate::domain::{Instruction, ServiceCode};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
@@ -311,6 +311,11 @@ impl Reader {
         self.checker.warning().into_iter().chain(unended).collect()
     }
 
+    /// Returns the row that it has come to.
+    pub(super) fn record(&self) -> &Record {
+        &self.record
+    }
+
     /// Reads the next row that is not blank into the record, and counts it.
     fn advance(&mut self) -> Result<bool, Error> {
         loop {
@@ -382,7 +387,7 @@ impl Reader {
         }
     }
 
-    fn advance_or_end(&mut self) -> Option<Result<(), Error>> {
+    pub(super) fn advance_or_end(&mut self) -> Option<Result<(), Error>> {
         if self.ended {
             return None;
         }
@@ -536,87 +541,6 @@ fn take_frame(frame: &Frame, record: &mut Record, fill: impl FnOnce(&str, &mut R
     if !record.faults.is_empty() {
         frame.raw.clone_into(&mut record.raw);
     }
-}
-
-/// Which rows of a file are bad, a bit for each: with it the good ones can be counted again, whatever is judged anew.
-#[derive(Debug, Default)]
-pub struct BadPlaces {
-    bits: Vec<u64>,
-    rows: u64,
-}
-
-impl BadPlaces {
-    /// Takes the next row of the file.
-    pub fn push(&mut self, is_bad: bool) {
-        let (word, bit) = Self::place(self.rows);
-        if word == self.bits.len() {
-            self.bits.push(0);
-        }
-        self.bits[word] |= u64::from(is_bad) << bit;
-        self.rows += 1;
-    }
-
-    fn is_bad(&self, row: u64) -> bool {
-        let (word, bit) = Self::place(row);
-        self.bits.get(word).is_some_and(|bits| bits >> bit & 1 == 1)
-    }
-
-    fn place(row: u64) -> (usize, u64) {
-        (usize::try_from(row / 64).unwrap_or(usize::MAX), row % 64)
-    }
-}
-
-/// Reads a file again and hands out the cells of good rows, by their number among the good ones, 1-based.
-///
-/// For what is found only when the whole file was seen: such rows belong into the file with corrections too. Their lines would
-/// not do: JSON may have all rows on one.
-///
-/// # Errors
-/// As [`Reader::open`] and the reader itself.
-pub fn raw_rows(
-    input: impl Read + Send + 'static,
-    options: &Options,
-    rules: Arc<Rules>,
-    bad: &BadPlaces,
-    wanted: &BTreeSet<u64>,
-    each: impl FnMut(u64, Vec<String>),
-) -> Result<(), Error> {
-    match wanted.is_empty() {
-        true => Ok(()),
-        false => raw_rows_of(Reader::open(input, options, rules)?, bad, wanted, each),
-    }
-}
-
-/// As [`raw_rows`], of a file that is open.
-///
-/// # Errors
-/// As the reader.
-pub fn raw_rows_of(
-    mut reader: Reader,
-    bad: &BadPlaces,
-    wanted: &BTreeSet<u64>,
-    mut each: impl FnMut(u64, Vec<String>),
-) -> Result<(), Error> {
-    let Some(last) = wanted.last() else {
-        return Ok(());
-    };
-    let (mut rows, mut good) = (0, 0);
-    while let Some(row) = reader.advance_or_end() {
-        row?;
-        let is_bad = bad.is_bad(rows);
-        rows += 1;
-        if is_bad {
-            continue;
-        }
-        good += 1;
-        if wanted.contains(&good) {
-            each(good, reader.record.cells().map(str::to_owned).collect());
-        }
-        if good >= *last {
-            break;
-        }
-    }
-    Ok(())
 }
 
 fn check_mapping(rules: &Rules) -> Result<(), Error> {

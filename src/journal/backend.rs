@@ -13,7 +13,7 @@ use crate::journal::payments::record;
 use crate::journal::recovery::opened::opened;
 use crate::journal::run::lanes;
 use crate::journal::run::sessions;
-use crate::journal::run::verbs;
+use crate::journal::run::{due, due_questions, verbs};
 use crate::journal::schema::open::Missing;
 use crate::journal::session::fence;
 use crate::journal::writer::handle::Journal;
@@ -140,7 +140,7 @@ impl Journal {
     ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
         self.ask_again(CommitMode::Shared, move |c| {
             let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
-            Ok((claims, verbs::due(c, token, now)?, halt))
+            Ok((claims, due::due(c, token, now)?, halt))
         })
         .await
     }
@@ -206,8 +206,8 @@ impl Journal {
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
         self.ask_again(CommitMode::Shared, move |c| {
-            let questions = verbs::questions(c, token, limit, now, lease)?;
-            Ok((questions, verbs::due(c, token, now)?))
+            let questions = due_questions::questions(c, token, limit, now, lease)?;
+            Ok((questions, due::due(c, token, now)?))
         })
         .await
     }
@@ -241,7 +241,7 @@ impl Journal {
             fence::assert_current(c, token)?;
             sessions::renew(c, token)?;
             sessions::watch_clock(c, token, now)?;
-            verbs::due(c, token, now)
+            due::due(c, token, now)
         })
         .await
     }

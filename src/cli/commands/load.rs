@@ -1,12 +1,12 @@
 //! `load`, and the loading that `check` and `pay` share.
 
+use super::load_told::{AsLoaded, tell_loaded, tell_new, tell_reading};
 use std::path::Path;
 
 use super::approve::Desk;
 use super::bills::{self, Told};
 use super::networks;
 use super::recover;
-use super::verify;
 use crate::cli::Error;
 use crate::cli::actor::actor;
 use crate::cli::arguments::FileArguments;
@@ -16,19 +16,17 @@ use crate::cli::config::Settings;
 use crate::cli::exit::ExitStatus;
 use crate::cli::files::aside::{self, Aside};
 use crate::cli::files::declared::declared_total;
-use crate::cli::files::input::{Input, Pending, Reading};
+use crate::cli::files::input::{Input, Pending};
+use crate::cli::files::reading::Reading;
 use crate::cli::session::{Session, batch_name, sandbox_flag};
 use crate::cli::terminal::output;
-use crate::cli::words::corrected;
 use crate::cli::words::limits;
 use crate::cli::words::next::{next_step, next_text};
 use crate::cli::words::refused::refused;
 use crate::cli::words::repeats;
-use crate::cli::words::summary::{print_summary, to_json};
 use crate::domain::{BatchName, Originator, Timestamp};
 use crate::journal::{
-    ChainHead, Journal, LoadLayout, LoadPlan, LoadRefusal, LoadSummary, Loaded, Location, Reader,
-    RunLock,
+    Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Location, Reader, RunLock,
 };
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::recovery::Cause;
@@ -148,70 +146,6 @@ fn tell_rules(
     schedule::tell_time(session, settings, (summary, dates), (batch, purpose))
 }
 
-/// What became of a file.
-struct AsLoaded<'a> {
-    batch: &'a BatchName,
-    /// Its rows are new in the journal.
-    fresh: bool,
-    /// A total was declared.
-    total_waits: bool,
-    /// What bills said, where they were asked for.
-    bills: Option<&'a Told>,
-    /// It was loaded for its documents.
-    new_documents: bool,
-}
-
-/// Says what was loaded, to a program or on a screen.
-fn tell_loaded(
-    session: &Session,
-    loaded: &AsLoaded<'_>,
-    summary: &LoadSummary,
-    evidence: &ChainHead,
-) {
-    let AsLoaded {
-        batch,
-        fresh,
-        total_waits,
-        bills,
-        new_documents,
-    } = loaded;
-    if session.common.json {
-        let mut value = to_json(summary, Some((batch.as_str(), *fresh)));
-        if let Some(bills) = bills {
-            value["bills"] = bills.to_json();
-        }
-        value["evidence"] = verify::head_json(evidence);
-        output::json(&value);
-        return;
-    }
-    if *new_documents {
-        output::line(&documents_text(summary, batch.as_str()));
-        return;
-    }
-    print_summary(summary);
-    let what = if *fresh {
-        "loaded into"
-    } else {
-        "already there, unchanged, in"
-    };
-    output::line(&format!(
-        "{} {what} batch {batch}",
-        output::counted(summary.total().count, "payment")
-    ));
-    output::line(&verify::head_text(evidence));
-    if summary.unpriced > 0 {
-        session.note(&bills::unpriced_text(
-            summary.unpriced,
-            bills::of_bills(summary.unpriced),
-        ));
-    }
-    if *total_waits && summary.unpriced > 0 {
-        session.note(
-            "the declared total is compared once they have theirs, before anything is posted",
-        );
-    }
-}
-
 /// Returns whether the journal has a batch of this name.
 pub(in crate::cli) fn is_there(session: &Session, batch: &BatchName) -> bool {
     let has_it =
@@ -219,25 +153,6 @@ pub(in crate::cli) fn is_there(session: &Session, batch: &BatchName) -> bool {
     session
         .location()
         .is_ok_and(|at| at.is_there() && has_it(at))
-}
-
-/// Says what became of the documents of a batch that is there already.
-fn documents_text(summary: &LoadSummary, batch: &str) -> String {
-    let kept = match summary.kept_documents {
-        0 => String::new(),
-        kept => format!(
-            "; {} at the file service already, and stay as they are there",
-            if kept == 1 {
-                "1 is".to_owned()
-            } else {
-                format!("{kept} are")
-            }
-        ),
-    };
-    format!(
-        "{} taken again into batch {batch}{kept}",
-        output::counted(summary.new_documents, "document")
-    )
 }
 
 fn now() -> Timestamp {
@@ -515,73 +430,6 @@ pub(in crate::cli) async fn into_journal(
     }
 }
 
-/// Notes what the reading of a file came to.
-fn tell_reading(
-    session: &Session,
-    input: &Input,
-    reading: &Reading,
-    by_layout: Option<&LoadLayout>,
-) {
-    for note in reading.notes() {
-        session.note(&format!("{}: {note}", input.name));
-    }
-    if let Some(text) = reading.not_due_text(input) {
-        session.note(&format!("{}: {text}", input.name));
-    }
-    if let Some(layout) = by_layout {
-        session.note(&format!(
-            "{}: read by layout {} ({})",
-            input.name,
-            layout.name,
-            &layout.digest[..layout.digest.len().min(16)]
-        ));
-    }
-}
-
-/// Says what of a file that was loaded is to be looked at; `set_aside` is how many rows were.
-fn tell_new(
-    session: &Session,
-    input: &Input,
-    (batch, sandbox): (&str, &str),
-    summary: &LoadSummary,
-    set_aside: Option<u64>,
-) {
-    note_cancelled(session, batch, summary);
-    repeats::warn_alike(&summary.alike);
-    if let Some(repeats) = &summary.repeats {
-        output::complain("warning", &repeats::skipped_text(repeats));
-    }
-    if summary.mended > 0 {
-        session.note(&corrected::mended_text(summary.mended));
-    }
-    if summary.replaced > 0 {
-        session.note(&corrected::replaced_text(summary.replaced));
-    }
-    for text in corrected::changed_texts(&summary.changed) {
-        output::complain("warning", &text);
-    }
-    if let Some(bad) = set_aside.filter(|bad| *bad > 0) {
-        output::complain(
-            "warning",
-            &format!("{} set aside as rejected", output::counted(bad, "row")),
-        );
-        let corrections = input.corrections().display().to_string();
-        let corrections = output::quoted(&corrections).into_owned();
-        let repeats = summary.repeats.as_ref().map_or(0, |repeats| repeats.rows);
-        if bad > repeats {
-            output::complain(
-                "hint",
-                &format!(
-                    "mend {corrections}, then add it: disburse load {corrections} --batch {batch} --amend{sandbox}"
-                ),
-            );
-        }
-        if repeats > 0 {
-            output::complain("hint", &repeats::set_aside_hint(&corrections, repeats));
-        }
-    }
-}
-
 /// Gives what is ready of a batch that is there already back to asking, but for what was asked about before: the same command
 /// is said again until the batch is finished.
 async fn presume(
@@ -675,18 +523,4 @@ pub(in crate::cli) async fn note_if_cancelled(
         ));
     }
     Ok(cancelled)
-}
-
-/// Says that rows of the file were cancelled in their batch, so that nobody takes them for loaded anew.
-fn note_cancelled(session: &Session, batch: &str, summary: &LoadSummary) {
-    let (is, stays, it, its) = match summary.cancelled {
-        0 => return,
-        1 => ("is of a payment", "stays", "it", "its row"),
-        _ => ("are of payments", "stay", "them", "their rows"),
-    };
-    session.note(&format!(
-        "{} of the file {is} that batch {batch} has cancelled, and {stays} cancelled: nobody is paid by {it}. To pay \
-         {it} after all, load {its}, with the same references, under a new batch name",
-        output::counted(summary.cancelled, "row")
-    ));
 }

@@ -19,6 +19,7 @@ mod journal_copy;
 pub(super) mod layout;
 pub(super) mod listen;
 pub(super) mod load;
+mod load_told;
 pub(super) mod lookup;
 pub(super) mod networks;
 pub(super) mod notices;

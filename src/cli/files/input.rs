@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use super::fresh_name;
@@ -14,7 +14,8 @@ use super::links;
 use super::open::READABLE;
 use super::open::open;
 use super::plain::{Plain, PlainReader, plain_name};
-use super::rejected::{name_of, rejected};
+use super::reading::{Reading, Staged, feed, stage, unwritable};
+use super::rejected::name_of;
 use super::rules;
 use super::sheets::{said_of_sheets, sheet_options};
 use sha2::{Digest, Sha256};
@@ -24,19 +25,12 @@ use crate::cli::arguments::FileArguments;
 use crate::cli::config::Settings;
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes::Mistakes;
-use crate::cli::words::waiting;
-use crate::domain::{BatchName, Timestamp, Totals, WireZone};
+use crate::domain::{BatchName, WireZone};
 use crate::intake::layout::Layout;
-use crate::intake::{
-    self, BadPlaces, BadRow, Corrections, Encoding, Form, Format, Options, Reader, Row, Rules,
-};
+use crate::intake::{self, Encoding, Format, Options, Reader, Rules};
 use crate::journal::{CrossRowError, LoadLayout, LoadRow};
-use crate::ledger::correction::Corrects;
-use crate::ledger::schedule::Scheduled;
 use crate::report::FileIdentity;
 
-/// Rows that travel together.
-const BLOCK: usize = 512;
 /// Blocks that wait for the journal.
 const BLOCKS: usize = 4;
 /// What is looked at before standard input is kept.
@@ -76,25 +70,6 @@ pub(in crate::cli) struct Input {
 type Blocks = Receiver<Vec<LoadRow>>;
 /// The reading itself.
 pub(in crate::cli) type Pending = tokio::task::JoinHandle<Result<Reading, Error>>;
-
-/// What reading a file came to, beside the rows.
-pub(in crate::cli) struct Reading {
-    /// Rows whose time is later than now, and what they come to.
-    scheduled: Scheduled,
-    not_due: Totals,
-    mistakes: Mistakes,
-    /// Rows that are no payments, says the layout.
-    skipped: Mistakes,
-    bad_rows: u64,
-    bad_places: BadPlaces,
-    staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
-    form: Form,
-    /// What good rows correct, by their number among them.
-    corrects: BTreeMap<u64, Corrects>,
-    notes: Vec<String>,
-    /// What was taken although it is odd.
-    pub(in crate::cli) warnings: Vec<String>,
-}
 
 impl Input {
     /// Returns the zone that its days are read in.
@@ -389,10 +364,7 @@ impl Input {
         Ok(())
     }
 
-    fn keep_corrections(
-        &self,
-        staged: Option<Corrections<BufWriter<tempfile::NamedTempFile>>>,
-    ) -> Result<(), Error> {
+    fn keep_corrections(&self, staged: Option<Staged>) -> Result<(), Error> {
         let Some(staged) = staged else { return Ok(()) };
         let keep = || -> std::io::Result<PathBuf> {
             let mut buffer = staged.finish()?;
@@ -428,14 +400,6 @@ impl Input {
         let _ = self.kept.set(kept);
         Ok(())
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::refused(format!(
-        "{}: the corrections cannot be written: {error}",
-        path.display()
-    ))
-    .hint("name another place with --corrections")
 }
 
 fn joined(error: &CrossRowError) -> String {
@@ -536,141 +500,4 @@ fn corrections_path(input: &Path, ending: &str) -> PathBuf {
         _ => stem,
     };
     PathBuf::from(format!("{stem}.corrections.{ending}"))
-}
-
-fn stage(
-    folder: &Path,
-    form: &Form,
-) -> Result<Corrections<BufWriter<tempfile::NamedTempFile>>, Error> {
-    let make = || {
-        let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
-        match form.sheet {
-            Some(_) => Corrections::create_book(file, form),
-            None => Corrections::create(file, form),
-        }
-    };
-    make().map_err(|error| unwritable(folder, &error))
-}
-
-fn feed(
-    (mut reader, form): (Reader, Form),
-    sender: &SyncSender<Vec<LoadRow>>,
-    name: &str,
-    (folder, batch): (&Path, Option<BatchName>),
-    mistakes: Mistakes,
-) -> Result<Reading, Error> {
-    let now = Timestamp::now();
-    let mut reading = Reading {
-        scheduled: Scheduled::default(),
-        not_due: Totals::default(),
-        mistakes,
-        skipped: Mistakes::of(name, false)?,
-        bad_rows: 0,
-        bad_places: BadPlaces::default(),
-        staged: None,
-        form,
-        corrects: BTreeMap::new(),
-        notes: Vec::new(),
-        warnings: Vec::new(),
-    };
-    let mut block = Vec::with_capacity(BLOCK);
-    let mut good_rows = 0;
-    while let Some(row) = reader.next() {
-        let row = row.map_err(|error| Error::of_file(name, &error))?;
-        let is_bad = matches!(row, Row::Bad(_) | Row::Skipped(_));
-        reading.bad_places.push(is_bad);
-        good_rows += u64::from(!is_bad);
-        let corrects = reader.corrects().cloned();
-        if let Some(corrects) = &corrects {
-            block.push(LoadRow::Corrects(corrects.clone()));
-            if !is_bad {
-                reading.corrects.insert(good_rows, corrects.clone());
-            }
-        }
-        reading.count_not_due(&row, now);
-        match row {
-            Row::Good(instruction) => block.push(LoadRow::Valid(instruction)),
-            Row::Unpriced(row) => block.push(LoadRow::Unpriced(row)),
-            // Set aside, it would be a row to be mended and paid.
-            Row::Bad(row) if row.is_example() && batch.is_some() => {
-                let told = row.errors.first().map(ToString::to_string);
-                return Err(Error::refused(format!(
-                    "{name}:{}; nothing was loaded",
-                    told.unwrap_or_default()
-                ))
-                .hint("remove the row, and load the file again; --on-error skip sets aside only rows that can be \
-                    mended, and this one cannot"));
-            }
-            Row::Bad(row) => {
-                let rejected = rejected(&row, &reading.form);
-                let name = name_of(corrects.as_ref(), batch.as_ref(), &rejected.digest);
-                reading.note(&row, &name, folder)?;
-                block.push(LoadRow::Invalid(rejected));
-            }
-            Row::Skipped(row) => {
-                for reason in &row.errors {
-                    reading.skipped.add(reason)?;
-                }
-                block.push(LoadRow::Skipped(rejected(&row, &reading.form)));
-            }
-        }
-        if block.len() >= BLOCK {
-            let full = std::mem::replace(&mut block, Vec::with_capacity(BLOCK));
-            if sender.send(full).is_err() {
-                // The journal has refused or failed, and says so itself.
-                return Ok(reading);
-            }
-        }
-    }
-    block.push(LoadRow::EndOfFile);
-    let _ = sender.send(block);
-    reading.notes = reader.notes();
-    reading.warnings = reader.warnings();
-    Ok(reading)
-}
-
-impl Reading {
-    /// Counts a payment whose time is later.
-    fn count_not_due(&mut self, row: &Row, now: Timestamp) {
-        match row {
-            Row::Good(row) if self.scheduled.add(row.not_before(), now) => {
-                self.not_due.add(row.money);
-            }
-            Row::Unpriced(row) => {
-                self.scheduled.add(row.not_before(), now);
-            }
-            _ => {}
-        }
-    }
-
-    fn note(&mut self, row: &BadRow, name: &str, folder: &Path) -> Result<(), Error> {
-        self.bad_rows += 1;
-        for error in &row.errors {
-            self.mistakes.add(error)?;
-        }
-        if self.staged.is_none() {
-            self.staged = Some(stage(folder, &self.form)?);
-        }
-        match &mut self.staged {
-            Some(staged) => staged
-                .write(row, name)
-                .map_err(|error| unwritable(folder, &error)),
-            None => Ok(()),
-        }
-    }
-
-    /// Says which rows are no payments, and why.
-    pub(in crate::cli) fn tell_skipped(&self) {
-        self.skipped.tell();
-    }
-
-    /// Says how much of the file is not paid today, as its rows name a later time.
-    pub(in crate::cli) fn not_due_text(&self, input: &Input) -> Option<String> {
-        waiting::not_due_text(self.scheduled, &self.not_due, &input.zone())
-    }
-
-    /// Returns what is worth telling about how the file was read.
-    pub(in crate::cli) fn notes(&self) -> &[String] {
-        &self.notes
-    }
 }

@@ -14,6 +14,7 @@ pub(super) mod links;
 pub(super) mod open;
 pub(super) mod own_file;
 pub(super) mod plain;
+pub(super) mod reading;
 pub(super) mod rejected;
 pub(super) mod rules;
 pub(super) mod scratch;

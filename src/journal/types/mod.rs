@@ -3,12 +3,14 @@
 mod acts;
 mod approval;
 mod archive;
+mod batch;
 mod bills;
 mod decisions;
 mod error;
 mod figures;
 mod forgetting;
 mod generations;
+mod load;
 mod notices;
 mod preflight;
 mod probe;
@@ -18,9 +20,9 @@ mod recovery;
 mod refusal;
 mod repeats;
 mod report_rows;
+mod run;
 mod runners;
 mod standing;
-mod verbs;
 
 pub use acts::ActRecord;
 pub use approval::{
@@ -28,6 +30,7 @@ pub use approval::{
     ToSign, UnsignedOrders,
 };
 pub use archive::{ArchivedFigures, CopiedBatch, SignedFor, SignedText};
+pub use batch::*;
 pub use bills::{
     BillCursor, BillFinding, BillOutcome, BillRecord, BillRival, BillRow, BillsRecorded,
     TotalDifference, UnpricedRecord,
@@ -43,6 +46,7 @@ pub use generations::{
     Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,
     WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
 };
+pub use load::*;
 pub use notices::{NewNotice, NextNotice, NoticeBatch, NoticeWaiting, NoticesWaiting};
 pub use preflight::*;
 pub use probe::{DuplicateProbe, SecondPost};
@@ -58,5 +62,5 @@ pub use repeats::{
     RepeatedLoad, Repeats,
 };
 pub use report_rows::{ListedPayment, ListedRow};
+pub use run::*;
 pub use runners::{Runner, RunnerRecord};
-pub use verbs::*;

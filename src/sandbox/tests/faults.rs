@@ -316,7 +316,10 @@ fn fault_files_are_read_or_refused_with_the_nearest_name() {
             "[float_shortage]\nservise = \"S\"",
             "nearest name is \"service\"",
         ),
-        ("[float_shortage]\nservice = \"S\"", "after must be a number of payments"),
+        (
+            "[float_shortage]\nservice = \"S\"",
+            "after must be a number of payments",
+        ),
         ("drop_after = ", "fault plan"),
     ] {
         let error = Faults::from_toml(text).unwrap_err().to_string();
