@@ -4,7 +4,7 @@ use crate::journal::Error;
 use crate::journal::codec::facts::{fact, note};
 use crate::journal::codec::values::corrupt;
 use crate::ledger::recovery::{JournalId, OnServer, Origin, Traces};
-use crate::store::{Transact, Write};
+use crate::store::{Read, Transact, Write};
 
 /// Under this name `meta` has the copy that was opened last to be written.
 pub(in crate::journal) const COPY: &str = "copy";
@@ -17,12 +17,17 @@ pub(in crate::journal) fn on_server(c: &dyn Transact) -> Result<Option<OnServer>
     let Some(now) = c.server_position() else {
         return Ok(None);
     };
-    let known: Option<String> = fact(c, COPY)?;
-    let read = |text: String| Origin::read(&text).ok_or_else(|| corrupt("an unreadable origin"));
     Ok(Some(OnServer {
         now,
-        known: known.map(read).transpose()?,
+        known: noted_copy(c)?,
     }))
+}
+
+/// Returns which copy it is, as it says itself; `None` where it was never opened to be written.
+pub(in crate::journal) fn noted_copy(c: &dyn Read) -> Result<Option<Origin>, Error> {
+    let known: Option<String> = fact(c, COPY)?;
+    let read = |text: String| Origin::read(&text).ok_or_else(|| corrupt("an unreadable origin"));
+    known.map(read).transpose()
 }
 
 /// Notes which copy it is.

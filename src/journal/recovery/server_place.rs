@@ -35,7 +35,7 @@ pub(in crate::journal) fn take_server_place(
     address: &ServerAddress,
 ) -> Result<Verdict, Error> {
     let place = address.mark().map(|path| Place::of(&path));
-    let verdict = {
+    let (verdict, told_by) = {
         if let Some(folder) = address.state_folder() {
             make(folder)?;
         }
@@ -49,16 +49,21 @@ pub(in crate::journal) fn take_server_place(
         c.begin_reading()?;
         let seen = told(c, address, traces).and_then(|told| worst(c, told));
         c.rollback()?;
-        let (seen, traces) = seen?;
+        let (seen, Told { traces, elsewhere }) = seen?;
         let judged = match seen {
             seen if seen.writes => carry_out(c, &traces)?,
             seen => seen,
         };
+        let told_by = elsewhere.filter(|_| judged.verdict.cause().is_some());
+        let told_by = told_by.zip(judged.mark.clone());
         if let (Some(held), Some(mark)) = (&mut held, judged.mark) {
             held.write(mark, true)?;
         }
-        judged.verdict
+        (judged.verdict, told_by)
     };
+    if let Some(((place, seen), mark)) = told_by {
+        goes_on(&place, &seen, mark)?;
+    }
     c.follow_copy();
     if let Some(place) = place {
         c.follow(Beside {
@@ -72,61 +77,93 @@ pub(in crate::journal) fn take_server_place(
     Ok(verdict)
 }
 
+/// What this host has seen of the journal somewhere.
+struct Told {
+    traces: Traces,
+    /// The mark under another address that says so, and what it says.
+    elsewhere: Option<(Place, Marked)>,
+}
+
 /// Returns what this host has seen of the journal: under this address, and under each other one, of another spelling or of the server
 /// that it was on before. What it has seen anywhere of runs, evidence and orders counts.
 ///
-/// The first of them is what the mark under this address goes on from. A journal that was called otherwise before may be in use under
-/// that name still, as the one that it is a copy of: so former names count only where nothing was seen under this address.
-fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<Traces>, Error> {
-    let current = name(c)?;
-    let mut names = vec![current];
-    if own.mark == Mark::Missing {
-        names.extend(names_before(&**c)?);
-    }
+/// The first of them is what the mark under this address goes on from. Under a name that it had before, a journal may be in use still,
+/// as the one that this is a copy of: that counts on this server, or where nothing was seen under this address.
+fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<Told>, Error> {
+    let (name, former) = (name(c)?, names_before(&**c)?);
+    let here = c.server_position().map(|position| position.origin);
+    let is_of_here = |seen: &Marked| {
+        let there = seen.server.map(|position| position.origin);
+        there.is_some_and(|there| here.is_some_and(|here| here.is_beside(&there)))
+    };
+    let is_first = own.mark == Mark::Missing;
+    let counts = |seen: &Marked| {
+        seen.journal == name || former.contains(&seen.journal) && (is_first || is_of_here(seen))
+    };
     let is_own = |seen: &Marked| matches!(&own.mark, Mark::Read(mark) if mark == seen);
-    let mut others: Vec<Marked> = under_other_addresses(address)
-        .filter(|seen| names.contains(&seen.journal) && !is_own(seen))
+    let mut others: Vec<(Place, Marked)> = under_other_addresses(address)
+        .filter(|(_, seen)| counts(seen) && !is_own(seen))
         .collect();
-    others.sort_by_key(|seen| std::cmp::Reverse((seen.epoch, seen.orders)));
-    let mut told: Vec<Traces> = others
+    others.sort_by_key(|(_, seen)| std::cmp::Reverse((seen.epoch, seen.orders)));
+    let mut told: Vec<Told> = others
         .into_iter()
-        .map(|seen| Traces {
-            mark: Mark::Read(Marked {
-                server: None,
-                ..seen
-            }),
-            ..own.clone()
+        .map(|(place, seen)| Told {
+            traces: Traces {
+                mark: Mark::Read(Marked {
+                    server: seen.server.filter(|_| is_of_here(&seen)),
+                    ..seen.clone()
+                }),
+                ..own.clone()
+            },
+            elsewhere: Some((place, seen)),
         })
         .collect();
-    if own.mark != Mark::Missing || told.is_empty() {
+    if !is_first || told.is_empty() {
+        let own = Told {
+            traces: own,
+            elsewhere: None,
+        };
         told.insert(0, own);
     }
     Ok(told)
 }
 
 /// Returns the first of what was seen by which the journal may have missed something; where there is none, the first of all.
-fn worst(c: &WriteSession, told: Vec<Traces>) -> Result<(Judged, Traces), Error> {
+fn worst(c: &WriteSession, told: Vec<Told>) -> Result<(Judged, Told), Error> {
     let mut first = None;
-    for traces in told {
-        let judged = judged(c, &traces)?;
+    for told in told {
+        let judged = judged(c, &told.traces)?;
         if judged.verdict.cause().is_some() {
-            return Ok((judged, traces));
+            return Ok((judged, told));
         }
-        first.get_or_insert((judged, traces));
+        first.get_or_insert((judged, told));
     }
     first.ok_or_else(|| corrupt("no mark to judge it by"))
 }
 
-/// Returns what this host has seen of journals on servers, under whatever address.
-fn under_other_addresses(address: &ServerAddress) -> impl Iterator<Item = Marked> {
+/// Lets a mark under another address go on from the recovery that it has led to: what it says is on record now, and is told once.
+fn goes_on(place: &Place, seen: &Marked, mark: Marked) -> Result<(), Error> {
+    let mut held = place.hold()?;
+    // Whoever was faster has written what counts.
+    if !matches!(held.mark(), Mark::Read(found) if found == *seen) {
+        return Ok(());
+    }
+    let mut payers = seen.payers.clone();
+    payers.was_called(seen.journal);
+    held.write(Marked { payers, ..mark }, true)
+}
+
+/// Returns what this host has seen of journals on servers, under whatever address, and where.
+fn under_other_addresses(address: &ServerAddress) -> impl Iterator<Item = (Place, Marked)> {
     let files = address
         .state_folder()
         .and_then(|folder| folder.read_dir().ok());
     files.into_iter().flatten().filter_map(|file| {
         let path = file.ok()?.path();
         path.extension().filter(|extension| *extension == "mark")?;
-        match Place::of(&path.with_extension("")).look().ok()?.mark {
-            Mark::Read(seen) => Some(seen),
+        let place = Place::of(&path.with_extension(""));
+        match place.look().ok()?.mark {
+            Mark::Read(seen) => Some((place, seen)),
             Mark::Missing | Mark::Unreadable => None,
         }
     })

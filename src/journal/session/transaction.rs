@@ -27,13 +27,13 @@ use crate::journal::evidence::append::Kind;
 use crate::journal::evidence::chain::{Chain, Evidence};
 use crate::journal::evidence::encoding::Digest;
 use crate::journal::mark::Place;
-use crate::journal::recovery::server_copy::note_copy;
+use crate::journal::recovery::server_copy::{note_copy, noted_copy};
 use crate::journal::relocation::facts::assert_not_moved;
 use crate::journal::verify::intact::Intact;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
-use crate::ledger::recovery::{JournalId, Marked, Order, Origin, ServerPosition};
+use crate::ledger::recovery::{JournalId, Marked, Order, Origin};
 use crate::lifecycle::{State, StepContext};
 use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Transact, Value, Write};
 
@@ -57,9 +57,10 @@ pub(in crate::journal) struct WriteSession {
     limiters: RefCell<BTreeMap<BatchId, Limiter>>,
     /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
     mark: Option<Beside>,
-    /// Of a journal on a server: which copy of it the journal itself says it is, now and before this transaction.
+    /// The journal is to say which copy of it is written.
+    follows_copy: Cell<bool>,
+    /// Which one it says; `None` where somebody else may have noted another one.
     copy: Cell<Option<Origin>>,
-    copy_before: Cell<Option<Origin>>,
     /// How long the transaction waited for those before it.
     waited: Cell<Duration>,
     /// The clock of the store, as runs of this process count beside it.
@@ -107,8 +108,8 @@ impl WriteSession {
             calendars: RefCell::default(),
             limiters: RefCell::default(),
             mark: None,
+            follows_copy: Cell::default(),
             copy: Cell::default(),
-            copy_before: Cell::default(),
             waited: Cell::default(),
             clocks: RefCell::default(),
             asked_at: Cell::default(),
@@ -151,20 +152,27 @@ impl WriteSession {
 
     /// From now on, the journal says which copy of it is written, also when a standby takes over, or commits wait for standbys no more.
     pub(in crate::journal) fn follow_copy(&self) {
-        self.copy
-            .set(self.server_position().map(|position| position.origin));
+        self.follows_copy.set(true);
     }
 
-    /// Notes which copy is written where it is another one: before anything rests on this transaction.
+    /// Notes which copy is written where the journal says something else: before anything rests on this transaction.
     fn note_other_copy(&self) -> Result<(), Error> {
-        self.copy_before.set(self.copy.get());
-        let now = self.keeper.store().server_position();
-        if let (Some(known), Some(ServerPosition { origin, .. })) = (self.copy.get(), now)
-            && origin != known
-        {
-            note_copy(self.keeper.store(), origin)?;
-            self.copy.set(Some(origin));
-        }
+        let store = self.keeper.store();
+        let (true, Some(position)) = (self.follows_copy.get(), store.server_position()) else {
+            return Ok(());
+        };
+        let known = match self.copy.get() {
+            Some(known) => Some(known),
+            None => noted_copy(store)?,
+        };
+        let now = match known {
+            Some(known) if !position.origin.is_news_after(&known) => known,
+            _ => {
+                note_copy(store, position.origin)?;
+                position.origin
+            }
+        };
+        self.copy.set(Some(now));
         Ok(())
     }
 
@@ -295,12 +303,12 @@ impl WriteSession {
             .borrow_mut()
             .clone_from(&self.allowances.borrow());
         self.tallies.take();
-        self.note_other_copy()?;
         if self.recent.borrow_mut().begin(self.keeper.store())? {
             // Somebody else has written; of a server, whoever moves the journal ends what uses it.
             if !self.is_shared() {
                 assert_not_moved(self.keeper.store())?;
             }
+            self.copy.take();
             self.knows_recoveries.take();
             self.chain.borrow_mut().forget_policies();
             self.intact
@@ -308,7 +316,7 @@ impl WriteSession {
                 .values_mut()
                 .for_each(Intact::doubt);
         }
-        Ok(())
+        self.note_other_copy()
     }
 
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
@@ -319,7 +327,7 @@ impl WriteSession {
             .values_mut()
             .for_each(WatchedClock::forget);
         self.allowances.replace(self.allowances_before.take());
-        self.copy.set(self.copy_before.get());
+        self.copy.take();
         self.tallies.take();
         self.recent.take();
         self.intact.take();

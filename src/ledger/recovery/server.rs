@@ -56,6 +56,20 @@ impl Origin {
         words.next().is_none().then_some(read)
     }
 
+    /// Returns whether a journal that is known for one copy is to be noted as this one while it is written. That its commits wait again
+    /// is noted when it is opened, and not by somebody who saw that they did.
+    #[must_use]
+    pub fn is_news_after(&self, known: &Self) -> bool {
+        let waits = self.waits && known.waits;
+        Self { waits, ..*self } != *known
+    }
+
+    /// Returns whether another copy is of the same database of the same cluster.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        (self.system, self.database) == (other.system, other.database)
+    }
+
     /// Returns what this copy is to one that was in use before.
     #[must_use]
     pub fn after(&self, before: &Self) -> Succession {

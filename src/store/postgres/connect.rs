@@ -68,6 +68,8 @@ pub(super) struct Connected {
     pub(super) origin: Origin,
     /// When the server was started, in microseconds since 1970: two names of one server have the same.
     started: i64,
+    /// By which of its names.
+    host: Host,
 }
 
 /// A process of the server.
@@ -122,7 +124,9 @@ pub(super) fn check_pooler(
 ) -> Result<(), ConnectError> {
     let until = Instant::now() + deadlines.connect;
     // Where no second one is let in, the first one serves.
-    let Ok(second) = open(address, deadlines, until, Some(&first.origin)) else {
+    let within = until.saturating_duration_since(Instant::now());
+    let second = open_host(address, &first.host, deadlines, within, Some(&first.origin));
+    let Ok(second) = second else {
         return Ok(());
     };
     let hosts = hosts_of(address);
@@ -155,19 +159,20 @@ fn hosts_of(address: &Address) -> String {
     hosts.join(", ")
 }
 
-/// So long the other servers of an address are waited for once one has let in.
+/// So long whoever only reads waits for the other servers of an address once one has let in.
 const OTHERS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Connects to the server of an address that takes writes, whatever is in its database. One that lags behind the timeline that was
 /// seen before is passed over: another one has taken its place.
 ///
 /// All of them are asked at once: where two take writes, one is an old primary that does not know of it, and whoever comes for the first
-/// time has seen no timeline. Nor does one that is dead silent keep anybody from the one that has taken over.
+/// time has seen no timeline. So whoever writes gives each of them as long to answer as it would have alone: the one that has taken over
+/// may be the slower one. One that is dead silent keeps nobody from the other ones for longer.
 pub(super) fn open(
     address: &Address,
     deadlines: &Deadlines,
     until: Instant,
-    before: Option<&Origin>,
+    (access, before): (Access, Option<&Origin>),
 ) -> Result<Connected, ConnectError> {
     let left = until.saturating_duration_since(Instant::now());
     let within = deadlines.connect.min(left);
@@ -195,10 +200,14 @@ pub(super) fn open(
     drop(tell);
     // What is asked of a server that has let in has deadlines of its own.
     let mut patience = Instant::now() + within * 2;
+    let all_within = Instant::now() + within;
     let mut answers = Vec::new();
     while let Ok(answer) = told.recv_timeout(patience.saturating_duration_since(Instant::now())) {
         if answer.1.is_ok() {
-            patience = patience.min(Instant::now() + OTHERS_WITHIN);
+            patience = patience.min(match access {
+                Access::Read => Instant::now() + OTHERS_WITHIN,
+                Access::Write | Access::Run => all_within,
+            });
         }
         answers.push(answer);
     }
@@ -279,6 +288,7 @@ fn open_host(
             backend,
             origin,
             started,
+            host: host.clone(),
         }),
     }
 }

@@ -21,7 +21,7 @@ impl Postgres {
     /// [`ConnectError::SchemaThere`] where there is one, and as [`Self::open`].
     pub fn make(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
-        let connected = connect::open(&address, &deadlines, until, None)?;
+        let connected = connect::open(&address, &deadlines, until, (Access::Write, None))?;
         connect::check_pooler(&connected, &address, &deadlines)?;
         // Whoever may not make one is told that there is one.
         if connect::has_schema(&connected.link, &deadlines).unwrap_or_default() {

@@ -113,7 +113,8 @@ impl Postgres {
         deadlines: Deadlines,
     ) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
-        let connected = connect::open(&address, &deadlines, until, address.seen.as_ref())?;
+        let connected =
+            connect::open(&address, &deadlines, until, (access, address.seen.as_ref()))?;
         connect::check_pooler(&connected, &address, &deadlines)?;
         connect::check_schema(&connected.link, &address, &deadlines, access)?;
         if access == Access::Write {
@@ -181,7 +182,12 @@ impl Postgres {
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
         let before = self.origin.get();
-        let connected = connect::open(&self.address, &self.deadlines, until, Some(&before))?;
+        let connected = connect::open(
+            &self.address,
+            &self.deadlines,
+            until,
+            (self.access, Some(&before)),
+        )?;
         let left = until.saturating_duration_since(Instant::now());
         let deadlines = Deadlines {
             statement: self.deadlines.statement.min(left),

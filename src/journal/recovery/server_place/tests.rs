@@ -250,13 +250,51 @@ async fn what_a_host_has_seen_under_another_spelling_counts_beside_what_it_has_s
     // By its files it is the same server, on the same timeline.
     host.spells(&address);
     assert_eq!(host.cause().await, Some(Cause::LaterRun));
-    // The mark under the other spelling has something to add, once.
+    // What the mark under the other spelling says is told once.
     for spelling in [&twice(&address), &address, &twice(&address), &address] {
         host.spells(spelling);
         host.cause().await;
     }
     let begun = server.psql(&database, "select count(*) from disburse.recovery");
-    assert_eq!(begun, [["2"]]);
+    assert_eq!(begun, [["1"]]);
+}
+
+#[tokio::test]
+async fn what_was_seen_under_another_spelling_counts_after_another_host_has_noticed_the_loss() {
+    let Some(server) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = server.database();
+    let address = server.address(&database);
+    let mut first = Host::loaded(&server, &database).await;
+    let second = Host::of(&server, &database);
+    assert_eq!(first.claim(1, 1).await, 1);
+    let copy = server.folder().join("copy");
+    server.stop("fast");
+    copy_folder(&server, &server.data(), &copy);
+    server.run();
+    first.spells(&twice(&address));
+    assert_eq!(first.claim(2, 2).await, 2);
+    assert_eq!(second.claim(3, 1).await, 1);
+    server.stop("fast");
+    put_data_back(&server, &copy);
+    server.run();
+    // The journal has another name since.
+    assert_eq!(second.cause().await, Some(Cause::LaterRun));
+    let begun = || server.psql(&database, "select count(*) from disburse.recovery");
+    assert_eq!(begun(), [["1"]]);
+    first.spells(&address);
+    assert_eq!(first.cause().await, Some(Cause::LaterRun));
+    assert_eq!(
+        begun(),
+        [["2"]],
+        "the other spelling had seen a run of its own"
+    );
+    for spelling in [&twice(&address), &address] {
+        first.spells(spelling);
+        first.cause().await;
+    }
+    assert_eq!(begun(), [["2"]]);
 }
 
 /// Whether commits waited for a standby has to be known of each server that was in use.
@@ -292,14 +330,21 @@ async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over()
     waits_for("");
     Host::acquire(&journal, 1).await.unwrap();
     assert_eq!(copy(&primary), on("1", "0"));
-    // That they wait again is believed of a journal that is opened then.
+    // That they wait again is believed of a journal that is opened then, whoever opens it, and until they do not.
+    waits_for("walreceiver");
+    let other = Host::at(&address);
+    drop(other.open());
+    assert_eq!(copy(&primary), on("1", "1"));
+    waits_for("");
+    Host::acquire(&journal, 2).await.unwrap();
+    assert_eq!(copy(&primary), on("1", "0"));
     waits_for("walreceiver");
     drop(journal);
     let journal = host.open();
     assert_eq!(copy(&primary), on("1", "1"));
     primary.kill();
     standby.promote();
-    Host::acquire(&journal, 2).await.unwrap();
+    Host::acquire(&journal, 3).await.unwrap();
     assert_eq!(copy(&standby), on("2", "0"));
     drop(journal);
     // The next one is not taken for whole, whoever looks.

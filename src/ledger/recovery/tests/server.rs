@@ -57,6 +57,18 @@ fn a_copy_of_a_server_follows_another_one_or_does_not() {
     ] {
         assert_eq!(now.after(&before), expected, "{before} -> {now}");
     }
+    for (known, now, is_news) in [
+        (origin(), origin(), false),
+        (waited, waited, false),
+        (origin(), waited, false),
+        (waited, origin(), true),
+        (origin(), with(|o| o.timeline = 3), true),
+        (waited, with(|o| o.table = 10), true),
+    ] {
+        assert_eq!(now.is_news_after(&known), is_news, "{known} -> {now}");
+    }
+    assert!(origin().is_beside(&with(|o| (o.timeline, o.table) = (3, 4))));
+    assert!(!origin().is_beside(&with(|o| o.database = 6)));
     for origin in [origin(), waited, with(|o| o.system = i64::MIN)] {
         assert_eq!(Origin::read(&origin.to_string()), Some(origin));
     }

@@ -1,5 +1,7 @@
 //! Servers that come back without what they had: what was written last may have left.
 
+use std::time::Duration;
+
 use super::super::fixture::{Kind, Server, shared};
 use super::super::{Address, Deadlines, Postgres};
 use super::{address, fresh, short};
@@ -115,6 +117,25 @@ fn of_two_servers_that_take_writes_the_one_that_took_over_is_used() {
     assert_eq!(before[0], before[1], "there is one that takes writes");
     standby.promote();
     assert_eq!(both.map(turn_of), [before[0] + 1; 2]);
+    // The one that has taken over may be the slower one.
+    standby.psql("postgres", "alter system set post_auth_delay = 2");
+    standby.reload();
+    standby.until(
+        "postgres",
+        "select 1 where current_setting('post_auth_delay') = '2s'",
+    );
+    for servers in both {
+        let at = address(&Server::address_of(servers, &database));
+        let store = Postgres::open(at, Deadlines::default()).unwrap();
+        let timeline = store.server_position().unwrap().origin.timeline;
+        assert_eq!(timeline, before[0] + 1);
+    }
+    standby.psql("postgres", "alter system reset post_auth_delay");
+    standby.reload();
+    standby.until(
+        "postgres",
+        "select 1 where current_setting('post_auth_delay') = '0'",
+    );
     // One that is lost with its machine keeps nobody waiting.
     primary.kill();
     assert_eq!(both.map(turn_of), [before[0] + 1; 2]);
@@ -160,6 +181,10 @@ fn a_server_that_is_dead_silent_keeps_nobody_from_the_other_one() {
     let began = std::time::Instant::now();
     let deadlines = Deadlines::default();
     Postgres::open(address(&text), deadlines).unwrap();
-    // Twice, as it is looked whether a pooler stands between.
+    // Whoever writes waits for the one that might have taken over, once; it might be slow.
+    let (waited, slack) = (began.elapsed(), Duration::from_secs(2));
+    assert!(waited < deadlines.connect + slack, "{waited:?}");
+    let began = std::time::Instant::now();
+    Postgres::open_to_read(address(&text), deadlines).unwrap();
     assert!(began.elapsed() < deadlines.connect, "{:?}", began.elapsed());
 }
