@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::Error;
 use super::Job;
 use super::job::What;
-use super::moved::ASKED_MAX;
+use super::moved::{ASKED_MAX, moved_meanwhile};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
@@ -37,7 +37,8 @@ impl Job<'_> {
             ..home.clone()
         };
         let now = Timestamp::now();
-        journal.pin(batch.clone(), before, now).await?;
+        let pinned = journal.pin(batch.clone(), before, now).await;
+        pinned.map_err(|error| moved_meanwhile(error, home))?;
         let witnesses = journal.witnesses(batch.clone(), ASKED_MAX).await?;
         let stays = || format!("batch {batch} stays with account {from}, and nothing was sent");
         let run_with = format!("run it with the user name {from}");
@@ -69,9 +70,9 @@ impl Job<'_> {
             witness,
             reason: reason.to_owned(),
         };
-        journal
-            .move_account(batch.clone(), order, Timestamp::now())
-            .await?;
+        let now = Timestamp::now();
+        let moved = journal.move_account(batch.clone(), order, now).await;
+        moved.map_err(|error| moved_meanwhile(error, home))?;
         self.session.note(&format!(
             "batch {batch} is moved from account {from} to {to}: the gateway shows {to} the payment {witness}"
         ));

@@ -6,14 +6,48 @@ use std::sync::Arc;
 use super::super::Error;
 use super::job::{Job, What};
 use crate::cli::terminal::output;
-use crate::domain::{GatewayTransactionId, PayerTransactionId, Timestamp};
+use crate::domain::{BatchName, GatewayTransactionId, PayerTransactionId, Timestamp};
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
-use crate::journal::{AccountMove, GatewayMoved, Home, Question};
+use crate::journal::{AccountMove, Error as JournalError, GatewayMoved, Home, Question};
 use crate::ledger::pin::{self, GatewayMove};
 
 /// Payments that are asked about at most; one that is known suffices.
 pub(super) const ASKED_MAX: usize = 20;
+
+/// Says of a batch that somebody else has moved meanwhile where it is now, beside what is configured here: the order was checked
+/// against where it was.
+pub(super) fn moved_meanwhile(error: JournalError, home: &Home) -> Error {
+    use JournalError::{OtherAccount, OtherGateway};
+    match error {
+        OtherGateway { batch, pinned, .. } if pinned == home.gateway => {
+            there_already(&batch, "gateway", &pinned)
+        }
+        OtherAccount { batch, pinned, .. } if pinned == home.account => {
+            there_already(&batch, "account", &pinned)
+        }
+        OtherGateway { batch, pinned, .. } => OtherGateway {
+            batch,
+            pinned,
+            configured: home.gateway.clone(),
+        }
+        .into(),
+        OtherAccount { batch, pinned, .. } => OtherAccount {
+            batch,
+            pinned,
+            configured: home.account.clone(),
+        }
+        .into(),
+        other => other.into(),
+    }
+}
+
+fn there_already(batch: &BatchName, what: &str, pinned: &str) -> Error {
+    Error::refused(format!(
+        "batch {batch} was moved to {what} {pinned} by another command at the same time; nothing was sent"
+    ))
+    .hint(format!("disburse run {batch}, without the flag"))
+}
 
 impl Job<'_> {
     /// Moves the batch to the address that is configured, once that one tells of a payment of the batch.
@@ -55,7 +89,8 @@ impl Job<'_> {
             ..home.clone()
         };
         let now = Timestamp::now();
-        journal.pin(batch.clone(), before, now).await?;
+        let pinned = journal.pin(batch.clone(), before, now).await;
+        pinned.map_err(|error| moved_meanwhile(error, home))?;
         let asked = witnesses.len() as u64;
         let witness = self.witness(client, What::Gateway, witnesses).await?;
         if needs == GatewayMove::Proof && witness.is_none() {
@@ -71,9 +106,9 @@ impl Job<'_> {
             witness,
             reason: reason.to_owned(),
         };
-        journal
-            .move_gateway(batch.clone(), order, Timestamp::now())
-            .await?;
+        let now = Timestamp::now();
+        let moved = journal.move_gateway(batch.clone(), order, now).await;
+        moved.map_err(|error| moved_meanwhile(error, home))?;
         let why = match witness {
             Some(witness) => format!("the new address knows payment {witness}"),
             None => "nothing of it can be at the old address".to_owned(),
@@ -110,7 +145,8 @@ impl Job<'_> {
             account: from_account.clone(),
             ..home.clone()
         };
-        journal.pin(batch.clone(), before, Timestamp::now()).await?;
+        let pinned = journal.pin(batch.clone(), before, Timestamp::now()).await;
+        pinned.map_err(|error| moved_meanwhile(error, home))?;
         let witnesses = journal.witnesses(batch.clone(), ASKED_MAX).await?;
         let asked = witnesses.len() as u64;
         let stays = format!(
@@ -137,14 +173,16 @@ impl Job<'_> {
             reason: reason.to_owned(),
         };
         let now = Timestamp::now();
-        journal.move_gateway(batch.clone(), gateway, now).await?;
+        let moved = journal.move_gateway(batch.clone(), gateway, now).await;
+        moved.map_err(|error| moved_meanwhile(error, home))?;
         let account = AccountMove {
             from: from_account.clone(),
             to: home.account.clone(),
             witness,
             reason: reason.to_owned(),
         };
-        journal.move_account(batch.clone(), account, now).await?;
+        let moved = journal.move_account(batch.clone(), account, now).await;
+        moved.map_err(|error| moved_meanwhile(error, home))?;
         self.session.note(&format!(
             "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: \
              the new address shows the new name the payment {witness}",
@@ -214,5 +252,54 @@ impl Job<'_> {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_too_late_is_told_where_the_batch_is_now_and_what_is_configured_here() {
+        let home = Home {
+            gateway: "https://new.example".to_owned(),
+            wire: String::new(),
+            account: "pay2".to_owned(),
+            reading: String::new(),
+            accepts_reading: false,
+        };
+        let batch = || BatchName::parse("may").unwrap();
+        let gateway = |pinned: &str| JournalError::OtherGateway {
+            batch: batch(),
+            pinned: pinned.to_owned(),
+            configured: "https://old.example".to_owned(),
+        };
+        let account = |pinned: &str| JournalError::OtherAccount {
+            batch: batch(),
+            pinned: pinned.to_owned(),
+            configured: "pay1".to_owned(),
+        };
+        for (error, told) in [
+            (
+                gateway("https://third.example"),
+                "batch may was started with gateway https://third.example; this run is configured for https://new.example",
+            ),
+            (
+                gateway("https://new.example"),
+                "batch may was moved to gateway https://new.example by another command at the same time; nothing was sent",
+            ),
+            (
+                account("pay3"),
+                "batch may belongs to account pay3 of its gateway; this run is configured for pay2",
+            ),
+            (
+                account("pay2"),
+                "batch may was moved to account pay2 by another command at the same time; nothing was sent",
+            ),
+        ] {
+            let error = moved_meanwhile(error, &home);
+            let said = format!("{error:?}");
+            assert!(said.contains(told), "{said}");
+        }
     }
 }
