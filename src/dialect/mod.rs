@@ -5,6 +5,7 @@
 //! sets, or returns which of them contradict each other.
 
 mod build;
+mod contradictions;
 mod digest;
 mod extra;
 mod keys;
@@ -16,7 +17,8 @@ pub(crate) mod samples;
 mod tests;
 mod types;
 
-pub use build::{ALIKE, Problem, Values, build};
+pub use build::{ALIKE, Values, build};
+pub use contradictions::Problem;
 pub use keys::{Key, Kind, find, is_table, keys};
 pub use members::{LEAVABLE, MEMBERS, Names, OWN_EXTRA, Place};
 pub use types::{

@@ -8,6 +8,7 @@ mod amount;
 mod batch;
 mod bill;
 mod boot_time;
+mod country;
 mod day;
 mod digits;
 mod electricity;
@@ -31,6 +32,7 @@ pub use amount::{Amount, AmountError, Currency, Money, Totals};
 pub use batch::{ContentDigest, ControlTotals, Tally};
 pub use bill::BillAmount;
 pub use boot_time::BootTime;
+pub use country::Country;
 pub use day::Day;
 pub use digits::{decimal, grouped};
 pub use electricity::Electricity;
@@ -45,7 +47,7 @@ pub use journal_ids::{
     PhraseId, PolicyId, RecoveryId,
 };
 pub use meter::{DurationMeter, Durations, WorkMeter};
-pub use msisdn::{Country, Line, Msisdn, MsisdnError};
+pub use msisdn::{Line, Msisdn, MsisdnError};
 pub use origin::Origin;
 pub use payment::{
     AmountField, BANK_MEMBERS, BankAccount, DATE_RECEIVED, DocumentPath, Instruction, NOT_BEFORE,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::correction::{DIGITS, Lost, lost_digits};
+use super::lost_digits::{DIGITS, Lost, lost_digits};
 
 /// The column of an amount, whose decimals a spreadsheet rounds.
 const AMOUNT: &str = "amount";

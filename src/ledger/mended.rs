@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::correction::lost_digits;
 use super::likeness::of_reference;
+use super::lost_digits::lost_digits;
 use crate::domain::PaymentId;
 
 /// A rejected row that nothing has taken the place of, as it was written.

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use super::correction::Lost;
 use super::generations::may_be_retried;
 use super::lost::lost_in;
+use super::lost_digits::Lost;
 use super::repeats::{References, Standing};
 use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId, Reference};
 use crate::lifecycle::State;

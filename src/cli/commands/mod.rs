@@ -31,6 +31,7 @@ pub(super) mod reconcile;
 mod reconcile_findings;
 mod reconcile_told;
 pub(super) mod recover;
+mod recover_told;
 pub(super) mod report;
 mod report_accounting;
 mod report_pain002;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::bills::{of_bills, unpriced_text};
-use super::recover;
+use super::recover_told;
 use super::verify::head_json;
 use crate::cli::Error;
 use crate::cli::exit::ExitStatus;
@@ -434,7 +434,7 @@ fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Valu
 
 /// Adds what the journal may have missed.
 fn with_missed(reader: &Reader, mut standing: Value) -> Result<Value, Error> {
-    standing["recovery"] = recover::missed_json(reader.missed()?.as_ref());
+    standing["recovery"] = recover_told::missed_json(reader.missed()?.as_ref());
     let lost = reader.orders_lost()?;
     standing["orders_lost"] = lost.count.into();
     standing["orders_unknown"] = lost.unknown.into();

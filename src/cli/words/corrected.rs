@@ -73,7 +73,7 @@ pub(in crate::cli) fn replaced_text(replaced: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::correction::ChangedColumn;
+    use crate::ledger::changed_columns::ChangedColumn;
 
     #[test]
     fn a_change_is_seen_whatever_is_masked_of_it() {

@@ -9,7 +9,7 @@ use crate::journal::codec::catalog::{id_of, known_batch, of_payment};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::corrupt;
 use crate::journal::{CHANGED_SHOWN, ChangedRow, ChangedRows, Error};
-use crate::ledger::correction::changed_columns;
+use crate::ledger::changed_columns::changed_columns;
 use crate::ledger::unread::UNREAD;
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life, rejected};

@@ -13,10 +13,10 @@ use crate::journal::codec::events::MENDED;
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::{Error, LoadRefusal, LoadSummary};
-use crate::ledger::correction::{
-    Candidate, Corrects, RejectedName, changed_columns, corrected, has_error, is_spoilt,
-};
+use crate::ledger::changed_columns::changed_columns;
+use crate::ledger::correction::{Candidate, Corrects, RejectedName, corrected, has_error};
 use crate::ledger::lost::{lost_in, with_members};
+use crate::ledger::lost_digits::is_spoilt;
 use crate::ledger::unread::{UNREAD, is_unread};
 use crate::ledger::{Purpose, replacement};
 use crate::store::tables::rejected;

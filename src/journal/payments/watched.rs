@@ -157,7 +157,7 @@ fn altered(c: &WriteSession, seqs: &[PaymentId]) -> Result<Option<String>, Error
         let pairs = found.iter().map(|pair| (pair.other, pair.by_word));
         let found: BTreeSet<Pair> = pairs.collect();
         if watches(&recorded, &found).is_err() {
-            return crate::journal::verify::intact::told(c, seq, Mismatch::Watched).map(Some);
+            return crate::journal::verify::one_payment::told(c, seq, Mismatch::Watched).map(Some);
         }
     }
     Ok(None)

@@ -18,7 +18,7 @@ use crate::journal::payments::watched::{Watched, watched};
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::{check_generations, check_touched};
-use crate::journal::verify::intact::told;
+use crate::journal::verify::one_payment::told;
 use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::{Bound, was_counted};
 use crate::ledger::departure::{Departure, Facts, departure, is_looked_at_last};

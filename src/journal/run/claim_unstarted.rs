@@ -16,7 +16,7 @@ use crate::journal::payments::watched::{Watched, watched};
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::check_fresh;
-use crate::journal::verify::intact::{told, told_of};
+use crate::journal::verify::one_payment::{told, told_of};
 use crate::journal::{Claim, DebtElsewhere, Error, Halt, Heard, Transition};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::departure::{Departure, Facts, departure, is_looked_at_last};

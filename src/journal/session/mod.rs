@@ -3,6 +3,7 @@
 pub(super) mod deferred_queries;
 pub(super) mod expected;
 pub(super) mod fence;
+pub(super) mod following;
 pub(super) mod keeper;
 pub(super) mod limiter;
 pub(super) mod members;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::deferred_queries::DeferredQueries;
+use super::following::{Beside, Following};
 use super::keeper::Keeper;
 use super::limiter::Limiter;
 use super::members::counted;
@@ -26,14 +27,12 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::append::Kind;
 use crate::journal::evidence::chain::{Chain, Evidence};
 use crate::journal::evidence::encoding::Digest;
-use crate::journal::mark::Place;
-use crate::journal::recovery::server_copy::{note_copy, noted_copy};
 use crate::journal::relocation::facts::assert_not_moved;
 use crate::journal::verify::intact::Intact;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
-use crate::ledger::payer::{AsLoaded, Payer, Payers};
-use crate::ledger::recovery::{JournalId, Marked, Order, Origin};
+use crate::ledger::payer::{AsLoaded, Payer};
+use crate::ledger::recovery::Order;
 use crate::lifecycle::{State, StepContext};
 use crate::store::{self, Append, Clash, Column, Read, Row, Scan, Table, Transact, Value, Write};
 
@@ -55,12 +54,7 @@ pub(in crate::journal) struct WriteSession {
     allowances_before: RefCell<BTreeMap<BatchId, Allowance>>,
     calendars: RefCell<BTreeMap<BatchId, Arc<Calendar>>>,
     limiters: RefCell<BTreeMap<BatchId, Limiter>>,
-    /// Where the mark of the journal is, and what it says of the journal itself; a journal that is made aside has none yet.
-    mark: Option<Beside>,
-    /// The journal is to say which copy of it is written.
-    follows_copy: Cell<bool>,
-    /// Which one it says; `None` where somebody else may have noted another one.
-    copy: Cell<Option<Origin>>,
+    following: Following,
     /// How long the transaction waited for those before it.
     waited: Cell<Duration>,
     /// The clock of the store, as runs of this process count beside it.
@@ -69,27 +63,10 @@ pub(in crate::journal) struct WriteSession {
     asked_at: Cell<Option<Timestamp>>,
     /// Since when, by its own clock, the store was there whenever it was asked.
     reached_since: Cell<Option<Timestamp>>,
-    /// A run began in this transaction.
-    new_epoch: Cell<Option<Epoch>>,
-    /// A person gave an order in this transaction: so many are on record now.
-    new_orders: Cell<Option<u64>>,
-    /// And these were given.
-    new_given: RefCell<Vec<Order>>,
-    /// Batches that were taken for an account in this transaction.
-    new_payers: RefCell<Payers>,
     /// What is on record of recoveries was compared with the chains, and nobody else has written since.
     knows_recoveries: Cell<bool>,
     /// Where a load keeps what it finds until it has looked at all of its file: nothing of it is part of the journal.
     scratch: OnceCell<Connection>,
-}
-
-/// The mark of a journal, and what never changes of it.
-pub(in crate::journal) struct Beside {
-    pub(in crate::journal) place: Place,
-    pub(in crate::journal) journal: JournalId,
-    pub(in crate::journal) born: Option<u64>,
-    pub(in crate::journal) epoch: Epoch,
-    pub(in crate::journal) orders: u64,
 }
 
 impl WriteSession {
@@ -107,17 +84,11 @@ impl WriteSession {
             allowances_before: RefCell::default(),
             calendars: RefCell::default(),
             limiters: RefCell::default(),
-            mark: None,
-            follows_copy: Cell::default(),
-            copy: Cell::default(),
+            following: Following::default(),
             waited: Cell::default(),
             clocks: RefCell::default(),
             asked_at: Cell::default(),
             reached_since: Cell::default(),
-            new_epoch: Cell::default(),
-            new_orders: Cell::default(),
-            new_given: RefCell::default(),
-            new_payers: RefCell::default(),
             knows_recoveries: Cell::default(),
             scratch: OnceCell::new(),
         }
@@ -147,51 +118,29 @@ impl WriteSession {
 
     /// From now on, a mark follows what is written.
     pub(in crate::journal) fn follow(&mut self, mark: Beside) {
-        self.mark = Some(mark);
+        self.following.mark = Some(mark);
     }
 
     /// From now on, the journal says which copy of it is written, also when a standby takes over, or commits wait for standbys no more.
     pub(in crate::journal) fn follow_copy(&self) {
-        self.follows_copy.set(true);
-    }
-
-    /// Notes which copy is written where the journal says something else: before anything rests on this transaction.
-    fn note_other_copy(&self) -> Result<(), Error> {
-        let store = self.keeper.store();
-        let (true, Some(position)) = (self.follows_copy.get(), store.server_position()) else {
-            return Ok(());
-        };
-        let known = match self.copy.get() {
-            Some(known) => Some(known),
-            None => noted_copy(store)?,
-        };
-        let now = match known {
-            Some(known) if !position.origin.is_news_after(&known) => known,
-            _ => {
-                note_copy(store, position.origin)?;
-                position.origin
-            }
-        };
-        self.copy.set(Some(now));
-        Ok(())
+        self.following.follow_copy();
     }
 
     /// Lets the mark follow what this transaction appends to a batch. Called before anything is appended.
     pub(in crate::journal) fn mark(&self, batch_id: BatchId) {
-        if self.mark.is_some() {
+        if self.following.mark.is_some() {
             self.chain.borrow_mut().mark(batch_id);
         }
     }
 
     /// Lets the mark follow a run that begins.
     pub(in crate::journal) fn mark_epoch(&self, epoch: Epoch) {
-        self.new_epoch.set(Some(epoch));
+        self.following.take_epoch(epoch);
     }
 
     /// Lets the mark follow an order of a person that a copy must not forget.
     pub(in crate::journal) fn mark_order(&self, order: Order) {
-        self.new_orders.set(Some(order.number));
-        self.new_given.borrow_mut().push(order);
+        self.following.take_order(order);
     }
 
     /// Lets the mark say from which account a batch is posted.
@@ -201,33 +150,13 @@ impl WriteSession {
         payer: &Payer,
         loaded: Option<AsLoaded>,
     ) {
-        self.new_payers.borrow_mut().take_as(batch, payer, loaded);
+        self.following.take_payer(batch, payer, loaded);
     }
 
     /// Writes what a commit moved into the mark, before anything that rests on it leaves.
     pub(in crate::journal) fn advance_mark(&mut self) -> Result<(), Error> {
         let positions = self.chain.borrow_mut().take_marked();
-        let (epoch, orders) = (self.new_epoch.take(), self.new_orders.take());
-        let (payers, given) = (self.new_payers.take(), self.new_given.take());
-        let server = self.keeper.store().server_position();
-        let Some(mark) = &mut self.mark else {
-            return Ok(());
-        };
-        if positions.is_empty() && epoch.is_none() && orders.is_none() && payers.is_empty() {
-            return Ok(());
-        }
-        mark.epoch = epoch.unwrap_or(mark.epoch).max(mark.epoch);
-        mark.orders = orders.unwrap_or(mark.orders).max(mark.orders);
-        mark.place.advance(&Marked {
-            journal: mark.journal,
-            born: mark.born,
-            epoch: mark.epoch,
-            orders: mark.orders,
-            given,
-            positions,
-            payers,
-            server,
-        })
+        self.following.advance(self.keeper.store(), positions)
     }
 
     /// Returns the time of what somebody tells: that of the store, where processes of several machines share it.
@@ -295,9 +224,7 @@ impl WriteSession {
             .borrow_mut()
             .values_mut()
             .for_each(WatchedClock::keep);
-        self.new_epoch.take();
-        self.new_orders.take();
-        self.new_given.take();
+        self.following.begin();
         self.chain.borrow_mut().start();
         self.allowances_before
             .borrow_mut()
@@ -308,7 +235,7 @@ impl WriteSession {
             if !self.is_shared() {
                 assert_not_moved(self.keeper.store())?;
             }
-            self.copy.take();
+            self.following.doubt_copy();
             self.knows_recoveries.take();
             self.chain.borrow_mut().forget_policies();
             self.intact
@@ -316,7 +243,7 @@ impl WriteSession {
                 .values_mut()
                 .for_each(Intact::doubt);
         }
-        self.note_other_copy()
+        self.following.note_other_copy(self.keeper.store())
     }
 
     /// Forgets everything: what was learned in a transaction that was rolled back is not there.
@@ -327,11 +254,10 @@ impl WriteSession {
             .values_mut()
             .for_each(WatchedClock::forget);
         self.allowances.replace(self.allowances_before.take());
-        self.copy.take();
+        self.following.forget();
         self.tallies.take();
         self.recent.take();
         self.intact.take();
-        self.new_payers.take();
         self.knows_recoveries.take();
     }
 

@@ -1,7 +1,7 @@
 //! What the verbs say of the generations of a row.
 
 use crate::domain::{BatchName, Currency, Money, Msisdn, PayerTransactionId, Reference};
-use crate::ledger::correction::ChangedColumn;
+use crate::ledger::changed_columns::ChangedColumn;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::PaymentName;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::intact::{
-    Evidence, check_bill, check_instruction, find_misfits, first_with_evidence, misfit, replay,
-    told, told_of,
+use super::intact::first_with_evidence;
+use super::one_payment::{
+    Evidence, check_bill, check_instruction, find_misfits, misfit, replay, told, told_of,
 };
 use crate::domain::{BatchId, LaneId, Payment, PaymentId};
 use crate::journal::codec::instructions::Instructions;

@@ -2,4 +2,5 @@
 
 pub(super) mod checks;
 pub(super) mod intact;
+pub(super) mod one_payment;
 pub(super) mod prove;
