@@ -19,6 +19,8 @@ use crate::ledger::recovery::{
     advance,
 };
 
+pub(super) mod host;
+
 /// What is written and lost at once.
 const PAGE: usize = 8192;
 /// How long another process may hold the mark; it takes less than a millisecond.
@@ -47,6 +49,15 @@ impl Place {
         let mut name = journal.as_os_str().to_owned();
         name.push(".mark");
         Self::Beside(name.into(), Lookout::of(journal))
+    }
+
+    /// Returns its file, as a person names it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Beside(path, _) => path.display().to_string(),
+            #[cfg(test)]
+            Self::Memory(_) => "memory".to_owned(),
+        }
     }
 
     /// Reads what lies there without touching anything.

@@ -4,15 +4,15 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "postgres")]
-use super::mark::Place;
+use super::mark::host::seen_here;
 use super::session::keeper::Keeper;
 use super::{Error, ServerAddress};
 #[cfg(feature = "postgres")]
-use crate::ledger::recovery::{Mark, Origin};
-#[cfg(feature = "postgres")]
 use crate::store::Transact;
 #[cfg(feature = "postgres")]
-use crate::store::postgres::{Address, ConnectError, Deadlines, Environment, Postgres, grants};
+use crate::store::postgres::{
+    Address, ConnectError, Deadlines, Environment, Postgres, SeenCopy, grants,
+};
 
 /// What a journal is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(in crate::journal) fn open_server(
     address: &ServerAddress,
     access: Access,
 ) -> Result<Keeper, Error> {
-    let at = address_of(address)?.last_seen(last_seen(address));
+    let at = address_of(address)?.having_seen(seen_copies(address));
     let store = match access {
         Access::Read => Postgres::open_to_read(at, Deadlines::default()),
         Access::Write => Postgres::open(at, Deadlines::default()),
@@ -53,7 +53,7 @@ pub(in crate::journal) fn open_server(
 /// [`Error::Server`] where it may not, [`Error::ServerAway`].
 #[cfg(feature = "postgres")]
 pub fn assert_may_run(address: &ServerAddress) -> Result<(), Error> {
-    let at = address_of(address)?.last_seen(last_seen(address));
+    let at = address_of(address)?.having_seen(seen_copies(address));
     Postgres::assert_may_run(at, Deadlines::default()).map_err(|error| not_opened(&error))
 }
 
@@ -106,13 +106,18 @@ pub fn make(address: &ServerAddress) -> Result<Made, Error> {
     })
 }
 
-/// Returns which copy of the journal this host has seen last. What its mark cannot tell, whoever writes is told.
+/// Returns which copies of journals this host has seen, under whatever address and name: a recovery gives the journal another name, which an
+/// old primary does not know. What its marks cannot tell, whoever writes is told.
 #[cfg(feature = "postgres")]
-pub(in crate::journal) fn last_seen(address: &ServerAddress) -> Option<Origin> {
-    match Place::of(&address.mark()?).look().ok()?.mark {
-        Mark::Read(marked) => Some(marked.server?.origin),
-        Mark::Missing | Mark::Unreadable => None,
-    }
+pub(in crate::journal) fn seen_copies(address: &ServerAddress) -> Vec<SeenCopy> {
+    seen_here(address)
+        .filter_map(|(place, marked)| {
+            Some(SeenCopy {
+                origin: marked.server?.origin,
+                told_by: place.shown(),
+            })
+        })
+        .collect()
 }
 
 #[cfg(feature = "postgres")]

@@ -7,7 +7,7 @@ use super::read::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::run::sessions;
 #[cfg(feature = "postgres")]
-use super::server::{address_of, last_seen};
+use super::server::{address_of, seen_copies};
 #[cfg(feature = "postgres")]
 use super::session::keeper::Keeper;
 use super::{Error, Missed, RunnerRecord, ServerAddress};
@@ -72,7 +72,7 @@ pub fn survey(address: &ServerAddress, clock: &dyn Fn() -> Timestamp) -> Result<
         .map(|(host, facts)| (host, facts.map_err(|error| error.to_string())))
         .collect();
     let journal = servers.iter().any(|(_, facts)| facts.is_ok()).then(|| {
-        let at = at.last_seen(last_seen(address));
+        let at = at.having_seen(seen_copies(address));
         match Postgres::open_to_read(at, deadlines) {
             Ok(store) => journal_facts(store, address).map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),

@@ -16,6 +16,7 @@ use crate::journal::codec::catalog::{epoch, name};
 use crate::journal::codec::facts::note_new;
 use crate::journal::codec::values::corrupt;
 use crate::journal::mark::Place;
+use crate::journal::mark::host::seen_here;
 use crate::journal::session::following::Beside;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, ServerAddress};
@@ -88,8 +89,9 @@ struct Told {
 /// Returns what this host has seen of the journal: under this address, and under each other one, of another spelling or of the server
 /// that it was on before. What it has seen anywhere of runs, evidence and orders counts.
 ///
-/// The first of them is what the mark under this address goes on from. Under a name that it had before, a journal may be in use still,
-/// as the one that this is a copy of: that counts on this server, or where nothing was seen under this address.
+/// The first of them is what the mark under this address goes on from. A journal that had the name of this one before, or whose name this one
+/// had, may be in use still, as the one that this is a copy of, or the other way round: that counts on this server, or where nothing was seen
+/// of this one. What was seen of these very tables counts under any name: a copy from before a recovery does not know that of after it.
 fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<Told>, Error> {
     let (name, former) = (name(c)?, names_before(&**c)?);
     let here = c.server_position().map(|position| position.origin);
@@ -97,14 +99,24 @@ fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<To
         let there = seen.server.map(|position| position.origin);
         there.is_some_and(|there| here.is_some_and(|here| here.is_beside(&there)))
     };
-    let is_first = own.mark == Mark::Missing;
-    let counts = |seen: &Marked| {
-        seen.journal == name || former.contains(&seen.journal) && (is_first || is_of_here(seen))
+    let has_these_tables = |seen: &Marked| {
+        let there = seen.server.map(|position| position.origin);
+        there.is_some_and(|there| here.is_some_and(|here| here.is_of_the_tables_of(&there)))
     };
     let is_own = |seen: &Marked| matches!(&own.mark, Mark::Read(mark) if mark == seen);
-    let mut others: Vec<(Place, Marked)> = under_other_addresses(address)
-        .filter(|(_, seen)| counts(seen) && !is_own(seen))
+    let all: Vec<(Place, Marked)> = seen_here(address)
+        .filter(|(_, seen)| !is_own(seen))
         .collect();
+    let is_first = own.mark == Mark::Missing;
+    let is_unseen = is_first && !all.iter().any(|(_, seen)| seen.journal == name);
+    let counts = |seen: &Marked| {
+        let is_related = former.contains(&seen.journal) || seen.payers.tell_of(name);
+        seen.journal == name
+            || is_related && (is_unseen || is_of_here(seen))
+            || has_these_tables(seen)
+    };
+    let mut others: Vec<(Place, Marked)> =
+        all.into_iter().filter(|(_, seen)| counts(seen)).collect();
     others.sort_by_key(|(_, seen)| std::cmp::Reverse((seen.epoch, seen.orders)));
     let mut told: Vec<Told> = others
         .into_iter()
@@ -116,7 +128,8 @@ fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<To
                 }),
                 ..own.clone()
             },
-            elsewhere: Some((place, seen)),
+            // Elsewhere it may be in use, and go on from what it has seen.
+            elsewhere: is_of_here(&seen).then_some((place, seen)),
         })
         .collect();
     if !is_first || told.is_empty() {
@@ -152,22 +165,6 @@ fn goes_on(place: &Place, seen: &Marked, mark: Marked) -> Result<(), Error> {
     let mut payers = seen.payers.clone();
     payers.was_called(seen.journal);
     held.write(Marked { payers, ..mark }, true)
-}
-
-/// Returns what this host has seen of journals on servers, under whatever address, and where.
-fn under_other_addresses(address: &ServerAddress) -> impl Iterator<Item = (Place, Marked)> {
-    let files = address
-        .state_folder()
-        .and_then(|folder| folder.read_dir().ok());
-    files.into_iter().flatten().filter_map(|file| {
-        let path = file.ok()?.path();
-        path.extension().filter(|extension| *extension == "mark")?;
-        let place = Place::of(&path.with_extension(""));
-        match place.look().ok()?.mark {
-            Mark::Read(seen) => Some((place, seen)),
-            Mark::Missing | Mark::Unreadable => None,
-        }
-    })
 }
 
 fn make(folder: &Path) -> Result<(), Error> {

@@ -70,11 +70,17 @@ impl Origin {
         (self.system, self.database) == (other.system, other.database)
     }
 
+    /// Returns whether another copy is of the same tables.
+    #[must_use]
+    pub fn is_of_the_tables_of(&self, other: &Self) -> bool {
+        let parts = |of: &Self| (of.system, of.database, of.table);
+        parts(self) == parts(other)
+    }
+
     /// Returns what this copy is to one that was in use before.
     #[must_use]
     pub fn after(&self, before: &Self) -> Succession {
-        let parts = |of: &Self| (of.system, of.database, of.table);
-        if parts(self) != parts(before) {
+        if !self.is_of_the_tables_of(before) {
             return Succession::Other;
         }
         match self.timeline.cmp(&before.timeline) {

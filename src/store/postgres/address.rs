@@ -96,6 +96,15 @@ impl fmt::Display for SslMode {
     }
 }
 
+/// A copy of a journal that was seen before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenCopy {
+    /// Which one.
+    pub origin: Origin,
+    /// The file that says so.
+    pub told_by: String,
+}
+
 /// Where a journal in PostgreSQL is, and how it is reached.
 #[derive(Clone, Debug)]
 pub struct Address {
@@ -109,8 +118,8 @@ pub struct Address {
     pub(super) password: PasswordSource,
     /// Its user says that a server which is promoted lacks nothing.
     pub(super) is_promoted_whole: bool,
-    /// Which copy of the journal was seen last.
-    pub(super) seen: Option<Origin>,
+    /// Which copies of journals were seen before.
+    pub(super) seen: Vec<SeenCopy>,
 }
 
 /// Parameters as they were given.
@@ -311,7 +320,7 @@ impl Address {
             is_promoted_whole: parameters.is_promoted_whole,
             client_certificate,
             password: environment.password_source(),
-            seen: None,
+            seen: Vec::new(),
         })
     }
 
@@ -321,9 +330,9 @@ impl Address {
         &self.database
     }
 
-    /// The same address, where this copy of the journal was seen last: no server is used that lags behind it.
+    /// The same address, where these copies were seen before: no server is used whose place one of them has taken.
     #[must_use]
-    pub fn last_seen(self, seen: Option<Origin>) -> Self {
+    pub fn having_seen(self, seen: Vec<SeenCopy>) -> Self {
         Self { seen, ..self }
     }
 

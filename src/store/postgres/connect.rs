@@ -11,7 +11,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Config, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::address::{Address, SslMode};
+use super::address::{Address, SeenCopy, SslMode};
 use super::columns::SCHEMA_VERSION;
 use super::connect_error::ConnectError;
 use super::failure::{self, Failure};
@@ -125,7 +125,11 @@ pub(super) fn check_pooler(
     let until = Instant::now() + deadlines.connect;
     // Where no second one is let in, the first one serves.
     let within = until.saturating_duration_since(Instant::now());
-    let second = open_host(address, &first.host, deadlines, within, Some(&first.origin));
+    let before = Before {
+        copy: Some(first.origin),
+        seen: &[],
+    };
+    let second = open_host(address, &first.host, deadlines, within, before);
     let Ok(second) = second else {
         return Ok(());
     };
@@ -172,7 +176,7 @@ pub(super) fn open(
     address: &Address,
     deadlines: &Deadlines,
     until: Instant,
-    (access, before): (Access, Option<&Origin>),
+    (access, before): (Access, Before<'_>),
 ) -> Result<Connected, ConnectError> {
     let left = until.saturating_duration_since(Instant::now());
     let within = deadlines.connect.min(left);
@@ -189,9 +193,10 @@ pub(super) fn open(
     let (tell, told) = mpsc::channel();
     for (place, host) in address.hosts.iter().cloned().enumerate() {
         let (tell, address, deadlines) = (tell.clone(), address.clone(), *deadlines);
-        let before = before.copied();
+        let (copy, seen) = (before.copy, before.seen.to_vec());
         let asking = move || {
-            let answer = open_host(&address, &host, &deadlines, within, before.as_ref());
+            let before = Before { copy, seen: &seen };
+            let answer = open_host(&address, &host, &deadlines, within, before);
             let _ = tell.send((place, answer));
         };
         let begun = thread::Builder::new().name("connect".into()).spawn(asking);
@@ -256,12 +261,36 @@ fn chosen(
     })
 }
 
+/// What was seen of the journal before a server is asked.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Before<'a> {
+    /// Which copy the store has used itself.
+    pub(super) copy: Option<Origin>,
+    /// Which ones programs of this host have seen, of this and of other journals, under whatever address.
+    pub(super) seen: &'a [SeenCopy],
+}
+
+impl Before<'_> {
+    /// Returns the newest timeline of what has taken the place of a copy, and which file says so: tables of that number in that database of
+    /// that cluster were used on it, whatever the journal was called then.
+    fn has_overtaken(&self, origin: &Origin) -> Option<(i64, Option<String>)> {
+        let own = self.copy.map(|copy| (copy, None));
+        let seen = self.seen.iter();
+        let seen = seen.map(|seen| (seen.origin, Some(&seen.told_by)));
+        own.into_iter()
+            .chain(seen)
+            .filter(|(copy, _)| origin.after(copy) == Succession::Overtaken)
+            .map(|(copy, told_by)| (copy.timeline, told_by.cloned()))
+            .max()
+    }
+}
+
 fn open_host(
     address: &Address,
     host: &Host,
     deadlines: &Deadlines,
     within: Duration,
-    before: Option<&Origin>,
+    before: Before<'_>,
 ) -> Result<Connected, ConnectError> {
     let link = reach(address, host, within)?;
     // A server that lets in and then says nothing is left for the next one as well.
@@ -275,15 +304,14 @@ fn open_host(
     }
     let origin = origin::of(&link, deadlines.statement, address.is_promoted_whole)
         .map_err(|failure| ConnectError::met(&failure, host))?;
-    match before {
-        Some(before) if origin.after(before) == Succession::Overtaken => {
-            Err(ConnectError::OldPrimary {
-                host: host.to_string(),
-                timeline: origin.timeline,
-                newest: before.timeline,
-            })
-        }
-        _ => Ok(Connected {
+    match before.has_overtaken(&origin) {
+        Some((newest, told_by)) => Err(ConnectError::OldPrimary {
+            host: host.to_string(),
+            timeline: origin.timeline,
+            newest,
+            told_by,
+        }),
+        None => Ok(Connected {
             link,
             backend,
             origin,

@@ -129,7 +129,9 @@ pub enum ConnectError {
     },
     /// Another one has taken its place, and it does not know.
     #[error(
-        "the server of the journal at {host} is on timeline {timeline}, and the journal was on timeline {newest} already: it is an old primary, which lacks what was written since. Name the one that is in use now, and make this one its standby"
+        "the server of the journal at {host} is on timeline {timeline}, and the journal was on timeline {newest} already{}: it is an old primary, which lacks what was written since. Name the one that is \
+        in use now, and make this one its standby",
+        who_tells(told_by.as_deref())
     )]
     OldPrimary {
         /// The server.
@@ -138,6 +140,8 @@ pub enum ConnectError {
         timeline: i64,
         /// The newest that was seen.
         newest: i64,
+        /// The file of this host that says so.
+        told_by: Option<String>,
     },
     /// Two servers take writes, and none of them has taken the place of the other.
     #[error(
@@ -393,4 +397,11 @@ impl ConnectError {
             (_, what) => Self::Unexpected { host, what },
         }
     }
+}
+
+/// Says which file tells of a newer timeline, and what to do where that one was a trial.
+fn who_tells(file: Option<&str>) -> String {
+    file.map_or_else(String::new, |file| {
+        format!(" (as {file} says; if that was a trial copy of this server, and nothing was paid from it, remove that file)")
+    })
 }

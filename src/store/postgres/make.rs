@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::address::Address;
 use super::codec::tagged;
 use super::columns::SCHEMA;
-use super::connect::{self, Access, Deadlines};
+use super::connect::{self, Access, Before, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
 use super::origin;
@@ -21,7 +21,12 @@ impl Postgres {
     /// [`ConnectError::SchemaThere`] where there is one, and as [`Self::open`].
     pub fn make(address: Address, deadlines: Deadlines) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
-        let connected = connect::open(&address, &deadlines, until, (Access::Write, None))?;
+        let connected = connect::open(
+            &address,
+            &deadlines,
+            until,
+            (Access::Write, Before::default()),
+        )?;
         connect::check_pooler(&connected, &address, &deadlines)?;
         // Whoever may not make one is told that there is one.
         if connect::has_schema(&connected.link, &deadlines).unwrap_or_default() {

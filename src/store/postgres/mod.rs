@@ -37,7 +37,7 @@ mod transact;
 mod wait;
 mod write;
 
-pub use address::{Address, AddressError, SslMode};
+pub use address::{Address, AddressError, SeenCopy, SslMode};
 pub use columns::SCHEMA_VERSION;
 pub use connect::Deadlines;
 pub use connect_error::ConnectError;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::address::Address;
-use super::connect::{self, Access, Backend, Connected, Deadlines};
+use super::connect::{self, Access, Backend, Before, Connected, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
 use super::habits::Habits;
@@ -113,8 +113,11 @@ impl Postgres {
         deadlines: Deadlines,
     ) -> Result<Self, ConnectError> {
         let until = Instant::now() + deadlines.connect_all;
-        let connected =
-            connect::open(&address, &deadlines, until, (access, address.seen.as_ref()))?;
+        let before = Before {
+            copy: None,
+            seen: &address.seen,
+        };
+        let connected = connect::open(&address, &deadlines, until, (access, before))?;
         connect::check_pooler(&connected, &address, &deadlines)?;
         connect::check_schema(&connected.link, &address, &deadlines, access)?;
         if access == Access::Write {
@@ -182,12 +185,11 @@ impl Postgres {
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
         let before = self.origin.get();
-        let connected = connect::open(
-            &self.address,
-            &self.deadlines,
-            until,
-            (self.access, Some(&before)),
-        )?;
+        let seen = Before {
+            copy: Some(before),
+            seen: &self.address.seen,
+        };
+        let connected = connect::open(&self.address, &self.deadlines, until, (self.access, seen))?;
         let left = until.saturating_duration_since(Instant::now());
         let deadlines = Deadlines {
             statement: self.deadlines.statement.min(left),

@@ -480,4 +480,57 @@ async fn a_standby_that_lags_behind_is_noticed_and_an_old_primary_refused() {
     let refused = Journal::open_existing(&first.at).unwrap_err().to_string();
     assert!(refused.contains("it is an old primary"), "{refused}");
     assert!(Reader::open(&second.at).is_err());
+    // So it is under another spelling, where the mark speaks of a journal that got another name with its recovery.
+    let mut first = first;
+    first.spells(&twice(&server.address(&database)));
+    let refused = Journal::open_existing(&first.at).unwrap_err().to_string();
+    assert!(refused.contains("it is an old primary"), "{refused}");
+    assert!(refused.contains(".mark says"), "{refused}");
+    assert!(Reader::open(&first.at).is_err());
+}
+
+/// A recovery gives the journal another name, which a copy from before it does not know.
+#[tokio::test]
+async fn a_copy_from_before_a_recovery_is_noticed_under_another_spelling() {
+    let Some(server) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = server.database();
+    let mut host = Host::loaded(&server, &database).await;
+    let copy = server.folder().join("copy");
+    server.stop("fast");
+    copy_folder(&server, &server.data(), &copy);
+    server.run();
+    assert_eq!(host.claim(1, 2).await, 2);
+    for spelling in [server.address(&database), twice(&server.address(&database))] {
+        server.stop("fast");
+        put_data_back(&server, &copy);
+        server.run();
+        host.spells(&spelling);
+        assert!(host.cause().await.is_some(), "{spelling}");
+    }
+    // Nothing is posted: nothing says at which account the gateway is asked.
+    host.is_not_told_who_posted().await;
+}
+
+/// Whoever tries a restore beside the journal in use does not stop it.
+#[tokio::test]
+async fn a_trial_copy_that_is_recovered_on_a_host_leaves_its_original_as_it_is() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let mut host = Host::loaded(server, &database).await;
+    let copy = copied(server, &database);
+    assert_eq!(host.claim(1, 2).await, 2);
+    let original = server.address(&database);
+    for spelling in [server.address(&copy), twice(&server.address(&copy))] {
+        host.spells(&spelling);
+        assert!(host.cause().await.is_some(), "{spelling}");
+    }
+    for spelling in [&original, &twice(&original), &original] {
+        host.spells(spelling);
+        assert_eq!(host.cause().await, None, "{spelling}");
+    }
+    assert_eq!(host.claim(2, 2).await, 2);
 }

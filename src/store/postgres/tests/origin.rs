@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::fixture::{Kind, Server, shared};
-use super::super::{Address, Deadlines, Postgres};
+use super::super::{Address, Deadlines, Postgres, SeenCopy};
 use super::{address, fresh, short};
 use crate::ledger::recovery::Origin;
 use crate::store::{Error, Transact as _};
@@ -81,7 +81,13 @@ fn a_server_behind_the_timeline_that_was_seen_is_passed_over() {
     };
     let store = fresh(server);
     let position = store.server_position().unwrap();
-    let at = |seen: Origin| -> Address { store.address().clone().last_seen(Some(seen)) };
+    let at = |origin: Origin| -> Address {
+        let seen = SeenCopy {
+            origin,
+            told_by: "db1.mark".to_owned(),
+        };
+        store.address().clone().having_seen(vec![seen])
+    };
     Postgres::open(at(position.origin), short()).unwrap();
     let later = Origin {
         timeline: position.origin.timeline + 1,
@@ -89,7 +95,8 @@ fn a_server_behind_the_timeline_that_was_seen_is_passed_over() {
     };
     let refused = Postgres::open(at(later), short()).unwrap_err();
     assert!(
-        refused.to_string().contains("it is an old primary"),
+        refused.to_string().contains("(as db1.mark says; ")
+            && refused.to_string().contains("it is an old primary"),
         "{refused}"
     );
     // Of another cluster nothing is said here.
