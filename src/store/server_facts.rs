@@ -23,6 +23,10 @@ pub struct ServerFacts {
     pub synchronous_commit: String,
     /// `synchronous_standby_names`; empty: nobody is waited for.
     pub synchronous_standby_names: String,
+    /// Commits wait for all standbys that these name, and not for some of them.
+    pub waits_for_all: bool,
+    /// The address says that a server which is promoted lacks nothing (`promoted=whole`).
+    pub is_promoted_whole: bool,
     /// `data_checksums`: pages that a disk has changed are noticed.
     pub data_checksums: String,
     /// `autovacuum`: rows that were written over give their place free.

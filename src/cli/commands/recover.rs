@@ -95,11 +95,14 @@ async fn presume(session: &Session, batch: BatchName) -> Result<ExitStatus, Erro
     } else {
         output::line(&presumed_text(found.payments));
     }
-    if matches!(session.location()?, Location::Server(_)) {
+    let is_shared = matches!(session.location()?, Location::Server(_));
+    if is_shared {
         session.note(OTHER_MACHINES);
     }
     match found.begins {
         true => say_begun(&batch, found.others),
+        // The other machines come first, and `recover` lists what is then to be done.
+        false if is_shared => {}
         false => session.note(&next_text(session, &batch)?),
     }
     Ok(ExitStatus::Done)
@@ -111,14 +114,17 @@ const FROM_EVERY_MACHINE: &str = "before everything else, on each machine that h
 
 /// What a journal on a server cannot know by itself.
 const OTHER_MACHINES: &str = "what this machine has seen of the journal is on record now. Before any run, give the same command on every other \
-    machine that has run, listened or given orders: each has seen something else";
+    machine that has run, listened or given orders: each has seen something else. After that, disburse recover lists each step";
 
 /// Says how many payments are asked about first.
 pub(in crate::cli) fn presumed_text(count: u64) -> String {
-    format!(
-        "{} presumed posted: the gateway is asked before anything of it is posted",
-        output::counted(count, "payment")
-    )
+    match count {
+        0 => "0 payments presumed posted now: those that are not finished, if there are any, already were".to_owned(),
+        _ => format!(
+            "{} presumed posted: the gateway is asked about each before it is posted",
+            output::counted(count, "payment")
+        ),
+    }
 }
 
 /// Says what a recovery that begins by order means, and what is to be done in which order.

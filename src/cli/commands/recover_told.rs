@@ -6,7 +6,7 @@ use crate::cli::session::run_command;
 use crate::cli::terminal::output;
 use crate::journal::{Location, Missed, OrderedPayment, Presumed};
 use crate::ledger::payer::Lost;
-use crate::ledger::recovery::{Order, OrdersLost};
+use crate::ledger::recovery::{Cause, Order, OrdersLost};
 
 /// Says that nothing is known to be missing, and how far that goes.
 pub(super) fn nothing_missed(journal: &Location) -> &'static str {
@@ -139,11 +139,17 @@ pub(super) fn next(
     let mut next: Vec<String> = Vec::new();
     let lacks = missed.is_some() || !orders_lost.is_none();
     if lacks {
-        let which = match batches_lost.is_none() {
-            true => "every file that was loaded since the copy was made",
-            false => {
-                "the files of the batches that are missing, and every other one that was loaded since the copy was made"
+        let since = match missed.map(|missed| missed.cause) {
+            Some(Cause::Promoted) => {
+                "since the time to which the server was restored, or shortly before it was promoted"
             }
+            _ => "since the copy was made",
+        };
+        let which = match batches_lost.is_none() {
+            true => format!("every file that was loaded {since}"),
+            false => format!(
+                "the files of the batches that are missing, and every other one that was loaded {since}"
+            ),
         };
         next.push(format!("load {which}, each under its batch name"));
     }
@@ -201,7 +207,6 @@ mod tests {
     use crate::cli::words::hints::ORDERS_LOST_HINT;
     use crate::domain::BatchName;
     use crate::ledger::Purpose;
-    use crate::ledger::recovery::Cause;
 
     /// Asserts that the words stand in a text, in this order.
     fn assert_in_order(text: &str, words: &[&str]) {

@@ -61,7 +61,7 @@ fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
     match primaries {
         0 if surveyed.servers.iter().any(|(_, seen)| seen.is_ok()) => found.push(
             Finding::problem("primary", "no server of the address takes writes")
-                .advised("name the primary, or all servers of the cluster: postgres://USER@HOST1,HOST2/DATABASE"),
+                .advised("start the primary, or promote a standby; if it is a server that the address does not name, name all of the cluster: postgres://USER@HOST1,HOST2/DATABASE"),
         ),
         0 | 1 => {}
         _ => found.push(
@@ -195,18 +195,15 @@ fn standbys(host: &str, facts: &ServerFacts) -> Finding {
         .advised("give it a standby that commits wait for (synchronous_standby_names), or an archive of its log"),
         ("", _) => Finding::warning(
             host,
-            format!("{count} follow it, and no commit waits for any: a promotion may lose payments that have left, so that each begins a recovery"),
+            format!("{count} {}, and no commit waits for any: a promotion may lose payments that have left, so that each begins a recovery", if facts.standbys.len() == 1 { "follows it" } else { "follow it" }),
         )
-        .advised("synchronous_standby_names = 'ANY 1 (NAME, NAME)' lets commits wait"),
+        .advised("let commits wait: synchronous_standby_names = 'ANY 1 (NAME)' with one standby; with two, 'ANY 2 (NAME, NAME)' loses nothing, and 'ANY 1 (NAME, NAME)' goes on without one of them"),
         (_, []) => Finding::problem(
             host,
             format!("commits wait for a standby ({names}), and none is there: nothing can be written"),
         )
-        .advised("bring a standby back; do not set the names to nothing while a run is under way"),
-        (_, all) if all.iter().any(is_sync) => Finding::ok(
-            host,
-            format!("commits wait for {names}: a standby has whatever was acknowledged, and its promotion loses nothing"),
-        ),
+        .advised("bring the standby back. If payments cannot wait for it: alter system set synchronous_standby_names = '', and select pg_reload_conf(); a standby that missed something is then never promoted before it has caught up"),
+        (_, all) if all.iter().any(is_sync) => promotion(host, facts),
         (_, all) if all.iter().any(hidden) => Finding::note(
             host,
             format!("commits wait for {names}; this user may not see whether one of them is there"),
@@ -217,6 +214,30 @@ fn standbys(host: &str, facts: &ServerFacts) -> Finding {
             format!("commits wait for {names}, and none of the standbys that follow is one of these: nothing can be written"),
         )
         .advised("mend the names, or the application_name in primary_conninfo of a standby"),
+    }
+}
+
+/// What a promotion means where commits wait for standbys that are there.
+fn promotion(host: &str, facts: &ServerFacts) -> Finding {
+    let names = &facts.synchronous_standby_names;
+    match (facts.is_promoted_whole, facts.waits_for_all) {
+        (true, true) => Finding::ok(
+            host,
+            format!("commits wait for {names}, and the address says promoted=whole: the promotion of a standby that is named loses nothing"),
+        ),
+        (false, true) => Finding::ok(
+            host,
+            format!("commits wait for {names}; each promotion begins a recovery all the same, as the address does not say promoted=whole"),
+        ),
+        (false, false) => Finding::ok(
+            host,
+            format!("commits wait for some of {names}, not for all: a standby may lack the last ones, and each promotion begins a recovery"),
+        ),
+        (true, false) => Finding::warning(
+            host,
+            format!("commits wait for some of {names}, not for all: a standby may lack the last ones, and each promotion begins a recovery, although the address says promoted=whole"),
+        )
+        .advised("name the standbys so that commits wait for all of them ('ANY 2 (NAME, NAME)' for two), or take promoted=whole out of the address"),
     }
 }
 

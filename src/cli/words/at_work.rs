@@ -66,7 +66,7 @@ pub(in crate::cli) fn runner_texts(runners: &[RunnerRecord], zone: &WireZone) ->
         };
         let lease = match record.is_expired {
             true => format!(
-                "killed or cut off: not heard from since its lease ended at {}",
+                "killed, cut off, or its commits wait for a standby: not heard from since its lease ended at {}",
                 zone.clock(record.lease_until)
             ),
             false => format!("lease until {}", zone.clock(record.lease_until)),

@@ -180,27 +180,63 @@ pub(super) fn open(
 ) -> Result<Connected, ConnectError> {
     let left = until.saturating_duration_since(Instant::now());
     let within = deadlines.connect.min(left);
-    let away = |what: &str| ConnectError::Away {
-        host: hosts_of(address),
-        what: what.to_owned(),
-    };
     if within.is_zero() {
-        return Err(away("nothing answered in time"));
+        return Err(away(address, "nothing answered in time"));
     }
     if let [host] = &address.hosts[..] {
         return open_host(address, host, deadlines, within, before);
     }
+    let answers = ask_all(address, deadlines, within, (access, before))?;
+    if let Some(error) = no_primary(address, &answers) {
+        return Err(error);
+    }
+    let others: Vec<(Origin, i64, String)> = answers
+        .iter()
+        .filter_map(|(_, answer)| answer.as_ref().ok())
+        .map(|connected| {
+            (
+                connected.origin,
+                connected.started,
+                connected.host.to_string(),
+            )
+        })
+        .collect();
+    let chosen = chosen(answers.into_iter().map(|(_, answer)| answer))
+        .unwrap_or_else(|| Err(away(address, "nothing answered in time")))?;
+    for (origin, _, host) in &others {
+        if origin.after(&chosen.origin) == Succession::Overtaken {
+            tracing::warn!(
+                "the server of the journal at {host} is an old primary, and takes writes: stop it, and make it a standby of {}",
+                chosen.host
+            );
+        }
+    }
+    match is_one_of_several(&chosen, &others) {
+        true => Err(ConnectError::SeveralPrimaries {
+            hosts: hosts_of(address),
+        }),
+        false => Ok(chosen),
+    }
+}
+
+/// Asks all servers of an address at once; returns what they said in time, in the order of the address.
+fn ask_all(
+    address: &Address,
+    deadlines: &Deadlines,
+    within: Duration,
+    (access, before): (Access, Before<'_>),
+) -> Result<Vec<Answer>, ConnectError> {
     let (tell, told) = mpsc::channel();
     for (place, host) in address.hosts.iter().cloned().enumerate() {
-        let (tell, address, deadlines) = (tell.clone(), address.clone(), *deadlines);
+        let (tell, asked, deadlines) = (tell.clone(), address.clone(), *deadlines);
         let (copy, seen) = (before.copy, before.seen.to_vec());
         let asking = move || {
             let before = Before { copy, seen: &seen };
-            let answer = open_host(&address, &host, &deadlines, within, before);
+            let answer = open_host(&asked, &host, &deadlines, within, before);
             let _ = tell.send((place, answer));
         };
         let begun = thread::Builder::new().name("connect".into()).spawn(asking);
-        begun.map_err(|error| away(&error.to_string()))?;
+        begun.map_err(|error| away(address, &error.to_string()))?;
     }
     drop(tell);
     // What is asked of a server that has let in has deadlines of its own.
@@ -217,25 +253,47 @@ pub(super) fn open(
         answers.push(answer);
     }
     answers.sort_by_key(|(place, _)| *place);
-    let others: Vec<(Origin, i64)> = answers
-        .iter()
-        .filter_map(|(_, answer)| answer.as_ref().ok())
-        .map(|connected| (connected.origin, connected.started))
-        .collect();
-    let chosen = chosen(answers.into_iter().map(|(_, answer)| answer))
-        .unwrap_or_else(|| Err(away("nothing answered in time")))?;
-    match is_one_of_several(&chosen, &others) {
-        true => Err(ConnectError::SeveralPrimaries {
-            hosts: hosts_of(address),
-        }),
-        false => Ok(chosen),
+    Ok(answers)
+}
+
+fn away(address: &Address, what: &str) -> ConnectError {
+    ConnectError::Away {
+        host: hosts_of(address),
+        what: what.to_owned(),
     }
 }
 
+/// Returns what the servers of an address said, where all that answered only read.
+fn no_primary(address: &Address, answers: &[Answer]) -> Option<ConnectError> {
+    let errors: Vec<(usize, &ConnectError)> = answers
+        .iter()
+        .map(|(place, answer)| Some((*place, answer.as_ref().err()?)))
+        .collect::<Option<_>>()?;
+    let is_standby = |error: &ConnectError| matches!(error, ConnectError::Standby { .. });
+    let may_pass = errors.iter().all(|(_, error)| error.may_pass());
+    if !may_pass || !errors.iter().any(|(_, error)| is_standby(error)) {
+        return None;
+    }
+    let told = address.hosts.iter().enumerate().map(|(at, host)| {
+        let error = errors.iter().find(|(place, _)| *place == at);
+        let said = error.map_or_else(
+            || "nothing answered in time".to_owned(),
+            |(_, error)| error.brief(),
+        );
+        format!("{host}: {said}")
+    });
+    Some(ConnectError::NoPrimary {
+        told: told.collect::<Vec<_>>().join("; "),
+    })
+}
+
+/// What a server of an address said; its place there first.
+type Answer = (usize, Result<Connected, ConnectError>);
+
 /// Returns whether another server takes writes as well, and is no old primary whose place this one has taken: each has what the other
 /// one lacks.
-fn is_one_of_several(chosen: &Connected, all: &[(Origin, i64)]) -> bool {
-    all.iter().any(|(origin, started)| {
+fn is_one_of_several(chosen: &Connected, all: &[(Origin, i64, String)]) -> bool {
+    all.iter().any(|(origin, started, _)| {
         *started != chosen.started
             && matches!(
                 chosen.origin.after(origin),

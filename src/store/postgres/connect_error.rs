@@ -127,6 +127,14 @@ pub enum ConnectError {
         /// The server.
         host: String,
     },
+    /// No server of the address takes writes.
+    #[error(
+        "no server of the journal takes writes ({told}): start the primary, or promote a standby"
+    )]
+    NoPrimary {
+        /// What each of them said.
+        told: String,
+    },
     /// Another one has taken its place, and it does not know.
     #[error(
         "the server of the journal at {host} is on timeline {timeline}, and the journal was on timeline {newest} already{}: it is an old primary, which lacks what was written since. Name the one that is \
@@ -299,6 +307,16 @@ impl ConnectError {
         matches!(self, Self::Away { .. })
     }
 
+    /// Returns what a server said, in a few words.
+    pub(super) fn brief(&self) -> String {
+        match self {
+            Self::Away { what, .. } | Self::NotReady { what, .. } => what.clone(),
+            Self::Standby { .. } => "a standby, which only reads".to_owned(),
+            Self::OldPrimary { timeline, .. } => format!("an old primary, on timeline {timeline}"),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns whether it may pass without a change here: a server that is away, comes up, is about to take writes, or to be stopped.
     #[must_use]
     pub fn may_pass(&self) -> bool {
@@ -308,6 +326,7 @@ impl ConnectError {
                 | Self::NotReady { .. }
                 | Self::Crowded { .. }
                 | Self::Standby { .. }
+                | Self::NoPrimary { .. }
                 | Self::OldPrimary { .. }
                 | Self::SeveralPrimaries { .. }
         )

@@ -55,7 +55,8 @@ pub fn survey(
 ) -> Vec<(String, Result<ServerFacts, ConnectError>)> {
     let look = |host: &Host| {
         let link = connect::reach(address, host, deadlines.connect)?;
-        facts(&link, host, deadlines.statement, clock)
+        let host_and_promise = (host, address.is_promoted_whole);
+        facts(&link, host_and_promise, deadlines.statement, clock)
             .map_err(|failure| ConnectError::met(&failure, host))
     };
     let hosts = address.hosts.iter();
@@ -64,7 +65,7 @@ pub fn survey(
 
 fn facts(
     link: &Link,
-    host: &Host,
+    (host, is_promoted_whole): (&Host, bool),
     within: Duration,
     clock: &dyn Fn() -> Timestamp,
 ) -> Result<ServerFacts, Failure> {
@@ -80,7 +81,7 @@ fn facts(
     Ok(ServerFacts {
         release: number(0)?,
         is_standby: is(1)?,
-        origin: origin::of(link, within, false)?,
+        origin: origin::of(link, within, is_promoted_whole)?,
         is_encrypted: match host.is_here() {
             true => None,
             false => Some(is(13)?),
@@ -88,6 +89,8 @@ fn facts(
         fsync: text(2)?,
         full_page_writes: text(3)?,
         synchronous_commit: text(4)?,
+        waits_for_all: origin::waits_for_all(&text(5)?),
+        is_promoted_whole,
         synchronous_standby_names: text(5)?,
         data_checksums: text(6)?,
         autovacuum: text(7)?,

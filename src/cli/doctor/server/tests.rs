@@ -20,6 +20,8 @@ fn good() -> ServerFacts {
         full_page_writes: "on".to_owned(),
         synchronous_commit: "on".to_owned(),
         synchronous_standby_names: "ANY 1 (p2)".to_owned(),
+        waits_for_all: true,
+        is_promoted_whole: true,
         data_checksums: "on".to_owned(),
         autovacuum: "on".to_owned(),
         encoding: "UTF8".to_owned(),
@@ -124,6 +126,11 @@ fn a_server_is_judged_by_what_a_commit_on_it_is_worth_and_by_the_way_there() {
             },
             Warning,
             "no commit waits",
+        ),
+        (
+            |f| f.waits_for_all = false,
+            Warning,
+            "although the address says promoted=whole",
         ),
         (|f| f.standbys.clear(), Problem, "none is there"),
         (
