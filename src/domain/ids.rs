@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Text;
+
 /// Why a text is not a name or an identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
@@ -27,12 +29,12 @@ pub enum IdError {
     },
 }
 
-fn checked(
+fn check(
     text: &str,
     max: usize,
     allowed: &'static str,
     accepts: impl Fn(char) -> bool,
-) -> Result<Arc<str>, IdError> {
+) -> Result<(), IdError> {
     if text.is_empty() {
         return Err(IdError::Empty);
     }
@@ -42,15 +44,15 @@ fn checked(
     }
     match text.chars().find(|c| !accepts(*c)) {
         Some(found) => Err(IdError::Character { found, allowed }),
-        None => Ok(text.into()),
+        None => Ok(()),
     }
 }
 
 macro_rules! name {
-    ($(#[$doc:meta])* $name:ident, $max:literal, $allowed:literal, $accepts:expr) => {
+    ($(#[$doc:meta])* $name:ident, $kept:ty, $max:literal, $allowed:literal, $accepts:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Arc<str>);
+        pub struct $name($kept);
 
         impl $name {
             /// Validates the text.
@@ -58,7 +60,8 @@ macro_rules! name {
             /// # Errors
             /// Says which limit the text breaks.
             pub fn parse(text: &str) -> Result<Self, IdError> {
-                checked(text, $max, $allowed, $accepts).map(Self)
+                check(text, $max, $allowed, $accepts)?;
+                Ok(Self(text.into()))
             }
 
             /// Returns the text.
@@ -70,7 +73,7 @@ macro_rules! name {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
+                f.pad(self.as_str())
             }
         }
     };
@@ -78,25 +81,25 @@ macro_rules! name {
 
 name!(
     /// The name of a batch, at most 64 characters that are safe in a file name.
-    BatchName, 64, "letters, digits, '.', '_' and '-'",
+    BatchName, Arc<str>, 64, "letters, digits, '.', '_' and '-'",
     |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 );
 name!(
     /// The name of the paying organisation; part of every identifier.
-    Originator, 64, "printable characters", |c| !c.is_control()
+    Originator, Arc<str>, 64, "printable characters", |c| !c.is_control()
 );
 name!(
     /// The payer's own reference of one row, unique within its batch.
-    Reference, 128, "printable characters", |c| !c.is_control()
+    Reference, Text, 128, "printable characters", |c| !c.is_control()
 );
 name!(
     /// The product code of a service (section 2.3, `serviceCode`); a lane of the run.
-    ServiceCode, 64, "letters, digits, '.', '_', ':' and '-'",
+    ServiceCode, Text, 64, "letters, digits, '.', '_', ':' and '-'",
     |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':')
 );
 name!(
     /// The gateway's identifier of a payment, kept as text: it may exceed 2^53 (section 2.4).
-    GatewayTransactionId, 128, "printable characters", |c| !c.is_control()
+    GatewayTransactionId, Text, 128, "printable characters", |c| !c.is_control()
 );
 
 #[cfg(test)]

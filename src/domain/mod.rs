@@ -58,3 +58,6 @@ pub use pulse::Pulse;
 pub use rate::Rate;
 pub use response_details::{Member, Named, ResponseDetails};
 pub use time::{Timestamp, WireZone};
+
+/// A text of a row: short ones, as most are, stand in the value itself, and clones of longer ones share it.
+pub type Text = smol_str::SmolStr;

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Timestamp,
+    Amount, Country, Currency, Money, Msisdn, PayerTransactionId, Reference, ServiceCode, Text,
+    Timestamp,
 };
 
 /// What kind of payment a service makes (section 1).
@@ -89,21 +90,21 @@ pub struct Instruction<M = Money> {
     /// `MSISDN`.
     pub msisdn: Msisdn,
     /// `accountNumber`.
-    pub account_number: String,
+    pub account_number: Text,
     /// `amount` and `currencyCode`.
     pub money: M,
     /// `countryCode`.
     pub country: Country,
     /// `narration`.
-    pub narration: String,
+    pub narration: Text,
     /// `customerNames`.
-    pub customer_names: String,
+    pub customer_names: Text,
     /// `invoiceNumber`.
-    pub invoice_number: String,
+    pub invoice_number: Text,
     /// `paymentMode`.
-    pub payment_mode: String,
+    pub payment_mode: Text,
     /// `hubID`.
-    pub hub_id: String,
+    pub hub_id: Text,
     /// Members of `extraData`, in the order they are sent; the bank columns are among them. See [`Instruction::supplied`].
     pub extra: Vec<(String, String)>,
     /// The supporting document.

@@ -218,8 +218,8 @@ fn good<M: AmountField>(row: &Instruction<M>, currency: Currency) {
         &row.payment_mode,
         &row.hub_id,
     ];
-    let extra = row.extra.iter().map(|(_, value)| value);
-    for text in texts.into_iter().chain(extra) {
+    let extra = row.extra.iter().map(|(_, value)| value.as_str());
+    for text in texts.into_iter().map(|text| text.as_str()).chain(extra) {
         assert!(
             text.len() <= FIELD_BYTES_MAX && !text.contains(char::is_control),
             "{text:?}"

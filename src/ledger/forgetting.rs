@@ -4,7 +4,7 @@
 //! A pseudonym is a keyed digest: of a reference as it is compared, and of a recipient as it is compared
 //! ([`crate::ledger::likeness`]). Amount, currency, service, identifier and times are not personal, and stay.
 
-use crate::domain::{Country, Instruction, Msisdn, Reference, Timestamp, WireZone};
+use crate::domain::{Country, Instruction, Msisdn, Reference, Text, Timestamp, WireZone};
 use crate::ledger::likeness::{folded, of_account, of_account_in_full, of_name, of_reference};
 use crate::ledger::repeats::{HOLDER, recipient};
 use crate::lifecycle::State;
@@ -65,12 +65,12 @@ pub fn forgotten<M: Clone>(
         reference,
         service: row.service.clone(),
         msisdn: Msisdn::forgotten(),
-        account_number: hidden_recipient(&bank, &account, &keyed),
+        account_number: hidden_recipient(&bank, &account, &keyed).into(),
         money: row.money.clone(),
         country: row.country,
-        narration: String::new(),
-        customer_names: hidden(&row.customer_names),
-        invoice_number: String::new(),
+        narration: Text::default(),
+        customer_names: hidden(&row.customer_names).into(),
+        invoice_number: Text::default(),
         payment_mode: row.payment_mode.clone(),
         hub_id: row.hub_id.clone(),
         extra: holder
@@ -314,17 +314,17 @@ mod tests {
             reference: reference.map(|text| Reference::parse(text).unwrap()),
             service: ServiceCode::parse("B2C").unwrap(),
             msisdn: Msisdn::from_digits("254700000001").unwrap(),
-            account_number: account.to_owned(),
+            account_number: account.into(),
             money: Money {
                 amount: Amount::from_minor(100).unwrap(),
                 currency: Currency::from_code("KES").unwrap(),
             },
             country: Country::from_code("KE").unwrap(),
-            narration: "wages of Jane".to_owned(),
-            customer_names: "Jane".to_owned(),
-            invoice_number: "INV-1".to_owned(),
-            payment_mode: "MODE".to_owned(),
-            hub_id: "HUB".to_owned(),
+            narration: "wages of Jane".into(),
+            customer_names: "Jane".into(),
+            invoice_number: "INV-1".into(),
+            payment_mode: "MODE".into(),
+            hub_id: "HUB".into(),
             extra: vec![("destinationBankCode".to_owned(), "001".to_owned())],
             document: None,
         }

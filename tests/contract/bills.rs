@@ -72,7 +72,7 @@ impl World {
             None => LoadRow::Unpriced(unpriced(*n)),
             Some((service, minor)) => {
                 let mut row = of_service(with_amount(row(*n), *minor), service);
-                row.account_number = format!("{n:06}");
+                row.account_number = format!("{n:06}").into();
                 LoadRow::Valid(row)
             }
         });

@@ -65,11 +65,11 @@ pub fn row(n: u64) -> Instruction {
             currency: kes(),
         },
         country: Country::from_code("KE").unwrap(),
-        narration: String::new(),
-        customer_names: String::new(),
-        invoice_number: String::new(),
-        payment_mode: String::new(),
-        hub_id: String::new(),
+        narration: "".into(),
+        customer_names: "".into(),
+        invoice_number: "".into(),
+        payment_mode: "".into(),
+        hub_id: "".into(),
         extra: Vec::new(),
         document: None,
     }
@@ -78,7 +78,7 @@ pub fn row(n: u64) -> Instruction {
 /// A row of a postpaid service with the reference `EMP-n` that leaves its amount to the bill of account `n`.
 pub fn unpriced(n: u64) -> Unpriced {
     let mut row = of_service(row(n), "WATER");
-    row.account_number = format!("{n:06}");
+    row.account_number = format!("{n:06}").into();
     row.with_money(kes())
 }
 

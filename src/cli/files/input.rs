@@ -31,8 +31,8 @@ use crate::intake::{self, Encoding, Format, Options, Reader, Rules};
 use crate::journal::{CrossRowError, LoadLayout, LoadRow};
 use crate::report::FileIdentity;
 
-/// Blocks that wait for the journal.
-const BLOCKS: usize = 4;
+/// Blocks that wait for the journal: so many that no thread stands still while another one sorts.
+const BLOCKS: usize = 16;
 /// What is looked at before standard input is kept.
 const HEAD_BYTES: usize = 4 * 1024;
 /// Bytes of standard input that are kept of what is no text, at most.

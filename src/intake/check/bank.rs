@@ -47,7 +47,7 @@ pub(super) fn check(
                 match known {
                     Some(listed) if written.is_empty() => {
                         name = Instruction::<Money>::supplied(member);
-                        listed.to_owned()
+                        listed.into()
                     }
                     _ => written,
                 }
@@ -78,7 +78,7 @@ pub(super) fn check(
                 found.add(field, message);
             }
             _ if text.is_empty() => {}
-            _ => extra.push((name, text)),
+            _ => extra.push((name, text.into())),
         }
     }
     extra

@@ -8,6 +8,7 @@ use super::super::odd_cells::told_of;
 use super::super::record::{Fault, Record};
 use super::super::text::{forbidden, one_line, quoted};
 use super::super::{FIELD_BYTES_MAX, ROW_BYTES_MAX, damage};
+use crate::domain::Text;
 
 /// The errors of one row, at most one for each column: the first cause is the one to mend.
 pub(super) struct Findings {
@@ -205,27 +206,27 @@ impl Findings {
     }
 
     /// Returns a text for people: line breaks become blanks, other control characters are errors.
-    pub(super) fn text(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> String {
+    pub(super) fn text(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> Text {
         let cell = layout.cell(record, field);
         if cell.is_empty() {
-            return String::new();
+            return Text::default();
         }
         let text = one_line(cell);
         self.printable(field.name(), &text);
-        text.into_owned()
+        text.into()
     }
 
     /// Returns a text for machines, such as an account: no line breaks, and no damaged digits.
-    pub(super) fn digits(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> String {
+    pub(super) fn digits(&mut self, layout: &ColumnMap, record: &Record, field: Field) -> Text {
         let cell = layout.cell(record, field);
         if cell.is_empty() {
-            return String::new();
+            return Text::default();
         }
         if let Some(cause) = damage::of_digits(cell) {
             self.cell(field, cause, cell);
         }
         self.printable(field.name(), cell);
-        cell.to_owned()
+        cell.into()
     }
 
     /// Adds an error when a text holds a character that none may hold.

@@ -1,6 +1,8 @@
 //! Who is paid: phone number, account, bank, and further members of `extraData`.
 
-use crate::domain::{ACCOUNT_CHARACTERS_MIN, Country, Line, Msisdn, MsisdnError, PaymentKind};
+use crate::domain::{
+    ACCOUNT_CHARACTERS_MIN, Country, Line, Msisdn, MsisdnError, PaymentKind, Text,
+};
 use crate::ledger::forgetting::is_pseudonym;
 use crate::ledger::likeness::folded;
 
@@ -24,7 +26,7 @@ const FOREIGN_DIGITS_MIN: usize = 11;
 pub(super) struct Recipient {
     pub msisdn: Option<Msisdn>,
     line: Option<Line>,
-    pub account_number: String,
+    pub account_number: Text,
     pub extra: Vec<(String, String)>,
 }
 
@@ -155,7 +157,7 @@ fn account(
     country: Option<Country>,
     msisdn: Option<Msisdn>,
     found: &mut Findings,
-) -> String {
+) -> Text {
     let field = Field::AccountNumber;
     let account = found.digits(layout, record, field);
     let bank_account = layout.cell(record, Field::BankAccountNumber);
@@ -167,12 +169,12 @@ fn account(
             );
             found.add(field, message);
         }
-        return bank_account.to_owned();
+        return bank_account.into();
     }
     if account.is_empty() {
         // What kind an unknown service is cannot be told; its own error comes first.
         if kind.is_none_or(PaymentKind::account_defaults_to_msisdn) {
-            return msisdn.map_or(String::new(), |msisdn| msisdn.as_str().to_owned());
+            return msisdn.map_or_else(Text::default, |msisdn| msisdn.as_str().into());
         }
         if let (Some(service), Some(kind)) = (service, kind) {
             let expected = format!("the account that {} pays to ({kind})", service.code);
@@ -256,11 +258,11 @@ pub(super) fn oddity_of_phone(
 /// Brings the account of a mobile service into the wire's form when it is a phone number (section 2.3).
 fn phone_account(
     layout: &ColumnMap,
-    account: String,
+    account: Text,
     country: Option<Country>,
     msisdn: Option<Msisdn>,
     found: &mut Findings,
-) -> String {
+) -> Text {
     if msisdn.is_some_and(|msisdn| msisdn.as_str() == account) {
         return account;
     }
@@ -268,10 +270,10 @@ fn phone_account(
         return account;
     };
     match Msisdn::parse(&account, country) {
-        Ok(number) => number.as_str().to_owned(),
+        Ok(number) => number.as_str().into(),
         Err(error) => {
             if let Some((number, _)) = restored(layout, &account, Some(country), found) {
-                return number.as_str().to_owned();
+                return number.as_str().into();
             }
             let digits = account.bytes().filter(u8::is_ascii_digit).count();
             let is_phone = !matches!(error, MsisdnError::NotANumber) && digits >= PHONE_DIGITS_MIN;

@@ -7,7 +7,7 @@ const HEADER: &str = "service_code,msisdn,amount,narration";
 fn narrations(file: impl Into<Vec<u8>>) -> Vec<(u64, String)> {
     let rows = read(file);
     rows.iter()
-        .map(|row| (good(row).line, good(row).narration.clone()))
+        .map(|row| (good(row).line, good(row).narration.to_string()))
         .collect()
 }
 

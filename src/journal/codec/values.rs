@@ -244,8 +244,8 @@ pub(in crate::journal) fn row_of(
             service,
             msisdn,
             account_number: match &*maybe(7)? {
-                "" => msisdn.as_str().to_owned(),
-                text => text.to_owned(),
+                "" => msisdn.as_str().into(),
+                text => text.into(),
             },
             money: Stored {
                 amount: row.get(at + 8)?,
@@ -253,11 +253,11 @@ pub(in crate::journal) fn row_of(
                 as_due: row.get(at + 19)?,
             },
             country: country_of(&text(10)?)?,
-            narration: maybe(11)?.into_owned(),
-            customer_names: maybe(12)?.into_owned(),
-            invoice_number: maybe(13)?.into_owned(),
-            payment_mode: maybe(14)?.into_owned(),
-            hub_id: maybe(15)?.into_owned(),
+            narration: maybe(11)?.into(),
+            customer_names: maybe(12)?.into(),
+            invoice_number: maybe(13)?.into(),
+            payment_mode: maybe(14)?.into(),
+            hub_id: maybe(15)?.into(),
             extra: members_of(&maybe(16)?)?,
             document: match &*maybe(17)? {
                 "" => None,

@@ -55,7 +55,7 @@ pub(in crate::journal) fn forget_payment(
         &Kept {
             reference: kept.reference.clone(),
             msisdn: kept.msisdn,
-            account_number: kept.account_number.clone(),
+            account_number: kept.account_number.to_string(),
             narration: None,
             customer_names: texts.customer_names.map(str::to_owned),
             invoice_number: None,

@@ -296,7 +296,7 @@ impl Load<'_> {
                     .unwrap_or_default(),
                 service_code: i.service.as_str().to_owned(),
                 msisdn: i.msisdn.as_str().to_owned(),
-                account_number: i.account_number.clone(),
+                account_number: i.account_number.to_string(),
                 amount_text: i.money.digits(),
                 currency_code: i.money.currency.code().to_owned(),
                 money: i.money.money(),

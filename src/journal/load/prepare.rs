@@ -17,8 +17,8 @@ use crate::journal::{Error, LoadPlan, LoadRow};
 use crate::ledger::correction::Corrects;
 use crate::ledger::payer::Identifiers;
 
-/// Blocks of rows that wait to be inserted.
-const BLOCKS: usize = 4;
+/// Blocks of rows that wait to be inserted: so many that no thread stands still while another one sorts.
+const BLOCKS: usize = 16;
 
 /// What was computed of an instruction.
 #[derive(Clone, Copy)]

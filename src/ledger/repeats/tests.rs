@@ -197,11 +197,11 @@ fn row() -> Instruction {
             currency: Currency::from_code("KES").unwrap(),
         },
         country: Country::from_code("KE").unwrap(),
-        narration: String::new(),
-        customer_names: String::new(),
-        invoice_number: String::new(),
-        payment_mode: String::new(),
-        hub_id: String::new(),
+        narration: "".into(),
+        customer_names: "".into(),
+        invoice_number: "".into(),
+        payment_mode: "".into(),
+        hub_id: "".into(),
         extra: Vec::new(),
         document: None,
     }
@@ -231,7 +231,7 @@ fn recipient_amount_and_service_make_the_same_payment() {
             "no account of its own",
             row(),
             Instruction {
-                account_number: String::new(),
+                account_number: "".into(),
                 ..row()
             },
             true,

@@ -18,14 +18,14 @@ fn motley(n: u64) -> Instruction {
         _ => String::new(),
     };
     let mut row = row(n);
-    row.narration = text(3, "Salary");
-    row.customer_names = text(4, "Wanjiku Kamau");
-    row.invoice_number = text(5, "INV");
-    row.payment_mode = text(7, "cash");
-    row.hub_id = text(11, "hub");
+    row.narration = text(3, "Salary").into();
+    row.customer_names = text(4, "Wanjiku Kamau").into();
+    row.invoice_number = text(5, "INV").into();
+    row.payment_mode = text(7, "cash").into();
+    row.hub_id = text(11, "hub").into();
     row.account_number = match n % 6 {
-        0 => row.msisdn.as_str().to_owned(),
-        1 => format!("0110-{n}"),
+        0 => row.msisdn.as_str().into(),
+        1 => format!("0110-{n}").into(),
         _ => "0110-22".into(),
     };
     row.extra = match n % 5 {
@@ -71,7 +71,7 @@ async fn every_row_is_stored_as_it_passed_and_the_blocks_prove_it() {
         // A row without an account of its own is paid to its number.
         let mut given = given.clone();
         if given.account_number.is_empty() {
-            given.account_number = given.msisdn.as_str().to_owned();
+            given.account_number = given.msisdn.as_str().into();
         }
         assert_eq!(stored, &given);
     }

@@ -29,9 +29,9 @@ pub fn order(recipient: Option<&str>) -> ForgetOrder {
 
 pub fn person(n: u64) -> Instruction {
     Instruction {
-        narration: format!("Wages of Wanjiku{n}"),
-        customer_names: format!("Wanjiku{n} Njoroge{n}"),
-        invoice_number: format!("INVOICE-OF-{n}"),
+        narration: format!("Wages of Wanjiku{n}").into(),
+        customer_names: format!("Wanjiku{n} Njoroge{n}").into(),
+        invoice_number: format!("INVOICE-OF-{n}").into(),
         extra: vec![(
             "destinationAccountName".into(),
             format!("Holder{n} Otieno{n}"),
@@ -264,7 +264,7 @@ async fn what_comes_again_is_told_as_if_nobody_had_been_forgotten() {
         };
         let to = |row: Instruction, digits: &str| Instruction {
             msisdn: Msisdn::from_digits(digits).unwrap(),
-            account_number: digits.to_owned(),
+            account_number: digits.into(),
             ..row
         };
         let table = [
@@ -378,7 +378,7 @@ async fn a_failure_that_was_corrected_verifies_when_both_are_forgotten() {
         ..plan()
     };
     let mended = Instruction {
-        customer_names: "Another Name".to_owned(),
+        customer_names: "Another Name".into(),
         ..with_amount(person(1), 777)
     };
     let rows = vec![

@@ -66,7 +66,7 @@ async fn with_one_failed() -> (World, PayerTransactionId) {
 fn corrected() -> Instruction {
     let mut row = with_amount(row(1), 4_200);
     row.msisdn = super::super::support::row(9).msisdn;
-    row.account_number = row.msisdn.as_str().to_owned();
+    row.account_number = row.msisdn.as_str().into();
     row
 }
 

@@ -60,7 +60,7 @@ async fn a_failure_that_may_be_paid_since_to_a_mended_number_or_through_another_
     type Case = (&'static str, Instruction, Instruction, bool);
     // The name stands with the account of the bank alone.
     let holder = |account: &str, reference: Option<u64>| Instruction {
-        customer_names: String::new(),
+        customer_names: "".into(),
         account_number: account.into(),
         extra: vec![
             ("destinationBankCode".into(), "01".into()),
