@@ -25,8 +25,8 @@ use crate::journal::payments::agreed::named_otherwise;
 use crate::journal::payments::first_claims::{FirstClaim, first_claim};
 use crate::journal::payments::inquiries::{doubted, waits_for};
 use crate::journal::preflight::bills::{bills, last_bill};
-use crate::journal::recovery::place::{traces_of, traces_of_server};
-use crate::journal::recovery::server_copy::of_this;
+use crate::journal::recovery::place::traces_of;
+use crate::journal::recovery::server_place::traces_for_reader;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::{Side, linked};
 use crate::journal::run::sessions::runners;
@@ -96,11 +96,8 @@ impl Reader {
         if store.server_position().is_none() {
             return Ok(Self::of(keeper, None));
         }
-        let Seen { traces, born } = traces_of_server(address);
-        // Last, so that all that was seen before is there.
-        store.version()?;
-        let traces = of_this(store, traces, name(store)?)?;
-        Ok(Self::of(keeper, Some(Seen { traces, born })))
+        let traces = traces_for_reader(store, address)?;
+        Ok(Self::of(keeper, Some(Seen { traces, born: None })))
     }
 
     /// Returns every batch, oldest first.

@@ -30,12 +30,9 @@ pub(in crate::journal) fn traces_of(journal: &Path) -> Result<Seen, Error> {
 
 /// Reads what this host has seen of a journal on a server. Where it keeps nothing, or nothing that can be read, whoever only reads
 /// goes on without.
-pub(in crate::journal) fn traces_of_server(address: &ServerAddress) -> Seen {
+pub(super) fn traces_of_server(address: &ServerAddress) -> Traces {
     let traces = address.mark().map(|path| Place::of(&path).look());
-    Seen {
-        traces: traces.and_then(Result::ok).unwrap_or(Traces::NONE),
-        born: None,
-    }
+    traces.and_then(Result::ok).unwrap_or(Traces::NONE)
 }
 
 impl Reader {

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::begun::{Missing, noticed};
 use super::given_orders::orders;
 use super::marks::marked;
-use super::place::look;
+use super::place::{look, traces_of_server};
 use super::server_copy::{names_before, note_copy, of_this, on_server};
 use crate::journal::codec::catalog::{epoch, name};
 use crate::journal::codec::facts::note_new;
@@ -49,7 +49,8 @@ pub(in crate::journal) fn take_server_place(
         };
         // Mostly there is nothing to write, and nobody who writes is waited for.
         c.begin_reading()?;
-        let seen = told(c, address, traces).and_then(|told| worst(c, told));
+        let all = seen_here(address).collect();
+        let seen = told(&**c, all, traces).and_then(|told| worst(c, told));
         c.rollback()?;
         let (seen, Told { traces, elsewhere }) = seen?;
         let judged = match seen {
@@ -92,8 +93,8 @@ struct Told {
 /// The first of them is what the mark under this address goes on from. A journal that had the name of this one before, or whose name this one
 /// had, may be in use still, as the one that this is a copy of, or the other way round: that counts on this server, or where nothing was seen
 /// of this one. What was seen of these very tables counts under any name: a copy from before a recovery does not know that of after it.
-fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<Told>, Error> {
-    let (name, former) = (name(c)?, names_before(&**c)?);
+fn told(c: &dyn Transact, all: Vec<(Place, Marked)>, own: Traces) -> Result<Vec<Told>, Error> {
+    let (name, former) = (name(c)?, names_before(c)?);
     let here = c.server_position().map(|position| position.origin);
     let is_of_here = |seen: &Marked| {
         let there = seen.server.map(|position| position.origin);
@@ -104,9 +105,7 @@ fn told(c: &WriteSession, address: &ServerAddress, own: Traces) -> Result<Vec<To
         there.is_some_and(|there| here.is_some_and(|here| here.is_of_the_tables_of(&there)))
     };
     let is_own = |seen: &Marked| matches!(&own.mark, Mark::Read(mark) if mark == seen);
-    let all: Vec<(Place, Marked)> = seen_here(address)
-        .filter(|(_, seen)| !is_own(seen))
-        .collect();
+    let all: Vec<_> = all.into_iter().filter(|(_, seen)| !is_own(seen)).collect();
     let is_first = own.mark == Mark::Missing;
     let is_unseen = is_first && !all.iter().any(|(_, seen)| seen.journal == name);
     let counts = |seen: &Marked| {
@@ -151,6 +150,26 @@ fn worst(c: &WriteSession, told: Vec<Told>) -> Result<(Judged, Told), Error> {
             return Ok((judged, told));
         }
         first.get_or_insert((judged, told));
+    }
+    first.ok_or_else(|| corrupt("no mark to judge it by"))
+}
+
+/// Returns what this host has seen of a journal, as whoever only reads it judges it by.
+// The marks are read first, so that all that was seen before is there.
+pub(in crate::journal) fn traces_for_reader(
+    c: &dyn Transact,
+    address: &ServerAddress,
+) -> Result<Traces, Error> {
+    let own = traces_of_server(address);
+    let all = seen_here(address).collect();
+    c.version()?;
+    let mut first = None;
+    for told in told(c, all, own)? {
+        let ours = of_this(c, told.traces, name(c)?)?;
+        if look(c, &ours, None)?.0.cause().is_some() {
+            return Ok(ours);
+        }
+        first.get_or_insert(ours);
     }
     first.ok_or_else(|| corrupt("no mark to judge it by"))
 }

@@ -507,6 +507,8 @@ async fn a_copy_from_before_a_recovery_is_noticed_under_another_spelling() {
         put_data_back(&server, &copy);
         server.run();
         host.spells(&spelling);
+        let missed = Reader::open(&host.at).unwrap().missed().unwrap();
+        assert!(missed.is_some(), "{spelling}");
         assert!(host.cause().await.is_some(), "{spelling}");
     }
     // Nothing is posted: nothing says at which account the gateway is asked.
