@@ -245,9 +245,12 @@ impl Core {
             return;
         }
         let (currency, minor) = (money.currency, i128::from(money.amount.minor()));
-        let old = self.states.entry(from).or_default();
-        // Another process may have moved it meanwhile; the next look at the journal sets the count right.
-        old.count = old.count.saturating_sub(1);
+        // The last look at the journal may have seen it move already, or another process has moved it meanwhile: the next look sets the
+        // counts right, and until then each payment counts once.
+        let Some(old) = self.states.get_mut(&from).filter(|old| old.count > 0) else {
+            return;
+        };
+        old.count -= 1;
         old.amounts.add_minor(currency, -minor);
         self.states.entry(to).or_default().add(money);
     }

@@ -284,3 +284,19 @@ fn settle(core: &mut Core, standing: &Standing, due: Due, now: Timestamp) {
     }
     panic!("it looks again and again");
 }
+
+#[test]
+fn a_payment_that_a_look_has_counted_where_it_is_now_is_not_counted_twice() {
+    let mut core = core(limits());
+    let seen = standing(&[(State::Acknowledged, 1), (State::Paid, 1)], &[]);
+    core.tell(EngineInput::Standing(seen, Due::default()), at(0));
+    let count = |core: &Core| core.view().0.values().map(|tally| tally.count).sum::<u64>();
+    // The look was later than this move, which is told after it.
+    let late = moved(1, State::Posting, State::Acknowledged, None);
+    core.tell(EngineInput::Transition(vec![late]), at(1));
+    assert_eq!(count(&core), 2);
+    let next = moved(1, State::Acknowledged, State::Paid, None);
+    core.tell(EngineInput::Transition(vec![next]), at(2));
+    assert_eq!(count(&core), 2);
+    assert_eq!(core.view().0[&State::Paid].count, 2);
+}
