@@ -266,7 +266,10 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
              cascade` in it, make the journal and its grants again (disburse journal init), then repeat the move"
         }
         E::Storage {
-            cause: store::Error::OutcomeUnknown { .. } | store::Error::ConnectionLost { .. },
+            cause:
+                store::Error::OutcomeUnknown { .. }
+                | store::Error::ConnectionLost { .. }
+                | store::Error::Busy { .. },
         }
         | E::NoTime => {
             "run the same command again: what was sent without an outcome is asked about, never posted blindly. If the \

@@ -453,7 +453,7 @@ fn judge_mark(address: &ServerAddress) -> Finding {
     match address.mark() {
         Some(mark) => Finding::ok(
             "mark",
-            format!("this host keeps in {}.mark how far it has seen the journal", output::name(&mark.display().to_string())),
+            format!("{}.mark on this host tells how far it has seen the journal, from the first command on that changes something there", output::name(&mark.display().to_string())),
         ),
         None => Finding::warning(
             "mark",
