@@ -72,9 +72,25 @@ pub enum Error {
     },
 }
 
+/// What is said of a server that was promoted, restored or replaced under the hands of whoever uses it.
+pub(super) fn replaced(how: &str) -> String {
+    format!(
+        "the server of the journal was promoted, restored or replaced while this command was at work, and may lack what was written \
+         last ({how}). Repeat the command: it asks the gateway before it posts"
+    )
+}
+
 impl Error {
     /// A value that no release wrote.
     pub fn corrupt(what: impl Into<Arc<str>>) -> Self {
         Self::Corrupt { what: what.into() }
+    }
+
+    /// Its server was promoted, restored or replaced under the hands of whoever uses it; `how` it shows.
+    #[must_use]
+    pub fn replaced(how: &str) -> Self {
+        Self::Fault {
+            what: replaced(how).into(),
+        }
     }
 }

@@ -8,8 +8,8 @@ use crate::journal::Error;
 use crate::journal::mark::Place;
 use crate::journal::recovery::server_copy::{note_copy, noted_copy};
 use crate::ledger::payer::{AsLoaded, Payer, Payers};
-use crate::ledger::recovery::{JournalId, Marked, Order, Origin, Position};
-use crate::store::Transact;
+use crate::ledger::recovery::{JournalId, Marked, Order, Origin, Position, Succession};
+use crate::store::{self, Transact};
 
 /// The mark of a journal, and what never changes of it.
 pub(in crate::journal) struct Beside {
@@ -63,23 +63,37 @@ impl Following {
         self.new_payers.take();
     }
 
-    /// Notes which copy is written where the journal says something else: before anything rests on this transaction.
+    /// Notes which copy is written where the journal says something else: before anything rests on this transaction. Refuses to go on where
+    /// the journal says that this copy may lack something: whoever opens it anew begins a recovery.
     pub(super) fn note_other_copy(&self, store: &dyn Transact) -> Result<(), Error> {
         let (true, Some(position)) = (self.follows_copy.get(), store.server_position()) else {
             return Ok(());
         };
-        let known = match self.copy.get() {
-            Some(known) => Some(known),
-            None => noted_copy(store)?,
-        };
-        let now = match known {
-            Some(known) if !position.origin.is_news_after(&known) => known,
+        let now = position.origin;
+        if let Some(known) = self.copy.get()
+            && !now.is_news_after(&known)
+        {
+            return Ok(());
+        }
+        // Whoever has written last may know better than this process whether commits had waited: what it noted came along with the rest.
+        let noted = noted_copy(store)?;
+        match noted.map(|noted| now.after(&noted)) {
+            None | Some(Succession::Same | Succession::Waited) => {}
+            Some(Succession::Promoted | Succession::Overtaken) => {
+                return Err(store::Error::replaced("commits had not waited for a standby").into());
+            }
+            Some(Succession::Other) => {
+                return Err(store::Error::replaced("it is another database").into());
+            }
+        }
+        let says = match noted {
+            Some(noted) if !now.is_news_after(&noted) => noted,
             _ => {
-                note_copy(store, position.origin)?;
-                position.origin
+                note_copy(store, now)?;
+                now
             }
         };
-        self.copy.set(Some(now));
+        self.copy.set(Some(says));
         Ok(())
     }
 

@@ -161,10 +161,7 @@ pub enum ConnectError {
         hosts: String,
     },
     /// It was promoted, restored or replaced under the hands of whoever uses it.
-    #[error(
-        "the server of the journal was promoted, restored or replaced while this command was at work, and may lack \
-        what was written last ({what}). Repeat the command: it asks the gateway before it posts"
-    )]
+    #[error("{}", crate::store::error::replaced(what))]
     Replaced {
         /// How it shows.
         what: String,

@@ -46,7 +46,11 @@ pub(super) fn waits_for_all(names: &str) -> bool {
     };
     let count = method.split_whitespace().last().unwrap_or_default();
     let named: Vec<&str> = listed.split(',').map(str::trim).collect();
-    let is_any = named.iter().any(|name| name.is_empty() || *name == "*");
+    // In quotes it stands for every standby all the same.
+    let is_any = named
+        .iter()
+        .map(|name| name.trim_matches('"'))
+        .any(|name| name.is_empty() || name == "*");
     !is_any && count.parse() == Ok(named.len())
 }
 
@@ -68,6 +72,8 @@ mod tests {
             ("ANY 1 (db2, db3)", false),
             ("any 2 (db2,db3)", true),
             ("ANY 1 (*)", false),
+            ("\"*\"", false),
+            ("ANY 1 (\"*\")", false),
         ] {
             assert_eq!(waits_for_all(names), expected, "{names}");
         }

@@ -355,6 +355,44 @@ async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over()
     assert_eq!(late.cause().await, Some(Cause::Promoted));
 }
 
+/// It has seen that commits waited, and nothing since: what others have noted meanwhile counts.
+#[tokio::test]
+async fn whoever_was_idle_does_not_hide_a_promotion_that_may_have_lost_something() {
+    let Some(primary) = Server::start(Kind::Installed, &[]) else {
+        return;
+    };
+    let database = primary.database();
+    let standby = primary.standby();
+    let waits_for = |names: &str| {
+        let set = format!("alter system set synchronous_standby_names = '{names}'");
+        primary.psql("postgres", &set);
+        primary.reload();
+        let seen =
+            format!("select 1 where current_setting('synchronous_standby_names') = '{names}'");
+        primary.until("postgres", &seen);
+    };
+    let address = Server::address_of([&primary, &standby], &database) + "?promoted=whole";
+    waits_for("walreceiver");
+    let busy = Host::at(&address).with_a_batch().await;
+    let idle = Host::at(&address);
+    let waiting = idle.open();
+    waits_for("");
+    Host::acquire(&busy.open(), 1).await.unwrap();
+    // The standby has all of that.
+    waits_for("walreceiver");
+    primary.psql(&database, "create table public.later ()");
+    primary.kill();
+    standby.promote();
+    let refused = Host::acquire(&waiting, 2).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("was promoted, restored or replaced"),
+        "{refused}"
+    );
+    drop(waiting);
+    assert_eq!(idle.cause().await, Some(Cause::Promoted));
+    assert_eq!(busy.cause().await, Some(Cause::Promoted));
+}
+
 #[tokio::test]
 async fn another_copy_is_noticed_by_hosts_that_never_saw_the_first_one() {
     let Some(server) = shared(Kind::Installed) else {
