@@ -16,7 +16,7 @@ use crate::cli::session::Session;
 use crate::cli::signals;
 use crate::cli::terminal::output;
 use crate::gateway::Secrets;
-use crate::journal::{Journal, ReadBy};
+use crate::journal::{self, Journal, ReadBy};
 
 /// `disburse listen`.
 pub(in crate::cli) async fn listen(
@@ -66,36 +66,53 @@ pub(in crate::cli) async fn listen(
     } else {
         output::line(&format!("listening for callbacks on {address}"));
     }
-    let watched = watch_the_file(&journal, stop.clone());
-    let ((), is_in_place) = tokio::join!(listener.serve(options, stop), watched);
+    let watched = watch_the_journal(&journal, stop.clone());
+    let ((), ended) = tokio::join!(listener.serve(options, stop), watched);
     if let Some(notices) = notices {
         // What is being delivered is told in the journal, too.
         let _ = notices.await;
     }
-    match is_in_place {
-        true => Ok(ExitStatus::Done),
-        false => Err(Error::unexpected(
+    let again = "run the same command again; callbacks that came in between were not acknowledged, and the gateway is \
+                 asked about those payments";
+    match ended {
+        Ended::Stopped => Ok(ExitStatus::Done),
+        Ended::OtherFile => Err(Error::unexpected(
             "another journal is now in the place of the one that stored the callbacks, and this listener has stopped",
         )
-        .hint("run the same command again; callbacks that came in between were not acknowledged, and the gateway is \
-            asked about those payments")),
+        .hint(again)),
+        Ended::Failed(error) => Err(Error::from(error).hint(again)),
     }
+}
+
+/// Why a listener has ended.
+enum Ended {
+    /// A person, or a signal, has ended it.
+    Stopped,
+    /// Another file has the name of its journal.
+    OtherFile,
+    /// The journal has met a fault, and stores nothing more.
+    Failed(journal::Error),
 }
 
 /// How often it is looked whether the journal's file is still the one that was opened.
 const LOOKED_AT_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Ends the listener where another journal takes the place of its own; returns whether that one is in its place at the end.
-async fn watch_the_file(journal: &Journal, stop: CancellationToken) -> bool {
+/// Ends the listener where another journal takes the place of its own, or where its own stores nothing more.
+async fn watch_the_journal(journal: &Journal, stop: CancellationToken) -> Ended {
+    let mut failure = std::pin::pin!(journal.failure());
     let mut looks = tokio::time::interval(LOOKED_AT_EVERY);
     loop {
         tokio::select! {
-            () = stop.cancelled() => return true,
+            () = stop.cancelled() => return Ended::Stopped,
+            error = &mut failure => {
+                stop.cancel();
+                return Ended::Failed(error);
+            }
             _ = looks.tick() => {}
         }
         if !journal.is_in_place() {
             stop.cancel();
-            return false;
+            return Ended::OtherFile;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::commit::Work;
 use super::file_id::FileId;
@@ -38,6 +38,8 @@ struct Shared {
     file: FileId,
     is_shared: bool,
     commits: Arc<WorkMeter>,
+    /// Why nothing more is carried out.
+    failed: watch::Receiver<Option<Error>>,
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     #[cfg(test)]
@@ -69,9 +71,10 @@ impl Journal {
         let file = at.file().map(FileId::of).unwrap_or_default();
         let opened = file.clone();
         let is_shared = connection.is_shared();
+        let (tell, failed) = watch::channel(None);
         let thread = std::thread::Builder::new()
             .name("journal".into())
-            .spawn(move || serve(connection, &jobs, missing, (&counted, &opened)))
+            .spawn(move || serve(connection, &jobs, missing, (&counted, &opened), &tell))
             .map_err(|cause| Error::Open {
                 path: at.to_string().into(),
                 cause: cause.to_string(),
@@ -82,6 +85,7 @@ impl Journal {
                 file,
                 is_shared,
                 commits,
+                failed,
                 queue: Mutex::new(Some(queue)),
                 thread: Mutex::new(Some(thread)),
                 #[cfg(test)]
@@ -102,6 +106,7 @@ impl Journal {
                 file: FileId::default(),
                 is_shared: inline.is_shared(),
                 commits: Arc::default(),
+                failed: watch::channel(None).1,
                 queue: Mutex::new(None),
                 thread: Mutex::new(None),
                 inline: Some(inline),
@@ -117,6 +122,16 @@ impl Journal {
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.shared.file.is_in_place()
+    }
+
+    /// Returns, once it is so, why it carries out nothing more: whoever goes on has to open it anew.
+    pub async fn failure(&self) -> Error {
+        let mut failed = self.shared.failed.clone();
+        match failed.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(error)) => error.clone(),
+            // The writer has ended in good order.
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
     }
 
     /// Returns whether several runs use it at once: each has a session then, and the store tells the time.

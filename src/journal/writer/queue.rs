@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::commit::Work;
 use super::commit::commit;
@@ -47,20 +47,21 @@ pub(in crate::journal) enum CommitMode {
     Patient,
 }
 
-/// Carries out verbs until nobody can ask for any.
+/// Carries out verbs until nobody can ask for any. Once one has met a fault, which is told to whoever watches, none is carried out any more.
 pub(in crate::journal) fn serve(
     mut connection: WriteSession,
     jobs: &Receiver<Job>,
     missing: Missing,
     (counted, file): (&WorkMeter, &FileId),
+    failed: &watch::Sender<Option<Error>>,
 ) {
-    let mut latch: Option<Error> = None;
     let mut waiting: Option<Job> = None;
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
         let group;
         (group, waiting) = gather(first, jobs);
         let (works, askers): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.work, job.asker)).unzip();
+        let latch = failed.borrow().clone();
         let outcome = match &latch {
             Some(error) => Err(Error::Poisoned {
                 cause: error.to_string(),
@@ -78,7 +79,7 @@ pub(in crate::journal) fn serve(
             && error.kind() == Kind::Fault
             && latch.is_none()
         {
-            latch = Some(error.clone());
+            failed.send_replace(Some(error.clone()));
         }
         tell(askers, outcome);
     }
