@@ -386,6 +386,13 @@ fn sync(mut file: &File, path: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Returns the beginning of a digest over what a mark says, by which it is known again.
+pub(super) fn digest(marked: &Marked) -> [u8; 8] {
+    let digest = Sha256::digest(to_text(marked, 0, None));
+    let (beginning, _) = digest.split_first_chunk().expect("a digest is longer");
+    *beginning
+}
+
 fn to_text(marked: &Marked, turn: u64, named: Option<u64>) -> String {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
     let mut text = format!("{HEADING}\nturn {turn}\njournal {}\n", hex(&marked.journal));

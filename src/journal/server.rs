@@ -113,7 +113,7 @@ pub(in crate::journal) fn seen_copies(address: &ServerAddress) -> Vec<SeenCopy> 
     seen_here(address)
         .filter_map(|(place, marked)| {
             Some(SeenCopy {
-                origin: marked.server?.origin,
+                origin: marked?.server?.origin,
                 told_by: place.shown(),
             })
         })

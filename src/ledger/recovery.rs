@@ -317,6 +317,16 @@ impl Cause {
 #[must_use]
 pub fn judge(traces: &Traces, found: &Found) -> Verdict {
     planted_instead!(ledger::is_current());
+    let verdict = by_what_it_has(traces, found);
+    // A mark that was written after the journal got another name has seen more, whatever else it says.
+    let is_later = |marked: &Marked| marked.payers.tell_of(found.journal);
+    match (&traces.mark, verdict.cause()) {
+        (Mark::Read(marked), None) if is_later(marked) => Verdict::Copy(Cause::OtherJournal),
+        _ => verdict,
+    }
+}
+
+fn by_what_it_has(traces: &Traces, found: &Found) -> Verdict {
     if found.is_backup {
         return Verdict::Copy(Cause::Backup);
     }
@@ -380,13 +390,19 @@ pub fn judge(traces: &Traces, found: &Found) -> Verdict {
 
 impl Traces {
     /// Takes them for traces of a journal that was called otherwise before: it has a new name since it was noticed, from another host,
-    /// that it may have missed something.
+    /// that it may have missed something. Or was called otherwise later: a copy from before that does not know the new name.
     #[must_use]
     pub fn renamed(mut self, names: &[JournalId], name: JournalId) -> Self {
+        let is_later = self.is_of_a_later_name(names, name);
         if let Mark::Read(marked) = &mut self.mark
-            && names.contains(&marked.journal)
+            && (is_later || names.contains(&marked.journal))
         {
+            marked.payers.was_called(marked.journal);
             marked.journal = name;
+            if is_later {
+                // So it is known for one.
+                marked.payers.was_called(name);
+            }
         }
         if let Some(witness) = &mut self.witness
             && names.contains(&witness.journal)
@@ -394,6 +410,16 @@ impl Traces {
             witness.journal = name;
         }
         self
+    }
+
+    /// Returns whether the mark speaks of a journal by a name that this one does not know, and that had one of the names of this one before.
+    fn is_of_a_later_name(&self, names: &[JournalId], name: JournalId) -> bool {
+        let Mark::Read(marked) = &self.mark else {
+            return false;
+        };
+        let is_known = marked.journal == name || names.contains(&marked.journal);
+        let mut all = names.iter().chain([&name]);
+        !is_known && all.any(|name| marked.payers.tell_of(*name))
     }
 }
 

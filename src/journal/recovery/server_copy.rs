@@ -50,11 +50,34 @@ pub(in crate::journal) fn was_called(c: &dyn Transact, name: JournalId) -> Resul
     note(c, NAMES, &names)
 }
 
-/// Returns what lies on this host, as of the journal that it speaks of, whatever that was called then.
+/// Returns what lies on this host, as of the journal that it speaks of, whatever that was called then, or later.
 pub(in crate::journal) fn of_this(
     c: &dyn Transact,
     traces: Traces,
     name: JournalId,
 ) -> Result<Traces, Error> {
     Ok(traces.renamed(&names_before(c)?, name))
+}
+
+/// Under this name it has digests of marks under other addresses: what these say is on record.
+const HEARD: &str = "heard";
+/// So many are kept.
+const HEARD_MAX: usize = 64;
+/// What is kept of one.
+pub(in crate::journal) type Heard = [u8; 8];
+
+/// Returns which marks under other addresses it has heard.
+pub(in crate::journal) fn heard(c: &dyn Read) -> Result<Vec<Heard>, Error> {
+    let known: Option<Vec<u8>> = fact(c, HEARD)?;
+    let known = known.unwrap_or_default();
+    let marks = known.chunks_exact(size_of::<Heard>());
+    Ok(marks.filter_map(|mark| mark.try_into().ok()).collect())
+}
+
+/// Notes that what a mark under another address says is on record.
+pub(in crate::journal) fn note_heard(c: &dyn Transact, mark: Heard) -> Result<(), Error> {
+    let mut marks = heard(c)?;
+    marks.push(mark);
+    let surplus = marks.len().saturating_sub(HEARD_MAX);
+    note(c, HEARD, &marks[surplus..].concat())
 }

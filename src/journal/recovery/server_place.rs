@@ -11,16 +11,20 @@ use super::begun::{Missing, noticed};
 use super::given_orders::orders;
 use super::marks::marked;
 use super::place::{look, traces_of_server};
-use super::server_copy::{names_before, note_copy, of_this, on_server};
+use super::server_copy::{Heard, heard, names_before, note_copy, note_heard, of_this, on_server};
+use crate::domain::Epoch;
 use crate::journal::codec::catalog::{epoch, name};
 use crate::journal::codec::facts::note_new;
 use crate::journal::codec::values::corrupt;
-use crate::journal::mark::Place;
 use crate::journal::mark::host::seen_here;
+use crate::journal::mark::{Held, Place, digest};
 use crate::journal::session::following::Beside;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, ServerAddress};
-use crate::ledger::recovery::{Found, Mark, Marked, Traces, Verdict, payers_kept, with_orders};
+use crate::ledger::recovery::{
+    Found, Mark, Marked, Origin, ServerPosition, Traces, Verdict, payers_kept, with_orders,
+};
+
 use crate::store::{Read, Transact};
 
 /// What was found, and what the mark of this host is to say; `None`: what it says.
@@ -31,42 +35,38 @@ struct Judged {
     writes: bool,
 }
 
+/// Marks that are heard one after the other, when a journal is opened.
+const MARKS_MAX: usize = 16;
+
 /// Judges a journal on a server that was just opened, and begins its recovery where it may have missed something.
 pub(in crate::journal) fn take_server_place(
     c: &mut WriteSession,
     address: &ServerAddress,
 ) -> Result<Verdict, Error> {
     let place = address.mark().map(|path| Place::of(&path));
-    let (verdict, told_by) = {
+    let verdict = {
         if let Some(folder) = address.state_folder() {
             make(folder)?;
         }
         // Held throughout: of two processes of this host that open it at once, one finds what the other has made of it.
         let mut held = place.as_ref().map(Place::hold).transpose()?;
-        let traces = match &held {
-            Some(held) => held.traces()?,
-            None => Traces::NONE,
-        };
-        // Mostly there is nothing to write, and nobody who writes is waited for.
-        c.begin_reading()?;
-        let all = seen_here(address).collect();
-        let seen = told(&**c, all, traces).and_then(|told| worst(c, told));
-        c.rollback()?;
-        let (seen, Told { traces, elsewhere }) = seen?;
-        let judged = match seen {
-            seen if seen.writes => carry_out(c, &traces)?,
-            seen => seen,
-        };
-        let told_by = elsewhere.filter(|_| judged.verdict.cause().is_some());
-        let told_by = told_by.zip(judged.mark.clone());
-        if let (Some(held), Some(mark)) = (&mut held, judged.mark) {
-            held.write(mark, true)?;
+        let mut verdict = None;
+        for _ in 0..MARKS_MAX {
+            let (judged, is_of_another) = looked_at(c, address, held.as_ref())?;
+            if let (Some(held), Some(mark)) = (&mut held, judged.mark) {
+                held.write(mark, true)?;
+            }
+            let is_worse = verdict.is_none_or(|before: Verdict| before.cause().is_none());
+            if is_worse {
+                verdict = Some(judged.verdict);
+            }
+            // Another mark may tell of something else that is missing.
+            if !is_of_another || judged.verdict.cause().is_none() {
+                break;
+            }
         }
-        (judged.verdict, told_by)
+        verdict.ok_or_else(|| corrupt("no mark to judge it by"))?
     };
-    if let Some(((place, seen), mark)) = told_by {
-        goes_on(&place, &seen, mark)?;
-    }
     c.follow_copy();
     if let Some(place) = place {
         c.follow(Beside {
@@ -80,61 +80,123 @@ pub(in crate::journal) fn take_server_place(
     Ok(verdict)
 }
 
+/// Judges a journal once, and begins its recovery where it may have missed something; returns whether a mark under another address says so.
+fn looked_at(
+    c: &mut WriteSession,
+    address: &ServerAddress,
+    held: Option<&Held<'_>>,
+) -> Result<(Judged, bool), Error> {
+    let traces = match held {
+        Some(held) => held.traces()?,
+        None => Traces::NONE,
+    };
+    // Mostly there is nothing to write, and nobody who writes is waited for.
+    c.begin_reading()?;
+    let seen = anew(c, traces).and_then(|(own, renewed)| {
+        let told = told(&**c, seen_here(address).collect(), own)?;
+        Ok((worst(c, told)?, renewed))
+    });
+    c.rollback()?;
+    let ((seen, told), renewed) = seen?;
+    let judged = match seen.writes {
+        true => carry_out(c, &told)?,
+        false => seen,
+    };
+    let judged = Judged {
+        mark: judged.mark.or(renewed),
+        ..judged
+    };
+    Ok((judged, told.of_another.is_some()))
+}
+
+/// Returns what lies under this address; where all that its mark says is on record, a mark of now in its place, which is returned as well.
+fn anew(c: &WriteSession, own: Traces) -> Result<(Traces, Option<Marked>), Error> {
+    let Mark::Read(mark) = &own.mark else {
+        return Ok((own, None));
+    };
+    if !heard(&**c)?.contains(&digest(mark)) {
+        return Ok((own, None));
+    }
+    let mut payers = mark.payers.clone();
+    if mark.journal != name(c)? {
+        payers.was_called(mark.journal);
+    }
+    let now = marked(c, None, payers, &own.mark)?;
+    let own = Traces {
+        mark: Mark::Read(now.clone()),
+        ..Traces::NONE
+    };
+    Ok((own, Some(now)))
+}
+
 /// What this host has seen of the journal somewhere.
 struct Told {
     traces: Traces,
-    /// The mark under another address that says so, and what it says.
-    elsewhere: Option<(Place, Marked)>,
+    /// It was seen under another address: by this it is known again.
+    of_another: Option<Heard>,
 }
 
 /// Returns what this host has seen of the journal: under this address, and under each other one, of another spelling or of the server
-/// that it was on before. What it has seen anywhere of runs, evidence and orders counts.
+/// that it was on before. What it has seen anywhere of runs, evidence and orders counts, until it is on record.
 ///
-/// The first of them is what the mark under this address goes on from. A journal that had the name of this one before, or whose name this one
-/// had, may be in use still, as the one that this is a copy of, or the other way round: that counts on this server, or where nothing was seen
-/// of this one. What was seen of these very tables counts under any name: a copy from before a recovery does not know that of after it.
-fn told(c: &dyn Transact, all: Vec<(Place, Marked)>, own: Traces) -> Result<Vec<Told>, Error> {
-    let (name, former) = (name(c)?, names_before(c)?);
+/// The first of them is what the mark under this address goes on from. A journal that had a name of this one before may be in use still, as
+/// one that was tried out beside it: that counts on this server, or where nothing was seen of this one. What was seen of these very
+/// tables counts under any name: a copy from before a recovery does not know that of after it.
+fn told(
+    c: &dyn Transact,
+    all: Vec<(Place, Option<Marked>)>,
+    own: Traces,
+) -> Result<Vec<Told>, Error> {
+    let (name, former, heard) = (name(c)?, names_before(c)?, heard(c)?);
     let here = c.server_position().map(|position| position.origin);
-    let is_of_here = |seen: &Marked| {
+    let is_there = |seen: &Marked, is: fn(&Origin, &Origin) -> bool| {
         let there = seen.server.map(|position| position.origin);
-        there.is_some_and(|there| here.is_some_and(|here| here.is_beside(&there)))
-    };
-    let has_these_tables = |seen: &Marked| {
-        let there = seen.server.map(|position| position.origin);
-        there.is_some_and(|there| here.is_some_and(|here| here.is_of_the_tables_of(&there)))
+        here.zip(there)
+            .is_some_and(|(here, there)| is(&here, &there))
     };
     let is_own = |seen: &Marked| matches!(&own.mark, Mark::Read(mark) if mark == seen);
-    let all: Vec<_> = all.into_iter().filter(|(_, seen)| !is_own(seen)).collect();
     let is_first = own.mark == Mark::Missing;
-    let is_unseen = is_first && !all.iter().any(|(_, seen)| seen.journal == name);
+    let is_one_unread = all.iter().any(|(_, seen)| seen.is_none());
+    let others: Vec<Marked> = all.into_iter().filter_map(|(_, seen)| seen).collect();
+    let is_unseen = is_first && !others.iter().any(|seen| seen.journal == name);
     let counts = |seen: &Marked| {
-        let is_related = former.contains(&seen.journal) || seen.payers.tell_of(name);
         seen.journal == name
-            || is_related && (is_unseen || is_of_here(seen))
-            || has_these_tables(seen)
+            || former.contains(&seen.journal)
+            || seen.payers.tell_of(name) && (is_unseen || is_there(seen, Origin::is_beside))
+            || is_there(seen, Origin::is_of_the_tables_of)
     };
-    let mut others: Vec<(Place, Marked)> =
-        all.into_iter().filter(|(_, seen)| counts(seen)).collect();
-    others.sort_by_key(|(_, seen)| std::cmp::Reverse((seen.epoch, seen.orders)));
+    let mut others: Vec<Marked> = others
+        .into_iter()
+        .filter(|seen| !is_own(seen) && counts(seen) && !heard.contains(&digest(seen)))
+        .collect();
+    others.sort_by_key(|seen| std::cmp::Reverse((seen.epoch, seen.orders)));
     let mut told: Vec<Told> = others
         .into_iter()
-        .map(|(place, seen)| Told {
+        .map(|seen| Told {
+            of_another: Some(digest(&seen)),
             traces: Traces {
                 mark: Mark::Read(Marked {
-                    server: seen.server.filter(|_| is_of_here(&seen)),
-                    ..seen.clone()
+                    server: seen.server.filter(|_| is_there(&seen, Origin::is_beside)),
+                    ..seen
                 }),
                 ..own.clone()
             },
-            // Elsewhere it may be in use, and go on from what it has seen.
-            elsewhere: is_of_here(&seen).then_some((place, seen)),
         })
         .collect();
+    // It may be the mark of this one.
+    if is_unseen && is_one_unread && epoch(c)? != Epoch::NONE {
+        told.push(Told {
+            of_another: None,
+            traces: Traces {
+                mark: Mark::Unreadable,
+                ..own.clone()
+            },
+        });
+    }
     if !is_first || told.is_empty() {
         let own = Told {
             traces: own,
-            elsewhere: None,
+            of_another: None,
         };
         told.insert(0, own);
     }
@@ -160,9 +222,14 @@ pub(in crate::journal) fn traces_for_reader(
     c: &dyn Transact,
     address: &ServerAddress,
 ) -> Result<Traces, Error> {
-    let own = traces_of_server(address);
+    let mut own = traces_of_server(address);
     let all = seen_here(address).collect();
     c.version()?;
+    if let Mark::Read(mark) = &own.mark
+        && heard(c)?.contains(&digest(mark))
+    {
+        own = Traces::NONE;
+    }
     let mut first = None;
     for told in told(c, all, own)? {
         let ours = of_this(c, told.traces, name(c)?)?;
@@ -172,18 +239,6 @@ pub(in crate::journal) fn traces_for_reader(
         first.get_or_insert(ours);
     }
     first.ok_or_else(|| corrupt("no mark to judge it by"))
-}
-
-/// Lets a mark under another address go on from the recovery that it has led to: what it says is on record now, and is told once.
-fn goes_on(place: &Place, seen: &Marked, mark: Marked) -> Result<(), Error> {
-    let mut held = place.hold()?;
-    // Whoever was faster has written what counts.
-    if !matches!(held.mark(), Mark::Read(found) if found == *seen) {
-        return Ok(());
-    }
-    let mut payers = seen.payers.clone();
-    payers.was_called(seen.journal);
-    held.write(Marked { payers, ..mark }, true)
 }
 
 fn make(folder: &Path) -> Result<(), Error> {
@@ -214,10 +269,30 @@ fn mark_after(
     found: &Found,
 ) -> Result<Option<Marked>, Error> {
     Ok(match verdict {
-        Verdict::Current => with_orders(ours, found).or_else(|| renamed(traces, ours)),
+        Verdict::Current => {
+            let mark = with_orders(ours, found).or_else(|| renamed(traces, ours));
+            on_this_copy(mark, ours, found)
+        }
         Verdict::Fresh | Verdict::Behind(_) | Verdict::Copy(_) => {
             Some(marked(c, None, payers_kept(ours, found), &ours.mark)?)
         }
+    })
+}
+
+/// Returns a mark that says which copy it is, where it does not say so yet: of the one before, this host uses nothing any more.
+fn on_this_copy(mark: Option<Marked>, ours: &Traces, found: &Found) -> Option<Marked> {
+    let known = match (&mark, &ours.mark) {
+        (Some(mark), _) | (None, Mark::Read(mark)) => mark,
+        (None, Mark::Missing | Mark::Unreadable) => return None,
+    };
+    let now = found.server.map(|server| server.now);
+    let origin = |position: Option<ServerPosition>| position.map(|position| position.origin);
+    if now.is_none() || origin(known.server) == origin(now) {
+        return mark;
+    }
+    Some(Marked {
+        server: now,
+        ..known.clone()
     })
 }
 
@@ -230,11 +305,11 @@ fn renamed(before: &Traces, now: &Traces) -> Option<Marked> {
 }
 
 /// Writes what follows from the verdict, judged once more in the transaction that writes it: another host may have been faster.
-fn carry_out(c: &mut WriteSession, traces: &Traces) -> Result<Judged, Error> {
+fn carry_out(c: &mut WriteSession, told: &Told) -> Result<Judged, Error> {
     Transact::begin(&**c)?;
     let done = c
         .begin()
-        .and_then(|()| written(c, traces))
+        .and_then(|()| written(c, told))
         .and_then(|judged| {
             c.save()?;
             Ok(judged)
@@ -252,12 +327,16 @@ fn carry_out(c: &mut WriteSession, traces: &Traces) -> Result<Judged, Error> {
     }
 }
 
-fn written(c: &WriteSession, traces: &Traces) -> Result<Judged, Error> {
+fn written(c: &WriteSession, told: &Told) -> Result<Judged, Error> {
+    let traces = &told.traces;
     let ours = of_this(&**c, traces.clone(), name(c)?)?;
     let (verdict, found) = look(&**c, &ours, None)?;
     if let Some(cause) = verdict.cause() {
         assert_sound(c)?;
         noticed(c, &Missing::of(c, cause, &ours, &found)?)?;
+        if let Some(mark) = told.of_another {
+            note_heard(&**c, mark)?;
+        }
     }
     note_new(&**c, "marked", &1_i64)?;
     if let Some(server) = on_server(&**c)? {

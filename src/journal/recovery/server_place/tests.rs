@@ -347,6 +347,10 @@ async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over()
     Host::acquire(&journal, 3).await.unwrap();
     assert_eq!(copy(&standby), on("2", "0"));
     drop(journal);
+    // Whoever only opens it there uses the old primary no more.
+    assert!(!other.mark().contains(" 2 16"), "{}", other.mark());
+    drop(other.open());
+    assert!(other.mark().contains(" 2 16"), "{}", other.mark());
     // The next one is not taken for whole, whoever looks.
     let third = standby.standby();
     standby.kill();
@@ -551,6 +555,77 @@ async fn a_copy_from_before_a_recovery_is_noticed_under_another_spelling() {
     }
     // Nothing is posted: nothing says at which account the gateway is asked.
     host.is_not_told_who_posted().await;
+}
+
+/// The mark under this spelling is older than the copy, and the one under the other spelling is of the journal under its first name.
+#[tokio::test]
+async fn a_mark_under_another_spelling_counts_after_a_dump_that_another_host_has_noticed() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let address = server.address(&database);
+    let mut host = Host::loaded(server, &database).await;
+    assert_eq!(host.claim(1, 1).await, 1);
+    let copy = copied(server, &database);
+    host.spells(&twice(&address));
+    assert_eq!(host.claim(2, 2).await, 2);
+    put_back(server, &database, &copy);
+    let second = Host::of(server, &database);
+    assert_eq!(second.cause().await, Some(Cause::OtherDatabase));
+    host.spells(&address);
+    assert_eq!(host.cause().await, Some(Cause::LaterRun));
+    let begun = || server.psql(&database, "select count(*) from disburse.recovery");
+    assert_eq!(begun(), [["2"]]);
+    // What that mark says is told once, under whatever spelling.
+    for spelling in [&twice(&address), &address] {
+        host.spells(spelling);
+        host.cause().await;
+    }
+    assert_eq!(begun(), [["2"]]);
+}
+
+/// The second time its mark has the name that the journal got the first time, which the copy never knew.
+#[tokio::test]
+async fn a_copy_that_is_put_back_twice_is_told_who_posted_both_times() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let (first, second) = (
+        Host::loaded(server, &database).await,
+        Host::of(server, &database),
+    );
+    let again = copied(server, &database);
+    let kept = format!("{database}_kept");
+    server.psql(
+        "postgres",
+        &format!("create database {kept} template {again}"),
+    );
+    assert_eq!(first.claim(1, 2).await, 2);
+    for copy in [again, kept] {
+        put_back(server, &database, &copy);
+        assert!(second.cause().await.is_some());
+        assert_eq!(first.cause().await, Some(Cause::LaterRun), "{copy}");
+        // It asks at the account that posted, and posts nothing.
+        assert_eq!(first.claim(100, 10).await, 0, "{copy}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_mark_counts_where_nothing_was_seen_under_this_spelling() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let database = server.database();
+    let mut host = Host::loaded(server, &database).await;
+    assert_eq!(host.claim(1, 2).await, 2);
+    let marks = std::fs::read_dir(host.folder.path().join("state")).unwrap();
+    for mark in marks.map(|entry| entry.unwrap().path()) {
+        std::fs::write(mark, "torn").unwrap();
+    }
+    host.spells(&twice(&server.address(&database)));
+    assert_eq!(host.cause().await, Some(Cause::UnreadableMark));
 }
 
 /// Whoever tries a restore beside the journal in use does not stop it.
