@@ -374,6 +374,9 @@ fn runner(name: Option<&str>, limits: &engine::Limits) -> Runner {
         host,
         name,
         rate: limits.rate.get(),
-        query_rate: limits.query_rate.get(),
+        query_rate: match limits.shared_rate {
+            true => 0,
+            false => limits.query_rate.get(),
+        },
     }
 }

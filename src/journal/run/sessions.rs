@@ -41,6 +41,9 @@ shape! {
     struct AtWork of session { session_id: Epoch, host: String, runner: String, lease_until: Timestamp }
 }
 shape! {
+    struct Asking of session { host: String, runner: String, query_rate: u32, lease_until: Timestamp }
+}
+shape! {
     struct Home of batch { gateway: Option<String>, account: Option<String> }
 }
 
@@ -56,14 +59,16 @@ pub(in crate::journal) fn begin(
     assert_one_quarantine(c, batch_id, quarantine)?;
     let home: Option<Home> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
     let (gateway, account) = home.map_or((None, None), |home| (home.gateway, home.account));
+    let (gateway, account) = (gateway.unwrap_or_default(), account.unwrap_or_default());
+    assert_one_sharing(c, (&gateway, &account), runner, now)?;
     c.insert(&Begun {
         session_id,
         batch_id,
         host: runner.host.clone(),
         runner: runner.name.clone(),
         release: env!("CARGO_PKG_VERSION").to_owned(),
-        gateway: gateway.unwrap_or_default(),
-        account: account.unwrap_or_default(),
+        gateway,
+        account,
         rate: runner.rate,
         query_rate: runner.query_rate,
         quarantine,
@@ -89,6 +94,31 @@ fn assert_one_quarantine(c: &WriteSession, batch_id: BatchId, ours: u64) -> Resu
             host: other.host,
             theirs: Duration::from_millis(other.quarantine),
             ours: Duration::from_millis(ours),
+        }),
+    }
+}
+
+/// Refuses a run beside others of its account that ask within the limit of posts where it does not, or the other way round.
+fn assert_one_sharing(
+    c: &WriteSession,
+    (gateway, account): (&String, &String),
+    ours: &Runner,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let asks_within_posts = |query_rate: u32| query_rate == 0;
+    let open = Scan::by(&session::session_of_account)
+        .at(gateway)
+        .at(account);
+    let other = c.list::<Asking>(&open)?.into_iter().find(|other| {
+        now.since(other.lease_until) < LEASE
+            && asks_within_posts(other.query_rate) != asks_within_posts(ours.query_rate)
+    });
+    match other {
+        None => Ok(()),
+        Some(other) => Err(Error::OtherSharing {
+            runner: other.runner,
+            host: other.host,
+            is_shared_there: asks_within_posts(other.query_rate),
         }),
     }
 }

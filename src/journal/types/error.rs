@@ -300,6 +300,17 @@ pub enum Error {
         theirs: Duration,
         ours: Duration,
     },
+    #[error(
+        "run {runner} on {host} posts from the same account, and its dialect says that the gateway counts questions {}, and \
+         that of this one says that it does not (rate.shared): together they would send too much. Give all machines the same \
+         dialect; nothing was sent",
+        if *is_shared_there { "towards the limit of posts" } else { "apart from posts" }
+    )]
+    OtherSharing {
+        runner: String,
+        host: String,
+        is_shared_there: bool,
+    },
     #[error("{}", orders_missing_text(missing))]
     OrdersMissing { missing: Vec<Order> },
     #[error(

@@ -11,7 +11,7 @@ pub struct Runner {
     pub name: String,
     /// Payments that it may post in a second.
     pub rate: u32,
-    /// Payments that it may ask about in a second.
+    /// Payments that it may ask about in a second; 0: it asks within the limit of its posts.
     pub query_rate: u32,
 }
 

@@ -487,3 +487,34 @@ fn what_all_runs_go_by_is_not_changed_while_another_one_is_at_work() {
         assert!(over.is_err(), "{what}: it would go on as before");
     }
 }
+
+/// Together they would send twice what the gateway allows.
+#[test]
+fn a_run_that_asks_within_the_limit_of_posts_and_one_that_does_not_are_not_at_work_together() {
+    let mut desk = Desk::with(4);
+    let batch = desk.batch.clone();
+    let mut first = desk.terms(0, "first");
+    first.runner.query_rate = 10;
+    let taken = desk.act(0, |c, policy| acquire(c, &batch, &first, policy));
+    assert!(taken.is_ok(), "{taken:?}");
+    let terms = desk.terms(1, "second");
+    let other = terms.clone();
+    let refused = desk.act(1, |c, policy| acquire(c, &batch, &other, policy));
+    assert!(
+        matches!(
+            &refused,
+            Err(Error::OtherSharing {
+                is_shared_there: false,
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    // The first one is not heard from any more.
+    let later = RunTerms {
+        now: at(60),
+        ..terms
+    };
+    let taken = desk.act(60, |c, policy| acquire(c, &batch, &later, policy));
+    assert!(taken.is_ok(), "{taken:?}");
+}
