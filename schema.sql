@@ -1,6 +1,7 @@
 -- The journal of `disburse`: batches, their immutable instructions, where each payment stands, and the evidence for it.
 -- The binary embeds this file: a new journal is made by it. Journals of earlier versions are brought up by the files in
--- src/journal/schema/migrations, to the same schema. Times are milliseconds since 1970 UTC, amounts are minor units.
+-- src/journal/schema/migrations, to the same schema, but for the order of columns. Of the tables that have a row for each payment, those
+-- that most rows leave empty stand last: there they take no byte. Times are milliseconds since 1970 UTC, amounts are minor units.
 
 -- Facts about the journal as a whole: the fencing epoch of the last run, the key of the callback addresses.
 create table meta (
@@ -59,29 +60,29 @@ create table instruction (
     load_id        integer not null,
     line           integer not null,        -- line of the file the row begins at
     identifier     text not null,           -- payerTransactionID
-    reference      text,
     generation     integer not null,        -- 0, one more for every ordered retry
     received_at    integer not null,        -- datePaymentReceived
     service_id     integer not null,
     msisdn         text not null,
-    account_number text,                    -- null: the same as msisdn
     amount         integer check (amount > 0),
     currency       text not null,
     country        text not null,
-    narration      text,                    -- null here and below: empty on the wire
+    as_due         integer not null default 0    -- 1: the file has no amount for the row
+        check (as_due = 1 or as_due = 0 and amount is not null),
+    salt           blob                     -- 16 bytes: what is personal of the row is on the chain by a leaf over it and them; 32: that
+        check (salt is null or length(salt) in (16, 32)),   -- leaf, once the person was forgotten; null: an earlier version loaded it
+    reference      text,
+    narration      text,                    -- null: empty on the wire, as every text here but account_number
     customer_names text,
+    account_number text,                    -- null: the same as msisdn
+    extra          text,                    -- members of extraData, as an array of pairs
     invoice_number text,
     payment_mode   text,
     hub_id         text,
-    extra          text,                    -- members of extraData, as an array of pairs
-    document       text,
-    document_folder text,                   -- where a relative path in `document` starts: the absolute folder of the batch file;
-                                            -- null: it was not kept
-    as_due         integer not null default 0    -- 1: the file has no amount for the row
-        check (as_due = 1 or as_due = 0 and amount is not null),
     not_before     integer,                 -- not posted before; null: at once
-    salt           blob                     -- 16 bytes: what is personal of the row is on the chain by a leaf over it and them; 32: that
-        check (salt is null or length(salt) in (16, 32))    -- leaf, once the person was forgotten; null: an earlier version loaded it
+    document       text,
+    document_folder text                    -- where a relative path in `document` starts: the absolute folder of the batch file;
+                                            -- null: it was not kept
 ) strict;
 -- Few rows have a document, and a run looks for those that are not uploaded yet.
 create index instruction_with_document on instruction (batch_id, seq) where document is not null;
@@ -126,16 +127,16 @@ create table life (
     quarantine_from        integer,
     queries                integer not null default 0,     -- queries in a row that changed nothing
     due_at                 integer not null,               -- next action; the largest integer: none
+    queued                 integer not null default 1      -- whether it stands in `ask_queue`, once it is to be asked about; 0: the run that
+        check (queued = 1 or queued = 0 and state = 3),    -- had it acknowledged remembers when, and puts it there when the time comes
     settled_at             integer,                        -- when it reached its end
-    replaced_by            integer,                        -- seq of the retry that replaces this proven failure
     gateway_transaction_id text,
+    phrase_id              integer,                        -- statusDescription
     receipt_number         text,
     receiver_narration     text,
     application_id         text,                           -- the receiptNumber that came with a delivery to the bank (148): the receipt of
                                                            -- the settlement does not replace it
-    phrase_id              integer,                        -- statusDescription
-    queued                 integer not null default 1      -- whether it stands in `ask_queue`, once it is to be asked about; 0: the run that
-        check (queued = 1 or queued = 0 and state = 3),    -- had it acknowledged remembers when, and puts it there when the time comes
+    replaced_by            integer,                        -- seq of the retry that replaces this proven failure
     check (state <> 1 or posted_at is not null),
     check (state < 5 or due_at = 9223372036854775807),
     check (replaced_by is null or state in (5, 6, 8))      -- once replaced, late evidence and a decision may still come
@@ -163,19 +164,19 @@ create table evidence (
     event       integer not null,           -- kind of lifecycle::Event
     class       integer,                    -- lifecycle::Class of a reply, an answer or a callback
     code        integer,                    -- its status code
-    anomaly     text,                       -- why it did not fit
-    digest      blob,                       -- SHA-256 of a callback's body: a repeat is recognised
-    detail      text,                       -- what else was said, as JSON
     batch_id    integer,
     policy_id   integer,                    -- null: no wait enters into it, or an earlier version wrote it
-    hash        blob check (length(hash) = 32),     -- covers the row and the one before it in its batch; one of 64 is written down, and
-                                            -- the last one as the head of the chain; those between them are computed
     phrase_id   integer,                    -- statusDescription
     gateway_transaction_id text,
+    digest      blob,                       -- of a callback's body, so that a repeat is recognised: 16 bytes keyed by the salt, or its SHA-256
     receipt_number text,
     receiver_narration text,
     salt        blob                        -- as in instruction: of anomaly, detail and receiver_narration, where the gateway said them
-        check (salt is null or length(salt) in (16, 32))
+        check (salt is null or length(salt) in (16, 32)),
+    hash        blob check (length(hash) = 32),     -- covers the row and the one before it in its batch; one of 64 is written down, and
+                                            -- the last one as the head of the chain; those between them are computed
+    detail      text,                       -- what else was said, as JSON
+    anomaly     text                        -- why it did not fit
 ) strict;
 create index evidence_by_payment on evidence (seq);
 -- What was recorded of a batch, and of no single payment, is found by its kind without reading all evidence: who loaded, ran and

@@ -25,10 +25,35 @@ pub(crate) fn schema_of(c: &Connection) -> Result<Schema, Error> {
             let code = said
                 .lines()
                 .map(|line| line.split("--").next().unwrap_or_default());
-            Ok((name, code.flat_map(str::split_whitespace).collect()))
+            let code: String = code.flat_map(str::split_whitespace).collect();
+            Ok((name, in_order(&code)))
         })?
         .collect::<Result<_, _>>()?;
     Ok(objects)
+}
+
+/// Returns what makes a table with its columns and constraints in the order of their letters: those of earlier versions stand in the order
+/// in which they came, and nothing looks at it. What makes anything else stays as it is.
+fn in_order(code: &str) -> String {
+    let is_table = code.contains(":CREATETABLE");
+    let (Some(from), Some(to), true) = (code.find('('), code.rfind(')'), is_table) else {
+        return code.to_owned();
+    };
+    let (mut parts, mut depth, mut begun) = (Vec::new(), 0_usize, from + 1);
+    for (at, c) in code[from + 1..to].char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&code[begun..from + 1 + at]);
+                begun = from + 1 + at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&code[begun..to]);
+    parts.sort_unstable();
+    format!("{}{}{}", &code[..=from], parts.join(","), &code[to..])
 }
 
 /// Compares tables, indexes and the triggers that guard them with those of a new journal.

@@ -1,5 +1,6 @@
 //! Rows of evidence on their way into the table.
 
+use super::body_digest::BodyDigest;
 use super::encoding::Digest;
 use super::salt::Salt;
 use crate::domain::{BatchId, EvidenceId, PaymentId, PhraseId, PolicyId};
@@ -17,7 +18,7 @@ pub(in crate::journal) struct Waiting {
     pub(in crate::journal) at: i64,
     pub(in crate::journal) kind: Kind,
     pub(in crate::journal) anomaly: Option<String>,
-    pub(in crate::journal) digest: Option<Digest>,
+    pub(in crate::journal) digest: Option<BodyDigest>,
     pub(in crate::journal) detail: Option<String>,
     pub(in crate::journal) batch_id: BatchId,
     pub(in crate::journal) policy_id: Option<PolicyId>,

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::append::{self, Kind, WAITING_MAX, Waiting};
+use super::body_digest::BodyDigest;
 use super::encoding::{CanonicalHasher, Digest, Terms, genesis};
 use super::phrases::Phrases;
 use super::salt::{self, Salt};
@@ -33,6 +34,8 @@ pub(in crate::journal) struct Evidence<'a> {
     pub(in crate::journal) kind: Kind,
     pub(in crate::journal) anomaly: Option<&'a str>,
     pub(in crate::journal) digest: Option<&'a Digest>,
+    /// That is the digest of the body of a callback, and is kept with the salt of the row, where it has one.
+    pub(in crate::journal) is_of_body: bool,
     pub(in crate::journal) detail: Option<&'a str>,
     pub(in crate::journal) words: Words<'a>,
     /// What it is judged by, where waits enter into it.
@@ -49,6 +52,7 @@ impl Default for Evidence<'_> {
             kind: Kind::default(),
             anomaly: None,
             digest: None,
+            is_of_body: false,
             detail: None,
             words: Words::default(),
             policy: None,
@@ -77,7 +81,7 @@ impl Evidence<'_> {
         &self,
         previous: &Digest,
         evidence_id: EvidenceId,
-        leaf: Option<Digest>,
+        (leaf, digest): (Option<Digest>, Option<BodyDigest>),
         terms: Option<Terms>,
     ) -> Digest {
         let (event, class, code) = self.kind;
@@ -97,7 +101,7 @@ impl Evidence<'_> {
         };
         canon.maybe(open(self.anomaly), CanonicalHasher::text);
         canon.maybe(
-            self.digest.map(|digest| &digest[..]),
+            digest.as_ref().map(BodyDigest::bytes),
             CanonicalHasher::bytes,
         );
         canon.maybe(open(self.detail), CanonicalHasher::text);
@@ -179,10 +183,14 @@ impl Chain {
             false => None,
         };
         let leaf = salt.map(|salt| row.leaf(&mut self.leaf, &salt));
+        let digest = row.digest.map(|digest| match salt {
+            Some(salt) if row.is_of_body => BodyDigest::salted(digest, &salt),
+            _ => BodyDigest::Whole(*digest),
+        });
         let head = self.head(c, row.batch_id)?;
         *head = Head {
             length: head.length + 1,
-            hash: row.hash(&head.hash, evidence_id, leaf, terms),
+            hash: row.hash(&head.hash, evidence_id, (leaf, digest), terms),
             moved: true,
         };
         let hash = (head.length % WRITTEN_DOWN == 0).then_some(head.hash);
@@ -193,7 +201,7 @@ impl Chain {
             at: row.at.as_millis(),
             kind: row.kind,
             anomaly: own(row.anomaly),
-            digest: row.digest.copied(),
+            digest,
             detail: own(row.detail),
             batch_id: row.batch_id,
             policy_id,
@@ -329,11 +337,14 @@ impl Chain {
         self.phrases.number(c, text)
     }
 
-    /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
-    pub(in crate::journal) fn waiting_digests(&self, seq: PaymentId) -> Vec<(Kind, Digest)> {
+    /// Returns kinds, digests and salts of a payment's evidence with a digest that waits to be written.
+    pub(in crate::journal) fn waiting_digests(
+        &self,
+        seq: PaymentId,
+    ) -> Vec<(Kind, BodyDigest, Option<Salt>)> {
         let of_payment = self.waiting.iter().filter(|row| row.seq == seq);
         of_payment
-            .filter_map(|row| Some((row.kind, row.digest?)))
+            .filter_map(|row| Some((row.kind, row.digest?, row.salt)))
             .collect()
     }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod acts;
 pub(super) mod append;
+pub(super) mod body_digest;
 pub(super) mod chain;
 pub(super) mod digests;
 pub(super) mod encoding;

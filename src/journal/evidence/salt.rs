@@ -28,16 +28,27 @@ pub(in crate::journal) enum Sealed {
 impl Sealed {
     /// Reads the column.
     pub(in crate::journal) fn of(row: &dyn Row, at: usize) -> Result<Self, Error> {
-        let odd = || corrupt("an invalid salt");
-        Ok(match row.value(at)? {
-            Value::Null => Self::Plain,
-            Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {
-                (Ok(salt), _) => Self::Salted(salt),
-                (_, Ok(leaf)) => Self::Forgotten(leaf),
-                _ => return Err(odd()),
-            },
-            Value::Integer(_) | Value::Text(_) => return Err(odd()),
-        })
+        Self::of_value(&row.value(at)?)
+    }
+
+    /// Reads what stands there.
+    pub(in crate::journal) fn of_value(value: &Value<'_>) -> Result<Self, Error> {
+        match value {
+            Value::Null => Ok(Self::Plain),
+            Value::Bytes(bytes) => Self::of_bytes(Some(bytes)),
+            Value::Integer(_) | Value::Text(_) => Err(corrupt("an invalid salt")),
+        }
+    }
+
+    pub(in crate::journal) fn of_bytes(bytes: Option<&[u8]>) -> Result<Self, Error> {
+        let Some(bytes) = bytes else {
+            return Ok(Self::Plain);
+        };
+        match (bytes.try_into(), bytes.try_into()) {
+            (Ok(salt), _) => Ok(Self::Salted(salt)),
+            (_, Ok(leaf)) => Ok(Self::Forgotten(leaf)),
+            _ => Err(corrupt("an invalid salt")),
+        }
     }
 
     /// Returns the leaf over what is personal of a row, which `take_in` hands over; `None` for a row that has none.

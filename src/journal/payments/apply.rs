@@ -109,6 +109,8 @@ fn append(
     let detail = detail_of(source.said, source.body.filter(|_| !is_applied));
     c.append(&Evidence {
         digest: source.digest,
+        // Programs of an earlier release that share a journal on a server know the whole digest alone.
+        is_of_body: !c.is_shared(),
         detail: detail.as_deref(),
         words: Words::of(source.said),
         ..own

@@ -10,7 +10,9 @@ use crate::journal::codec::catalog::{batch_of, find};
 use crate::journal::codec::detail::detail_of;
 use crate::journal::codec::events::{NOTED_CALLBACK, OTHER_CALLBACK, event_numbers};
 use crate::journal::codec::values::corrupt;
+use crate::journal::evidence::body_digest::BodyDigest;
 use crate::journal::evidence::chain::Evidence;
+use crate::journal::evidence::salt::Sealed;
 use crate::journal::session::expected::stored_callbacks;
 use crate::journal::session::members::Member;
 use crate::journal::session::payments::payment;
@@ -31,34 +33,39 @@ const CALLBACK: i64 = 8;
 
 shape! {
     /// A row of evidence, as a callback is compared with it.
-    struct Kind of evidence { event: i64, class: Option<i64>, code: Option<i32>, digest: Option<[u8; 32]> }
+    struct Kind of evidence { event: i64, class: Option<i64>, code: Option<i32>, digest: Option<BodyDigest>, salt: Option<Vec<u8>> }
 }
 
 /// Returns what is kept of a payment's callbacks, beside this one.
 fn heard(c: &WriteSession, seq: PaymentId, note: &IncomingCallback) -> Result<Heard, Error> {
     let (_, class, code) = note.event.map_or((0, None, None), event_numbers);
-    let earlier = |(event, was_class, was_code), digest| {
+    let earlier = |(event, was_class, was_code), digest: Option<BodyDigest>, sealed| {
         let is_words = match event {
             CALLBACK => true,
             NOTED_CALLBACK | OTHER_CALLBACK => false,
             _ => return None,
         };
+        let is_alike = (was_class, was_code) == (class, code);
+        let is_of = |digest: BodyDigest| digest.is_of(&note.digest, sealed);
         Some(Earlier {
             is_words,
-            is_alike: (was_class, was_code) == (class, code),
-            is_same: digest == Some(note.digest),
+            is_alike,
+            // Of somebody who was forgotten it cannot be told: what says the same is taken for the same.
+            is_same: digest.is_some_and(|digest| is_of(digest).unwrap_or(is_alike)),
         })
     };
     let mut heard = Heard::default();
     c.each(&stored_callbacks(&seq), |row: Kind| {
         let kind = (row.event, row.class, row.code);
-        earlier(kind, row.digest)
+        let sealed = Sealed::of_bytes(row.salt.as_deref())?;
+        earlier(kind, row.digest, sealed)
             .into_iter()
             .for_each(|one| heard.count(one));
         Ok::<_, Error>(())
     })?;
-    for (kind, digest) in c.waiting_digests(seq) {
-        earlier(kind, Some(digest))
+    for (kind, digest, salt) in c.waiting_digests(seq) {
+        let sealed = salt.map_or(Sealed::Plain, Sealed::Salted);
+        earlier(kind, Some(digest), sealed)
             .into_iter()
             .for_each(|one| heard.count(one));
     }
@@ -216,6 +223,7 @@ fn hear_early(
         kind: (NOTED_CALLBACK, None, None),
         anomaly: Some("the row has no amount"),
         digest: Some(&note.digest),
+        is_of_body: !c.is_shared(),
         detail: detail_of(&note.said, note.body.as_deref()).as_deref(),
         words: Words::of(&note.said),
         policy: None,

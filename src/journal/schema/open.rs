@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::journal::Error;
 
 /// Version of the schema that this program writes.
-pub(in crate::journal) const SCHEMA_VERSION: i64 = 10;
+pub(in crate::journal) const SCHEMA_VERSION: i64 = 11;
 /// Marks a SQLite file as a journal of ours: "DSBR".
 pub(in crate::journal) const APPLICATION_ID: i64 = 0x4453_4252;
 
@@ -19,7 +19,7 @@ pub(in crate::journal) const APPLICATION_ID: i64 = 0x4453_4252;
 const SCHEMA: &str = crate::store::schema::NEW;
 
 /// What brings a journal of an earlier version up, from version 1 on.
-pub(in crate::journal) const MIGRATIONS: [&str; 9] = [
+pub(in crate::journal) const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
@@ -29,6 +29,7 @@ pub(in crate::journal) const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/8.sql"),
     include_str!("migrations/9.sql"),
     include_str!("migrations/10.sql"),
+    include_str!("migrations/11.sql"),
 ];
 
 /// The smallest page of a SQLite file.

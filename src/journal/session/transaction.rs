@@ -25,8 +25,9 @@ use crate::domain::{
 use crate::journal::Error;
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::append::Kind;
+use crate::journal::evidence::body_digest::BodyDigest;
 use crate::journal::evidence::chain::{Chain, Evidence};
-use crate::journal::evidence::encoding::Digest;
+use crate::journal::evidence::salt::Salt;
 use crate::journal::relocation::facts::assert_not_moved;
 use crate::journal::verify::intact::Intact;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
@@ -470,7 +471,10 @@ impl WriteSession {
     }
 
     /// Returns kinds and digests of a payment's evidence with a digest that waits to be written.
-    pub(in crate::journal) fn waiting_digests(&self, seq: PaymentId) -> Vec<(Kind, Digest)> {
+    pub(in crate::journal) fn waiting_digests(
+        &self,
+        seq: PaymentId,
+    ) -> Vec<(Kind, BodyDigest, Option<Salt>)> {
         self.chain.borrow().waiting_digests(seq)
     }
 

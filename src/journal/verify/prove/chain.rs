@@ -9,7 +9,6 @@ use super::prover::Verifier;
 use crate::domain::{EvidenceId, PaymentId, PhraseId, PolicyId};
 use crate::journal::Error;
 use crate::journal::codec::events::{CLAIMED_TOGETHER, RECONCILED, STATEMENT_FINDING};
-use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::encoding::genesis;
 use crate::journal::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::evidence::salt::Sealed;
@@ -80,20 +79,6 @@ fn take_in(canon: &mut CanonicalHasher, value: &Value<'_>) {
         Value::Integer(number) => canon.integer(*number),
         Value::Text(text) => canon.text(text),
         Value::Bytes(bytes) => canon.bytes(bytes),
-    }
-}
-
-/// Reads the salt of a row.
-fn sealed(value: &Value<'_>) -> Result<Sealed, Error> {
-    let odd = || corrupt("an invalid salt");
-    match value {
-        Value::Null => Ok(Sealed::Plain),
-        Value::Bytes(bytes) => match (bytes[..].try_into(), bytes[..].try_into()) {
-            (Ok(salt), _) => Ok(Sealed::Salted(salt)),
-            (_, Ok(leaf)) => Ok(Sealed::Forgotten(leaf)),
-            _ => Err(odd()),
-        },
-        Value::Integer(_) | Value::Text(_) => Err(odd()),
     }
 }
 
@@ -175,7 +160,7 @@ impl Verifier<'_> {
 
     /// Returns the leaf over the texts of a row that may name a person.
     fn leaf_of(&mut self, row: &Cells<'_>) -> Result<Option<Digest>, Error> {
-        let sealed = match sealed(&row[SALT_AT]) {
+        let sealed = match Sealed::of_value(&row[SALT_AT]) {
             Ok(sealed) => sealed,
             // The hash of the row will not fit either.
             Err(error) => {
