@@ -70,7 +70,7 @@ fn a_journal_that_is_newer_than_the_program() {
     all_refuse(
         &desk,
         "disburse.db",
-        "was written by a newer disburse (schema 99, this one knows 10)",
+        "was written by a newer disburse (schema 99, this one knows 11)",
         "use the newer disburse for it",
     );
 }

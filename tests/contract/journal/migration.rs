@@ -284,7 +284,7 @@ async fn a_journal_of_the_first_version_goes_on_where_it_was() {
         .sql()
         .query_row("pragma user_version", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 10);
+    assert_eq!(version, 11);
     let check: String = world
         .sql()
         .query_row("pragma integrity_check", [], |row| row.get(0))
