@@ -168,7 +168,7 @@ create table evidence (
     policy_id   integer,                    -- null: no wait enters into it, or an earlier version wrote it
     phrase_id   integer,                    -- statusDescription
     gateway_transaction_id text,
-    digest      blob,                       -- of a callback's body, so that a repeat is recognised: 16 bytes keyed by the salt, or its SHA-256
+    digest      blob,                       -- of a callback's body, so that a repeat is recognised: 12 bytes keyed by the salt, or its SHA-256
     receipt_number text,
     receiver_narration text,
     salt        blob                        -- as in instruction: of anomaly, detail and receiver_narration, where the gateway said them

@@ -11,9 +11,9 @@ use crate::store::{Error, Field, Value};
 pub(in crate::journal) enum BodyDigest {
     /// Its SHA-256.
     Whole(Digest),
-    /// 16 bytes of a SHA-256 over the salt of the row and that of the body. Nobody who sends a body knows the salt, so that half of the bytes
-    /// keep two of them apart as well; and once its person is forgotten, nobody can try out what it said.
-    Salted([u8; 16]),
+    /// 12 bytes of a SHA-256 over the salt of the row and that of the body, as many as a tag of IPsec has: nobody who sends a body knows
+    /// the salt, so that these keep two of them apart as well. Once its person is forgotten, nobody can try out what it said.
+    Salted([u8; 12]),
 }
 
 impl BodyDigest {
@@ -24,14 +24,14 @@ impl BodyDigest {
             .chain_update(salt)
             .chain_update(body)
             .finalize();
-        let (half, _) = digest.split_first_chunk().expect("a digest is longer");
-        Self::Salted(*half)
+        let (tag, _) = digest.split_first_chunk().expect("a digest is longer");
+        Self::Salted(*tag)
     }
 
     pub(in crate::journal) fn bytes(&self) -> &[u8] {
         match self {
             Self::Whole(digest) => digest,
-            Self::Salted(half) => half,
+            Self::Salted(tag) => tag,
         }
     }
 
@@ -58,7 +58,7 @@ impl Field for BodyDigest {
         };
         match (bytes[..].try_into(), bytes[..].try_into()) {
             (Ok(digest), _) => Ok(Self::Whole(digest)),
-            (_, Ok(half)) => Ok(Self::Salted(half)),
+            (_, Ok(tag)) => Ok(Self::Salted(tag)),
             _ => Err(odd()),
         }
     }

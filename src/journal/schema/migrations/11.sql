@@ -1,3 +1,3 @@
--- Version 11: what is kept of the body of a callback is 16 bytes, keyed by the salt of its row, where the row has one. In new journals the
+-- Version 11: what is kept of the body of a callback is 12 bytes, keyed by the salt of its row, where the row has one. In new journals the
 -- columns of instruction, life and evidence stand in another order, those that most rows leave empty last. Nothing here is changed:
 -- rows that are there stay as they are, and an earlier version would not know the shorter digests.
