@@ -212,12 +212,17 @@ impl Link {
         self.under_way.store(now, Ordering::Relaxed);
     }
 
+    /// Returns what speaks to the server.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Has the server do something while this thread does other work; [`Self::finish`] tells how it ended.
-    pub(super) fn start<F>(&self, work: impl FnOnce(Arc<Client>) -> F) -> Result<Working, Failure>
+    pub(super) fn start<F>(work: F) -> Result<Working, Failure>
     where
         F: Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'static,
     {
-        Ok(runtime()?.spawn(work(Arc::clone(&self.client))))
+        Ok(runtime()?.spawn(work))
     }
 
     /// Waits for what was started over this connection.

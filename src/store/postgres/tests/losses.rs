@@ -30,7 +30,7 @@ fn seqs(store: &Postgres) -> Vec<i64> {
 }
 
 /// Ends all connections to a database.
-fn cut(server: &Server, store: &Postgres) {
+pub(super) fn cut(server: &Server, store: &Postgres) {
     let ended = "select pg_terminate_backend(pid, 5000) from pg_stat_activity
         where datname = current_database() and application_name = 'disburse'";
     server.psql(store.address().database(), ended);
