@@ -229,3 +229,36 @@ fn a_load_whose_disk_fails_leaves_a_whole_journal_or_none() {
     );
     tell("failing loads", started, &counted);
 }
+
+#[test]
+fn a_listener_whose_disk_fails_ends_and_the_next_one_hears_what_was_not_acknowledged() {
+    let Some(library) = library() else {
+        return;
+    };
+    let started = Instant::now();
+    let mut scene = Scene::new(&Setup::with_callbacks(), MIX, 9_700, &[]);
+    let command = [&PAY[..], &["--external-listener", "--rate", "20/s"]].concat();
+    let mut run = scene.world.start(&command);
+    run.until("posting", |_| scene.sandbox.ledger().posts > 0);
+    let disk = Shimmed::of(&mut scene.world, library);
+    scene.world.set("SHIM_FAIL", format!("sync:2:{EIO}:once"));
+    let listener = scene.world.start(&["listen"]);
+    scene.world.unset("SHIM_FAIL");
+    // It ends by itself, as nobody could tell it from one that works.
+    let done = listener.wait();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.err.contains("run the same command again"), "{done:?}");
+    let syncs = disk.done();
+    let failed = |record: &&Record| record.op == Op::FailedSync;
+    assert_eq!(syncs.iter().filter(failed).count(), 1);
+    let mut next = scene.world.start(&["listen"]);
+    next.until("it listens", |next| next.out().contains("listening"));
+    let done = run.wait();
+    assert!(matches!(done.code, Some(0 | 3)), "{done:?}");
+    scene.prove();
+    tell(
+        "a listener on a failing disk",
+        started,
+        "1 sync failed, it ended, the next one went on; executed twice: 0",
+    );
+}
