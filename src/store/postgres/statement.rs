@@ -440,7 +440,7 @@ pub(super) fn change_by_key<'v>(
     }
     it.push(" from ");
     it.unnest(table, columns, rows)?;
-    it.found_by_key(table, columns.len());
+    it.found_by_key(table);
     it.all_met(rows.len());
     Ok(it)
 }
@@ -455,7 +455,7 @@ pub(super) fn remove_by_key<'v>(
     it.table(table);
     it.push(" t using ");
     it.unnest(table, columns, rows)?;
-    it.found_by_key(table, columns.len());
+    it.found_by_key(table);
     it.all_met(rows.len());
     Ok(it)
 }
@@ -475,23 +475,23 @@ pub(super) fn by_keys<'v>(
     it.push(" t, ");
     let key: Vec<Column> = key_of(table).collect();
     it.unnest(table, &key, keys)?;
-    it.found_by_key(table, key.len());
+    it.found_by_key(table);
     Ok(it)
 }
 
 impl<'v> Statement<'v> {
-    /// Writes rows as lists of values, one for each column.
+    /// Writes rows as lists of values, one for each column; they are called `v`.
+    ///
+    /// Lists that are unfolded side by side, as functions of `from` are, cost a fifth more: the server collects each of them first.
     fn unnest(
         &mut self,
         table: &Table,
         columns: &[Column],
         rows: &'v [Vec<Value<'v>>],
     ) -> Result<(), Error> {
-        self.push("unnest(");
+        self.push("(select ");
         for (at, kind) in kinds_of(table, columns)?.into_iter().enumerate() {
-            if at > 0 {
-                self.push(", ");
-            }
+            self.push(if at > 0 { ", unnest(" } else { "unnest(" });
             let values = || rows.iter().filter_map(move |row| row.get(at));
             if values().count() != rows.len() {
                 return Err(Error::Fault {
@@ -500,18 +500,18 @@ impl<'v> Statement<'v> {
             }
             let list = codec::list(kind, values())?;
             self.mark(list, kind.of_list());
+            self.push(")");
+        }
+        self.push(") as v(");
+        for at in 0..columns.len() {
+            let _ = write!(self.text, "{}c{at}", if at > 0 { ", " } else { "" });
         }
         self.push(")");
         Ok(())
     }
 
     /// Compares the columns of the key with those of the list of rows.
-    fn found_by_key(&mut self, table: &Table, columns: usize) {
-        self.push(" as v(");
-        for at in 0..columns {
-            let _ = write!(self.text, "{}c{at}", if at > 0 { ", " } else { "" });
-        }
-        self.push(")");
+    fn found_by_key(&mut self, table: &Table) {
         for (at, column) in key_of(table).enumerate() {
             self.and();
             self.push("t.");
