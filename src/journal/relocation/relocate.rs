@@ -18,6 +18,7 @@ use crate::journal::opening;
 use crate::journal::read::reader::Reader;
 use crate::journal::recovery::opened::opened;
 use crate::journal::schema::open::{self, Missing};
+use crate::journal::session::deferred_queries::queue_all;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Location};
 use crate::store::tables::session;
@@ -89,6 +90,7 @@ pub(super) fn carry(
     Transact::begin(&**source)?;
     let done = source
         .begin()
+        .and_then(|()| queue_all(&**source))
         .and_then(|()| arrive(source, target))
         .and_then(|moved| {
             made.sync()?;

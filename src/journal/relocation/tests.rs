@@ -17,6 +17,7 @@ use crate::journal::opening;
 use crate::journal::payments::apply::apply;
 use crate::journal::read::reader::Reader;
 use crate::journal::recovery::opened::opened;
+use crate::journal::run::due_questions::questions;
 #[cfg(feature = "postgres")]
 use crate::journal::run::sessions;
 use crate::journal::run::verbs::{acquire, claim};
@@ -30,7 +31,7 @@ use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::lifecycle::{Class, CodeMeaning, Event, Policy, State, StepContext};
 use crate::store::memory::Memory;
 use crate::store::tables::{evidence, life, session};
-use crate::store::{Read, Reads, Scan, Transact, Writes, shape};
+use crate::store::{Read, Reads, Scan, Test, Transact, Writes, shape};
 
 fn at(secs: u64) -> Timestamp {
     Timestamp::from_millis(1_795_824_000_000).after(Duration::from_secs(secs))
@@ -205,6 +206,57 @@ fn a_journal_goes_to_a_shared_store_and_back_with_all_it_has() {
         states(&*home),
         [State::Paid, State::InDoubt, State::InDoubt]
     );
+}
+
+/// A run of a file remembers which payments it is to ask about first. It is not there any more, and runs on a server look in the queue.
+#[test]
+fn what_was_acknowledged_is_asked_about_in_the_new_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = filled(folder.path());
+    let policy = Policy::default();
+    let mut source = opened(&place, Missing::Refuse).unwrap();
+    let token = act(&mut source, |c| acquire(c, &batch(), &terms(), &policy))
+        .unwrap()
+        .token;
+    let claims = act(&mut source, |c| Ok(claim(c, token, 2, at(13), &policy)?.0)).unwrap();
+    for claimed in &claims {
+        let taken = CodeMeaning {
+            class: Class::Acknowledged,
+            code: 139,
+        };
+        let moment = StepContext {
+            now: at(14),
+            jitter: 0,
+        };
+        act(&mut source, |c| {
+            let mut subject = subject(c, claimed.seq)?;
+            let said = ResponseDetails::default();
+            apply(c, &mut subject, Event::Reply(taken), &said, moment, &policy)?;
+            c.moved(&subject, State::Posting)
+        })
+        .unwrap();
+    }
+    drop(source);
+    let mut source = opened(&place, Missing::Refuse).unwrap();
+    let aside = Scan::of(&life::TABLE).only(life::queued, Test::is(&false));
+    assert_eq!(source.count(&aside).unwrap(), 2);
+    let memory = Memory::shared(|| at(4_000));
+    let (keeper, _) = into(&mut source, Keeper::Memory(memory));
+    let mut there = WriteSession::new(keeper);
+    assert_eq!(there.count(&aside).unwrap(), 0);
+    let later = RunTerms {
+        now: at(4_000),
+        ..terms()
+    };
+    let token = act(&mut there, |c| acquire(c, &batch(), &later, &policy))
+        .unwrap()
+        .token;
+    let lease = at(4_100);
+    let asked = act(&mut there, |c| questions(c, token, 9, at(4_000), lease)).unwrap();
+    for claimed in claims {
+        let is_asked = asked.iter().any(|question| question.seq == claimed.seq);
+        assert!(is_asked, "{asked:?}");
+    }
 }
 
 fn began_before(c: &WriteSession) -> crate::domain::Epoch {

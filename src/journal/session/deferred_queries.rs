@@ -154,6 +154,13 @@ impl DeferredQueries {
     }
 }
 
+/// Lets everything join the queue that runs remember: where the journal goes, nobody does.
+pub(in crate::journal) fn queue_all(c: &dyn Write) -> Result<(), Error> {
+    let aside = Scan::of(&life::TABLE).only(life::queued, Test::is(&false));
+    c.set(&aside, life::queued, &true)?;
+    Ok(())
+}
+
 /// The payments of a batch from one number to another that stand outside the queue.
 fn aside<'a>(batch_id: &'a BatchId, (first, last): (&'a i64, &'a i64)) -> Scan<'a> {
     Scan::of(&life::TABLE)
