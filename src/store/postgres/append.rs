@@ -17,6 +17,9 @@ use crate::store::{Append, Column, Error, Table, Value, Write as _};
 /// it, it does not end the transaction of a host that stands still; so all of them are at hand when it begins, and the sockets hold most.
 const CHUNK: usize = 4 << 20;
 
+/// Bytes that the connection takes at once: it copies them.
+const PIECE: usize = 256 << 10;
+
 /// What a binary COPY begins with: its signature, no flags, no extension.
 const HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
@@ -57,7 +60,7 @@ impl<'s> Appender<'s> {
             kinds: kinds_of(table, columns)?,
             width,
             written: 0,
-            rows: Vec::with_capacity(CHUNK + CHUNK / 4),
+            rows: Vec::with_capacity(CHUNK + PIECE),
             sending: None,
             number: is_numbered.then_some(None),
         })
@@ -102,7 +105,7 @@ impl<'s> Appender<'s> {
         }
         self.rows.extend_from_slice(&(-1_i16).to_be_bytes());
         let room = Vec::with_capacity(self.rows.capacity());
-        let rows = Bytes::from(std::mem::replace(&mut self.rows, room));
+        let mut rows = Bytes::from(std::mem::replace(&mut self.rows, room));
         let text = Statement::plain(self.text.as_str());
         self.store.send(&self.store.waiting(self.table), None)?;
         self.store.known.borrow_mut().forget_table(self.table);
@@ -113,7 +116,10 @@ impl<'s> Appender<'s> {
             let sink = link.wait(within, link.client().copy_in(&prepared))?;
             Link::start(async move {
                 let mut sink = pin!(sink);
-                sink.send(rows).await?;
+                while !rows.is_empty() {
+                    let piece = rows.split_to(PIECE.min(rows.len()));
+                    sink.send(piece).await?;
+                }
                 sink.finish().await
             })
         })?;

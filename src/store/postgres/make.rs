@@ -48,6 +48,7 @@ impl Postgres {
         };
         let origin = made.map_err(|failure| store.not_made(&failure))?;
         store.origin.set(origin);
+        store.all_waited.set(origin.waits);
         Ok(store)
     }
 

@@ -25,6 +25,8 @@ pub struct Postgres {
     access: Access,
     /// Which copy of the journal it has seen last.
     pub(super) origin: Cell<Origin>,
+    /// All that it has written there has waited for a standby.
+    pub(super) all_waited: Cell<bool>,
     /// The newest transaction that it has made; 0: none.
     pub(super) committed: Cell<i64>,
     /// When the transaction that is under way took its turn, by the server's clock.
@@ -137,6 +139,7 @@ impl Postgres {
         Ok(Self {
             access,
             origin: Cell::new(connected.origin),
+            all_waited: Cell::new(connected.origin.waits),
             committed: Cell::new(0),
             began_at: Cell::default(),
             others_write: Cell::default(),
@@ -185,6 +188,10 @@ impl Postgres {
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
         let before = self.origin.get();
+        let before = Origin {
+            waits: before.waits && self.all_waited.get(),
+            ..before
+        };
         let seen = Before {
             copy: Some(before),
             seen: &self.address.seen,
@@ -200,6 +207,7 @@ impl Postgres {
             self.check_continued(&connected, &before)?;
         }
         self.origin.set(connected.origin);
+        self.all_waited.set(connected.origin.waits);
         if let Some(backend) = &*self.left_behind.borrow() {
             connected.end(backend, self.deadlines.statement);
         }

@@ -124,12 +124,14 @@ impl Postgres {
             waits,
         } = newest_of(rows)?;
         self.began_at.set(at);
-        // That they wait again is believed when the journal is opened anew: until then a standby may have missed some.
-        if waits == Some(false) {
+        if let Some(waits) = waits {
+            let waits = waits && self.address.is_promoted_whole;
             self.origin.set(Origin {
-                waits: false,
+                waits,
                 ..self.origin.get()
             });
+            // A standby may lack the newest transactions until one has waited for it.
+            self.all_waited.set(waits && self.all_waited.get());
         }
         if oldest > SCHEMA_VERSION {
             return Err(Error::Outdated {
@@ -353,6 +355,8 @@ impl Transact for Postgres {
             return ended;
         }
         self.committed.set(number);
+        // What waited for a standby is there with all that was before it.
+        self.all_waited.set(self.origin.get().waits);
         self.seen
             .replace(Some((number, Some(self.writer.to_vec()))));
         Ok(())

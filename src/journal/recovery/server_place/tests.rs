@@ -337,8 +337,11 @@ async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over()
     let other = Host::at(&address);
     drop(other.open());
     assert_eq!(copy(&primary), on("1", "1"));
-    waits_for("");
+    // By whoever is still at work, too: its commits wait as well.
     Host::acquire(&journal, 2).await.unwrap();
+    assert_eq!(copy(&primary), on("1", "1"));
+    waits_for("");
+    Host::acquire(&journal, 3).await.unwrap();
     assert_eq!(copy(&primary), on("1", "0"));
     waits_for("walreceiver");
     drop(journal);
@@ -346,7 +349,7 @@ async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over()
     assert_eq!(copy(&primary), on("1", "1"));
     primary.kill();
     standby.promote();
-    Host::acquire(&journal, 3).await.unwrap();
+    Host::acquire(&journal, 4).await.unwrap();
     assert_eq!(copy(&standby), on("2", "0"));
     drop(journal);
     // Whoever only opens it there uses the old primary no more.
