@@ -5,6 +5,8 @@ use super::codec::catalog::known_batch;
 #[cfg(feature = "postgres")]
 use super::read::reader::Reader;
 #[cfg(feature = "postgres")]
+use super::recovery::server_copy::noted_copy;
+#[cfg(feature = "postgres")]
 use super::run::sessions;
 #[cfg(feature = "postgres")]
 use super::server::{address_of, seen_copies};
@@ -44,6 +46,8 @@ pub struct JournalFacts {
     pub is_owner: bool,
     /// Why it may have missed something; since when its recovery is under way, where anybody has opened it to write.
     pub missed: Option<Missed>,
+    /// Commits had waited for all standbys that may be promoted, as the journal notes; `None`: nobody has written it yet.
+    pub had_waited: Option<bool>,
     /// Runs that are under way, with their batches.
     pub runners: Vec<(BatchName, RunnerRecord)>,
 }
@@ -121,6 +125,7 @@ fn journal_facts(store: Postgres, address: &ServerAddress) -> Result<JournalFact
         is_owner,
         missed: reader.missed()?,
         moved: reader.moved_to()?,
+        had_waited: noted_copy(c)?.map(|noted| noted.waits),
         runners,
     })
 }

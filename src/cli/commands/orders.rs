@@ -89,7 +89,8 @@ pub(in crate::cli) async fn cancel(
             json!({"cancelled": 0, "ordered": 1}),
             &format!(
                 "{}: an earlier journal may have posted it. The next run asks the gateway about it; if the gateway \
-                does not know it, it is cancelled, and not posted",
+                does not know it, it is cancelled, and not posted. If the gateway says that it failed, it stays failed: \
+                cancel it again then, or a retry may pay it",
                 meant.text()
             ),
         );

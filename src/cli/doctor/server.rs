@@ -35,7 +35,9 @@ pub(in crate::cli) fn check(
 ) -> Result<ExitStatus, Error> {
     let surveyed = survey(address, &Timestamp::now)?;
     let mut parts = Parts::new();
-    parts.push(("server", judge_servers(&surveyed)));
+    let mut servers = judge_servers(&surveyed);
+    servers.extend(judge_waits(&surveyed));
+    parts.push(("server", servers));
     let mut journal = judge_journal(&surveyed, address);
     journal.push(judge_mark(address));
     parts.push(("journal", journal));
@@ -202,13 +204,13 @@ fn standbys(host: &str, facts: &ServerFacts) -> Finding {
             host,
             format!("commits wait for a standby ({names}), and none is there: nothing can be written"),
         )
-        .advised("bring the standby back. If payments cannot wait for it: alter system set synchronous_standby_names = '', and select pg_reload_conf(); a standby that missed something is then never promoted before it has caught up"),
+        .advised("first make sure that this is the primary in use: where another server was promoted, stop this one. Then bring the standby back. If payments cannot wait for it: alter system set synchronous_standby_names = '', and select pg_reload_conf(); a standby that missed something is then never promoted before it has caught up"),
         (_, all) if all.iter().any(is_sync) => promotion(host, facts),
         (_, all) if all.iter().any(hidden) => Finding::note(
             host,
             format!("commits wait for {names}; this user may not see whether one of them is there"),
         )
-        .advised("grant pg_monitor to a user that checks"),
+        .advised("grant pg_monitor to a user that checks, such as that of reports; one that pays needs no more than it has"),
         _ => Finding::problem(
             host,
             format!("commits wait for {names}, and none of the standbys that follow is one of these: nothing can be written"),
@@ -239,6 +241,24 @@ fn promotion(host: &str, facts: &ServerFacts) -> Finding {
         )
         .advised("name the standbys so that commits wait for all of them ('ANY 2 (NAME, NAME)' for two), or take promoted=whole out of the address"),
     }
+}
+
+/// What the journal notes of its commits, where it is not what the server does now.
+fn judge_waits(surveyed: &Surveyed) -> Option<Finding> {
+    let Some(Ok(journal)) = &surveyed.journal else {
+        return None;
+    };
+    let is_whole =
+        |facts: &ServerFacts| !facts.is_standby && facts.is_promoted_whole && facts.waits_for_all;
+    let mut seen = surveyed.servers.iter();
+    let (host, _) = seen.find(|(_, seen)| seen.as_ref().is_ok_and(is_whole))?;
+    (journal.had_waited == Some(false)).then(|| {
+        Finding::warning(
+            host,
+            "commits wait for all standbys now, but the journal still notes that they had not: a promotion begins a recovery",
+        )
+        .advised("start a command that writes the journal, such as a run or a listener: it notes that they wait again")
+    })
 }
 
 /// What holds it up, or fills it.

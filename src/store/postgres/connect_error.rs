@@ -76,8 +76,8 @@ pub enum ConnectError {
     },
     /// Its rules do not let this user in.
     #[error(
-        "the server of the journal at {host} refuses {user}: {what}. Its pg_hba.conf says which users may connect from \
-        where; create role makes a user"
+        "the server of the journal at {host} refuses {user}: {what}. Its pg_hba.conf says which users may connect to \
+        which database, and from where: look at the name of the database in the address first; create role makes a user"
     )]
     NotLetIn {
         /// The server.
@@ -418,6 +418,6 @@ impl ConnectError {
 /// Says which file tells of a newer timeline, and what to do where that one was a trial.
 fn who_tells(file: Option<&str>) -> String {
     file.map_or_else(String::new, |file| {
-        format!(" (as {file} says; if that was a trial copy of this server, and nothing was paid from it, remove that file)")
+        format!(" (as {file} says; where that was a trial copy of this server, see \"To try a restore\" in docs/operations.md)")
     })
 }

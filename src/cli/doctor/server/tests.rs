@@ -201,13 +201,49 @@ fn of_several_servers_one_takes_writes() {
 }
 
 #[test]
-fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
-    let may = |role, lacks: &[&str]| Rights {
-        role,
-        work: "load, run",
-        lacks: lacks.iter().map(|text| (*text).to_owned()).collect(),
+fn it_is_told_where_the_journal_notes_that_commits_had_not_waited() {
+    let whole = ServerFacts {
+        is_promoted_whole: true,
+        waits_for_all: true,
+        ..good()
     };
-    let facts = || JournalFacts {
+    let told = |facts: &ServerFacts, had_waited| {
+        let journal = JournalFacts {
+            had_waited,
+            ..good_journal()
+        };
+        let surveyed = Surveyed {
+            servers: vec![("db1".to_owned(), Ok(facts.clone()))],
+            journal: Some(Ok(journal)),
+        };
+        judge_waits(&surveyed).is_some()
+    };
+    assert!(told(&whole, Some(false)));
+    assert!(!told(&whole, Some(true)));
+    assert!(!told(&whole, None));
+    // Where they do not wait, that is what is told of the server.
+    let others = [
+        ServerFacts {
+            waits_for_all: false,
+            ..whole.clone()
+        },
+        ServerFacts {
+            is_promoted_whole: false,
+            ..whole.clone()
+        },
+        ServerFacts {
+            is_standby: true,
+            ..whole.clone()
+        },
+    ];
+    for facts in &others {
+        assert!(!told(facts, Some(false)), "{facts:?}");
+    }
+}
+
+/// A journal that nothing is to be said of.
+fn good_journal() -> JournalFacts {
+    JournalFacts {
         schema: (1, 1),
         misfits: Vec::new(),
         damage: Vec::new(),
@@ -215,8 +251,21 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         is_owner: false,
         missed: None,
         moved: None,
+        had_waited: None,
         runners: Vec::new(),
-    };
+    }
+}
+
+fn may(role: &'static str, lacks: &[&str]) -> Rights {
+    Rights {
+        role,
+        work: "load, run",
+        lacks: lacks.iter().map(|text| (*text).to_owned()).collect(),
+    }
+}
+
+#[test]
+fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
     let at = Timestamp::from_millis;
     let runner = |is_expired| {
         let record = RunnerRecord {
@@ -234,7 +283,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         (BatchName::parse("june").unwrap(), record)
     };
     type Change<'a> = &'a dyn Fn(&mut JournalFacts);
-    assert_eq!(odd(&judge_facts("j", &facts())), []);
+    assert_eq!(odd(&judge_facts("j", &good_journal())), []);
     let cases: [(Change<'_>, Level, &str); 8] = [
         (&|f| f.schema = (2, 1), Warning, "this one knows 1"),
         (
@@ -275,7 +324,7 @@ fn a_journal_is_judged_by_its_schema_its_user_and_its_runs() {
         ),
     ];
     for (change, level, part) in cases {
-        let mut facts = facts();
+        let mut facts = good_journal();
         change(&mut facts);
         let odd = odd(&judge_facts("j", &facts));
         assert!(
