@@ -44,6 +44,9 @@ shape! {
     struct Asking of session { host: String, runner: String, query_rate: u32, lease_until: Timestamp }
 }
 shape! {
+    struct Before of session { gateway: String, account: String, query_rate: u32, lease_until: Timestamp }
+}
+shape! {
     struct Home of batch { gateway: Option<String>, account: Option<String> }
 }
 
@@ -60,7 +63,7 @@ pub(in crate::journal) fn begin(
     let home: Option<Home> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
     let (gateway, account) = home.map_or((None, None), |home| (home.gateway, home.account));
     let (gateway, account) = (gateway.unwrap_or_default(), account.unwrap_or_default());
-    assert_one_sharing(c, (&gateway, &account), runner, now)?;
+    assert_one_sharing(c, (&gateway, &account), runner.query_rate, now)?;
     c.insert(&Begun {
         session_id,
         batch_id,
@@ -102,7 +105,7 @@ fn assert_one_quarantine(c: &WriteSession, batch_id: BatchId, ours: u64) -> Resu
 fn assert_one_sharing(
     c: &WriteSession,
     (gateway, account): (&String, &String),
-    ours: &Runner,
+    ours: u32,
     now: Timestamp,
 ) -> Result<(), Error> {
     let asks_within_posts = |query_rate: u32| query_rate == 0;
@@ -111,7 +114,7 @@ fn assert_one_sharing(
         .at(account);
     let other = c.list::<Asking>(&open)?.into_iter().find(|other| {
         now.since(other.lease_until) < LEASE
-            && asks_within_posts(other.query_rate) != asks_within_posts(ours.query_rate)
+            && asks_within_posts(other.query_rate) != asks_within_posts(ours)
     });
     match other {
         None => Ok(()),
@@ -173,12 +176,20 @@ fn own(token: &RunToken) -> Scan<'_> {
     Scan::of(&session::TABLE).at(&token.epoch)
 }
 
-/// Gives a session that is open another lease.
+/// Gives a session that is open another lease. One that stood still for longer than its lease may have been passed over meanwhile by others
+/// that must not be at work beside it.
 pub(in crate::journal) fn renew(c: &WriteSession, token: RunToken) -> Result<(), Error> {
-    if c.is_shared() {
-        let until = c.store_time()?.after(LEASE);
-        c.set(&own(&token), session::lease_until, &until)?;
+    if !c.is_shared() {
+        return Ok(());
     }
+    let now = c.store_time()?;
+    if let Some(before) = c.first::<Before>(&own(&token))?
+        && before.lease_until < now
+    {
+        let of = (&before.gateway, &before.account);
+        assert_one_sharing(c, of, before.query_rate, now)?;
+    }
+    c.set(&own(&token), session::lease_until, &now.after(LEASE))?;
     Ok(())
 }
 

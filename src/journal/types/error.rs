@@ -289,8 +289,8 @@ pub enum Error {
     NoOrdersLost,
     #[error(
         "run {runner} on {host} is at work on the batch with resolution.not_found_quarantine = {}s, and this one has \
-         {}s: one could post again a payment that the other has just posted. Give all machines the same value; nothing \
-         was sent",
+         {}s: one could post again a payment that the other has just posted. Give all machines the same value (a run that \
+         was killed counts as at work for another 20 s); nothing was sent",
         theirs.as_secs_f64(),
         ours.as_secs_f64()
     )]
@@ -303,7 +303,7 @@ pub enum Error {
     #[error(
         "run {runner} on {host} posts from the same account, and its dialect says that the gateway counts questions {}, and \
          that of this one says that it does not (rate.shared): together they would send too much. Give all machines the same \
-         dialect; nothing was sent",
+         dialect (a run that was killed counts as at work for another 20 s); nothing was sent",
         if *is_shared_there { "towards the limit of posts" } else { "apart from posts" }
     )]
     OtherSharing {

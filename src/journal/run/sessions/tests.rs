@@ -518,3 +518,34 @@ fn a_run_that_asks_within_the_limit_of_posts_and_one_that_does_not_are_not_at_wo
     let taken = desk.act(60, |c, policy| acquire(c, &batch, &later, policy));
     assert!(taken.is_ok(), "{taken:?}");
 }
+
+/// It was passed over while it stood still, and goes on beside what it would not have been let in with.
+#[test]
+fn a_run_that_wakes_up_beside_one_of_another_sharing_ends() {
+    let mut desk = Desk::with(4);
+    let batch = desk.batch.clone();
+    let mut first = desk.terms(0, "first");
+    first.runner.query_rate = 10;
+    let taken = desk.act(0, |c, policy| acquire(c, &batch, &first, policy));
+    let token = taken.unwrap().token;
+    let second = desk.terms(0, "second").runner;
+    let beside = (token.batch_id, Epoch::new(token.epoch.get() + 1));
+    let begin_at =
+        |secs, desk: &mut Desk| desk.act(secs, |c, policy| begin(c, beside, &second, policy));
+    assert!(matches!(
+        begin_at(19, &mut desk),
+        Err(Error::OtherSharing { .. })
+    ));
+    begin_at(21, &mut desk).unwrap();
+    let woken = desk.act(22, |c, _| renew(c, token));
+    assert!(
+        matches!(
+            &woken,
+            Err(Error::OtherSharing {
+                is_shared_there: true,
+                ..
+            })
+        ),
+        "{woken:?}"
+    );
+}
