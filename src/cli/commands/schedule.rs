@@ -11,17 +11,31 @@ use crate::cli::exit::ExitStatus;
 use crate::cli::files::calendar;
 use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Commands, Session, batch_name};
+use crate::cli::terminal::output;
 use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::next::next_text;
 use crate::cli::words::told::tell;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::intake::{expected_time, time_with_offset};
-use crate::journal::{DatesOrder, Journal, LoadSummary};
+use crate::journal::{DatesOrder, Journal, LoadSummary, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Gate};
+use crate::lifecycle::State;
 
 /// Takes a date away.
 const NONE: &str = "none";
+
+/// What leaves in spite of the new dates.
+fn leaving(standing: &Standing) -> Option<String> {
+    let claimed = standing.of(State::Posting).count;
+    (claimed > 0).then(|| {
+        let payments = output::counted(claimed, "payment");
+        format!(
+            "note: being sent: {payments}, which a run had taken before. They leave all the same, unless the run is ended at \
+            once; the dates hold for all others"
+        )
+    })
+}
 
 /// `disburse schedule`.
 pub(in crate::cli) async fn schedule(
@@ -72,6 +86,11 @@ pub(in crate::cli) async fn schedule(
         session.note(
             "note: the last date is past: with these dates nothing more of the batch is posted",
         );
+    }
+    // What was claimed a moment ago, too.
+    let standing = journal.standing(batch.clone()).await?;
+    if let Some(said) = leaving(&standing) {
+        session.note(&said);
     }
     let settings = session.settings(standing.purpose == Purpose::Rehearsal, Vec::new());
     let rule = match settings {

@@ -156,7 +156,8 @@ fn told(
     };
     let is_own = |seen: &Marked| matches!(&own.mark, Mark::Read(mark) if mark == seen);
     let is_first = own.mark == Mark::Missing;
-    let is_one_unread = all.iter().any(|(_, seen)| seen.is_none());
+    let unread = all.iter().find(|(_, seen)| seen.is_none());
+    let unread = unread.map(|(place, _)| place.shown());
     let others: Vec<Marked> = all.into_iter().filter_map(|(_, seen)| seen).collect();
     let is_unseen = is_first && !others.iter().any(|seen| seen.journal == name);
     let counts = |seen: &Marked| {
@@ -184,7 +185,13 @@ fn told(
         })
         .collect();
     // It may be the mark of this one.
-    if is_unseen && is_one_unread && epoch(c)? != Epoch::NONE {
+    if let Some(file) = unread.filter(|_| is_unseen)
+        && epoch(c)? != Epoch::NONE
+    {
+        tracing::warn!(
+            file,
+            "the file cannot be read, and may be what this machine had seen of the journal"
+        );
         told.push(Told {
             of_another: None,
             traces: Traces {
