@@ -27,6 +27,10 @@ fn now() -> StepContext {
     }
 }
 
+/// What becomes of the cancellation of a payment that an earlier journal may have posted.
+const ASKED_FIRST: &str = "an earlier journal may have posted it. The next run asks the gateway about it; if the gateway does not know it, it \
+    is cancelled, and not posted. If the gateway says that it failed, it stays failed: cancel it again then, or a retry may pay it";
+
 /// `disburse cancel`.
 pub(in crate::cli) async fn cancel(
     session: &Session,
@@ -87,12 +91,7 @@ pub(in crate::cli) async fn cancel(
         tell(
             session,
             json!({"cancelled": 0, "ordered": 1}),
-            &format!(
-                "{}: an earlier journal may have posted it. The next run asks the gateway about it; if the gateway \
-                does not know it, it is cancelled, and not posted. If the gateway says that it failed, it stays failed: \
-                cancel it again then, or a retry may pay it",
-                meant.text()
-            ),
+            &format!("{}: {ASKED_FIRST}", meant.text()),
         );
         return Ok(ExitStatus::Done);
     }
