@@ -22,6 +22,7 @@ use crate::journal::payments::inquiries::is_open_to_decision;
 use crate::journal::payments::unstarted::begin_all;
 use crate::journal::preflight::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::journal::recovery::lost_orders::Touched;
+use crate::journal::session::expected::expect;
 use crate::journal::session::members::{of_row, states};
 use crate::journal::session::payments::subject;
 use crate::journal::session::subject::Subject;
@@ -338,6 +339,7 @@ pub(in crate::journal) fn cancel_all(
             })?;
             let Some(last) = seqs.last() else { break };
             after = *last;
+            expect(c, seqs.iter().copied())?;
             for seq in &seqs {
                 if is_order {
                     if withdrawal::order(c, *seq, moment)? {

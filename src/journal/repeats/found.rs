@@ -14,6 +14,8 @@ use crate::store::{Read, Reads, Scan, Test};
 
 /// Rows that are read at once.
 const PAGE: usize = 4096;
+/// Repeats that are shown at once.
+const TOGETHER: usize = 512;
 
 /// What is found while the fingerprints are compared: the row of the file, the load on record, its row.
 pub(in crate::journal) struct Found<'c> {
@@ -153,20 +155,25 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Shows the repeats in the order of the file: the row, what it repeats, and whether that failed by the word of a person.
+    /// Shows the repeats in the order of the file, some at once: the row, what it repeats, and whether that failed by the word of a person.
     pub(in crate::journal) fn each_repeat(
         &self,
-        mut visit: impl FnMut(PaymentId, PaymentId, bool) -> Result<(), Error>,
+        mut visit: impl FnMut(&[(PaymentId, PaymentId, bool)]) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        let mut page = Vec::new();
         let mut statement = self.c.prepare(
             "select seq, other, exists (select 1 from temp.by_word b where b.seq = r.seq and b.other = r.other)
              from temp.repeat r order by seq, load_id",
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            visit(row.get(0)?, row.get(1)?, row.get(2)?)?;
+            page.push((row.get(0)?, row.get(1)?, row.get(2)?));
+            if page.len() == TOGETHER {
+                visit(&page)?;
+                page.clear();
+            }
         }
-        Ok(())
+        visit(&page)
     }
 
     /// Shows each row of the file that a table has, with the row on record, in the order of both.

@@ -4,8 +4,10 @@ use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
 
+use super::ahead::expect_rows;
 use super::fingerprints::{Collector, Entry, Store};
 use super::found::{Found, Table};
+use super::gathered::Gathered;
 use super::joins::{has_open, join, join_open};
 use super::on_record::day;
 use super::on_record::{OnRecord, Other, Record, Which, loads_on_record};
@@ -181,13 +183,15 @@ impl Load<'_> {
         collector.each_slice(|slice| {
             store.take(slice)?;
             sides.compare_file(slice)?;
+            let mut gathered = Gathered::of(&sides);
             loads.iter().try_for_each(|load| {
                 let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
-                    sides.compare(*load, entries, seqs)
+                    gathered.take(*load, entries, seqs)
                 };
                 join(record, load.load_id, slice, &mut compare)?;
                 join_open(record, load.load_id, slice, recorded_open, &mut compare)
-            })
+            })?;
+            gathered.compare()
         })?;
         store.flush()?;
         through_others.each_slice(|slice| {
@@ -363,6 +367,19 @@ impl Load<'_> {
         Ok(lines)
     }
 
+    /// Expects rows of the file, each with one on record, where that is in this journal.
+    fn expect_pairs(
+        &self,
+        pairs: impl Iterator<Item = (PaymentId, PaymentId)>,
+    ) -> Result<(), Error> {
+        let repeats = self.plan.repeats.as_ref();
+        if repeats.is_some_and(|plan| plan.record.is_some()) {
+            return Ok(());
+        }
+        let (own, others): (Vec<_>, Vec<_>) = pairs.unzip();
+        expect_rows(self.c, &own, &others)
+    }
+
     /// Goes through the rows that repeat others: returns what tells this list from every other one, and what else than the row was
     /// changed.
     fn list_of_repeats(&self, record: &dyn Read) -> Result<([u8; 32], Changed), Error> {
@@ -370,34 +387,34 @@ impl Load<'_> {
         let rows_on_record = Instructions::of(record);
         let mut current: Option<(PaymentId, Instruction<Stored>)> = None;
         let mut changed = Changed::default();
-        Found::kept(self.c.scratch()?).each_repeat(|seq, other, is_by_word| {
-            let own = match current.take() {
-                Some((known, own)) if known == seq => own,
-                _ => self.instruction(seq)?,
-            };
-            let other = rows_on_record.find(other)?;
-            let other = other.ok_or_else(|| corrupt("a row without its instruction"))?;
-            let (id, theirs) = (other.row.id, other.row.instruction);
-            let hidden = theirs
-                .msisdn
-                .is_forgotten()
-                .then(|| forgotten(&own, |parts| self.key.pseudonym(parts)));
-            changed.compare((seq, &own), hidden.as_ref().unwrap_or(&own), &theirs);
-            let content = own.content_hash();
-            current = Some((seq, own));
-            // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
-            let by_word: &[u8] = match is_by_word {
-                true => b"by word",
-                false => b"",
-            };
-            digest.add(
-                &Sha256::new()
-                    .chain_update(content)
-                    .chain_update(id.as_str())
-                    .chain_update(by_word)
-                    .finalize()
-                    .into(),
-            );
+        Found::kept(self.c.scratch()?).each_repeat(|page| {
+            self.expect_pairs(page.iter().map(|(seq, other, _)| (*seq, *other)))?;
+            for (seq, other, is_by_word) in page {
+                let own = match current.take() {
+                    Some((known, own)) if known == *seq => own,
+                    _ => self.instruction(*seq)?,
+                };
+                let other = rows_on_record.find(*other)?;
+                let other = other.ok_or_else(|| corrupt("a row without its instruction"))?;
+                let (id, theirs) = (other.row.id, other.row.instruction);
+                let hidden = theirs
+                    .msisdn
+                    .is_forgotten()
+                    .then(|| forgotten(&own, |parts| self.key.pseudonym(parts)));
+                changed.compare((*seq, &own), hidden.as_ref().unwrap_or(&own), &theirs);
+                let content = own.content_hash();
+                current = Some((*seq, own));
+                // What was allowed while the other one was open says nothing of a person's decision, and the other way round.
+                let by_word: &[u8] = if *is_by_word { b"by word" } else { b"" };
+                digest.add(
+                    &Sha256::new()
+                        .chain_update(content)
+                        .chain_update(id.as_str())
+                        .chain_update(by_word)
+                        .finalize()
+                        .into(),
+                );
+            }
             Ok(())
         })?;
         let digest = Sha256::digest(digest.to_text()).into();
@@ -484,6 +501,7 @@ impl Load<'_> {
                 return Ok(());
             };
             after = *last;
+            self.expect_pairs(page.iter().map(|(seq, _, other)| (*seq, *other)))?;
             for (seq, load_id, seq_of_other) in page {
                 let other = on_record
                     .other(seq_of_other)?

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use super::ahead::expect_rows;
 use super::fingerprints::{Entry, is_named, is_of_payment, place_of};
 pub(in crate::journal) use super::found::{Found, Table};
 use super::on_record::check_row;
@@ -74,15 +75,47 @@ impl Counted {
 }
 
 impl Sides<'_, '_> {
+    fn seq(&self, entry: Entry) -> PaymentId {
+        PaymentId::new(self.load.base + 1 + place_of(entry))
+    }
+
     /// Returns the row of the file at an entry.
     pub(in crate::journal) fn row(
         &self,
         entry: Entry,
     ) -> Result<(PaymentId, Instruction<Stored>), Error> {
-        let seq = PaymentId::new(self.load.base + 1 + place_of(entry));
+        let seq = self.seq(entry);
         let found = self.own.find(seq)?;
         let found = found.ok_or_else(|| corrupt("a row that is missing from its own load"))?;
         Ok((seq, found.row.instruction))
+    }
+
+    /// Returns which rows on record are to be read for these of the file.
+    // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
+    fn is_wanted(&self, load: OnRecord, entries: &[Entry]) -> impl Fn(Entry) -> bool + use<> {
+        let all_named = entries
+            .iter()
+            .all(|entry| is_of_payment(*entry) && is_named(*entry));
+        let enough = all_named && self.alike.get(load.load_id) >= ALIKE_MAX;
+        move |known| !(enough && is_named(known))
+    }
+
+    /// Tells the store which rows are about to be compared.
+    pub(in crate::journal) fn expect<'g>(
+        &self,
+        groups: impl Iterator<Item = (OnRecord, &'g [Entry], &'g [(PaymentId, Entry)])>,
+    ) -> Result<(), Error> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for (load, entries, seqs) in groups {
+            let is_wanted = self.is_wanted(load, entries);
+            let before = others.len();
+            let wanted = seqs.iter().filter(|(_, entry)| is_wanted(*entry));
+            others.extend(wanted.map(|(seq, _)| *seq));
+            if others.len() > before {
+                own.extend(entries.iter().map(|entry| self.seq(*entry)));
+            }
+        }
+        expect_rows(self.load.c, &own, &others)
     }
 
     /// Compares rows of the file with rows on record that may be of the same debt.
@@ -93,12 +126,7 @@ impl Sides<'_, '_> {
         seqs: &[(PaymentId, Entry)],
     ) -> Result<(), Error> {
         let load_id = load.load_id;
-        // Rows with references on both sides are alike at most: what is paid every day is not read in full every day.
-        let all_named = entries
-            .iter()
-            .all(|entry| is_of_payment(*entry) && is_named(*entry));
-        let enough = all_named && self.alike.get(load_id) >= ALIKE_MAX;
-        let others = self.others(load, seqs, |known| !(enough && is_named(known)))?;
+        let others = self.others(load, seqs, self.is_wanted(load, entries))?;
         if others.is_empty() {
             return Ok(());
         }
