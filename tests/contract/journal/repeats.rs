@@ -46,6 +46,26 @@ async fn one_changed_amount_under_a_new_name_pays_nobody_again() {
     assert_eq!(found.rows, 1);
 }
 
+/// More than a server is asked for at once; most stand where they were loaded, some have ended.
+#[tokio::test]
+async fn each_of_many_rows_that_repeat_others_is_found() {
+    let world = World::loaded(1_100).await;
+    let mut again = rows(1..=1_100);
+    again.extend(rows(2_000..=2_003));
+    let found = repeats(world.load(other_batch("again", 1), again.clone()).await);
+    assert_eq!((found.rows, found.rest), (1_100, 4));
+    assert_eq!(found.changed, 0);
+    let plan = LoadPlan {
+        skip_bad_rows: true,
+        ..other_batch("again", 1)
+    };
+    let Loaded::New(loaded) = world.load(plan, again).await else {
+        panic!("it is refused");
+    };
+    let accepted: u64 = loaded.accepted.iter().map(|(.., sum)| sum.count).sum();
+    assert_eq!((accepted, loaded.rejected.count), (4, 1_100));
+}
+
 #[tokio::test]
 async fn the_window_decides_of_what_has_ended_and_of_nothing_else() {
     let longer = Terms {
