@@ -11,9 +11,17 @@ mod bills;
 mod callback_dialects;
 mod callbacks;
 mod engine;
+#[path = "../../src/store/postgres/fixture.rs"]
+#[allow(
+    dead_code,
+    clippy::print_stderr,
+    reason = "other tests need more of it, and it says where there is no server"
+)]
+mod fixture;
 mod fold;
 mod journal;
 mod listed;
+mod on_servers;
 mod preflight;
 mod proof;
 mod support;

@@ -1,10 +1,13 @@
 //! A journal in a folder of its own, and made-up batches to put into it.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fixture::Server;
 use crate::listed::assert_listed;
+use crate::on_servers;
 use disburse::domain::{
     Amount, BatchName, Country, Currency, Instruction, Member, Money, Msisdn, Named, Originator,
     PayerTransactionId, PaymentId, Reference, ResponseDetails, ServiceCode, Tally, Timestamp,
@@ -264,10 +267,40 @@ pub fn naming(values: &[(Member, &str)]) -> ResponseDetails {
     }
 }
 
+/// Makes a journal on a server, whose mark is in a folder.
+fn made_on(address: &str, folder: &Path) -> Location {
+    let Ok(Location::Server(at)) = Location::parse(OsStr::new(address)) else {
+        panic!("no address of a server: {address}");
+    };
+    let at = at.with_state_folder(Some(folder.join("state")));
+    disburse::journal::server::make(&at).unwrap();
+    Location::Server(at)
+}
+
+/// The tables that hold what is known of a batch.
+const TABLES: [&str; 13] = [
+    "meta",
+    "batch",
+    "load",
+    "service",
+    "instruction",
+    "identifier",
+    "life",
+    "evidence",
+    "rejected",
+    "tally",
+    "held_lane",
+    "bill",
+    "named_otherwise",
+];
+
 /// A fresh journal in a folder of its own.
 pub struct World {
     _folder: tempfile::TempDir,
     pub path: PathBuf,
+    /// Where it is: in that file, unless [`on_servers`] says otherwise.
+    at: Location,
+    database: Option<(&'static Server, String)>,
     pub journal: Journal,
     pub policy: Arc<Policy>,
 }
@@ -280,8 +313,15 @@ impl World {
     pub fn with_policy(policy: Policy) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.db");
+        let database = on_servers::chosen().map(|server| (server, server.database()));
+        let at = match &database {
+            None => Location::from(&path),
+            Some((server, database)) => made_on(&server.address(database), folder.path()),
+        };
         Self {
-            journal: Journal::open(&Location::from(&path)).unwrap(),
+            journal: Journal::open(&at).unwrap(),
+            at,
+            database,
             _folder: folder,
             path,
             policy: Arc::new(policy),
@@ -296,7 +336,7 @@ impl World {
     }
 
     pub fn reader(&self) -> Reader {
-        Reader::open(&Location::from(&self.path)).unwrap()
+        Reader::open(&self.at).unwrap()
     }
 
     /// A connection past the verbs, for what no verb does: to break things and to look at what is out of sight.
@@ -423,23 +463,18 @@ impl World {
 
     /// Every table, row by row: what must not change when a verb refuses.
     pub fn contents(&self) -> Vec<String> {
+        if let Some((server, database)) = &self.database {
+            let rows_of = |table: &&str| {
+                let all = format!("select * from disburse.{table} order by 1, 2");
+                let rows = server.psql(database, &all).into_iter();
+                let table = (*table).to_owned();
+                rows.map(move |row| format!("{table}: {}", row.join(" ")))
+            };
+            return TABLES.iter().flat_map(rows_of).collect();
+        }
         let c = self.sql();
         let mut tables = Vec::new();
-        for table in [
-            "meta",
-            "batch",
-            "load",
-            "service",
-            "instruction",
-            "identifier",
-            "life",
-            "evidence",
-            "rejected",
-            "tally",
-            "held_lane",
-            "bill",
-            "named_otherwise",
-        ] {
+        for table in TABLES {
             let mut statement = c.prepare(&format!("select * from {table}")).unwrap();
             let width = statement.column_count();
             let mut rows = statement.query([]).unwrap();

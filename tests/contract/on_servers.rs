@@ -1,0 +1,47 @@
+//! The same tests over journals on PostgreSQL servers: those that need neither the journal's file nor a clock of their own, as a journal
+//! that is shared tells the time itself. `on_servers.txt` lists them.
+//!
+//! `CONTRACT_SERVERS=all cargo test --test contract on_servers` takes each kind of server that there is, and not the installed one alone.
+
+use std::process::{Command, Stdio};
+
+use crate::fixture::{Kind, Server, shared};
+
+/// In this variable stands the kind of server on which [`crate::support::World`] makes its journals.
+const JOURNAL_ON: &str = "CONTRACT_JOURNAL";
+
+const TESTS: &str = include_str!("on_servers.txt");
+
+/// Tests that run at once: they wait for a disk most of the time.
+const THREADS: &str = "12";
+
+/// Returns the server on which journals are made; `None`: they are files.
+pub fn chosen() -> Option<&'static Server> {
+    let name = std::env::var(JOURNAL_ON).ok()?;
+    let kind = Kind::ALL
+        .into_iter()
+        .find(|kind| format!("{kind:?}") == name);
+    let kind = kind.unwrap_or_else(|| panic!("no kind of server: {name}"));
+    Some(shared(kind).unwrap_or_else(|| panic!("no server: {name}")))
+}
+
+#[test]
+fn what_holds_of_a_file_holds_on_a_server() {
+    let kinds = match std::env::var("CONTRACT_SERVERS").as_deref() {
+        Ok("all") => &Kind::ALL[..],
+        _ => &Kind::ALL[..1],
+    };
+    for kind in kinds.iter().filter(|kind| shared(**kind).is_some()) {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again
+            .args(["--exact", "--test-threads", THREADS])
+            .args(TESTS.lines())
+            .env(JOURNAL_ON, format!("{kind:?}"))
+            .stdin(Stdio::null());
+        let done = again.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success(), "{kind:?}: {said}");
+        let passed = format!("{} passed; 0 failed; 0 ignored", TESTS.lines().count());
+        assert!(said.contains(&passed), "{kind:?}: {said}");
+    }
+}
