@@ -161,6 +161,8 @@ impl From<journal::Error> for Error {
                 // Nothing is wrong with the command: a job that says it again later comes to its end.
                 E::Held { .. }
                 | E::Busy { .. }
+                | E::OtherQuarantine { .. }
+                | E::OtherSharing { .. }
                 | E::PaidElsewhere { .. }
                 | E::ServerAway { .. } => Self::unfinished(&error),
                 _ => Self::refused(&error),

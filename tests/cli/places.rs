@@ -214,7 +214,7 @@ fn a_journal_that_was_moved_is_used_where_it_is_now() {
             "error: this journal was moved to {whole}; nothing is loaded, run or ordered here any more"
         ),
         &*format!(
-            "hint: name the journal that is there: --journal {whole}, DISBURSE_JOURNAL, or the key journal of the configuration. What was read here ends with the move"
+            "hint: name the journal that is there: --journal {whole}, DISBURSE_JOURNAL, or the key journal of the configuration. Here, everything is as it was when the journal was moved"
         ),
     ];
     for arguments in [

@@ -213,8 +213,12 @@ pub(in crate::cli) fn held_up(progress: &Progress, zone: &WireZone) -> Vec<Strin
         let until = match progress.awaited.lane {
             Some(at) => format!("checked again at {}", clock(at)),
             None => format!(
-                "paused until {it} {} topped up, then: disburse resume-lane BATCH SERVICE, and run again",
-                if it == "it" { "is" } else { "are" }
+                "paused until {it} {} topped up, then: disburse resume-lane BATCH {}, and run again",
+                if it == "it" { "is" } else { "are" },
+                lanes
+                    .first()
+                    .filter(|_| lanes.len() == 1)
+                    .unwrap_or(&"SERVICE")
             ),
         };
         texts.push(format!(
@@ -370,7 +374,7 @@ mod tests {
             (at(30), "checked again at 09:00:30 EAT"),
             (
                 None,
-                "paused until it is topped up, then: disburse resume-lane BATCH SERVICE, and run again",
+                "paused until it is topped up, then: disburse resume-lane BATCH B2C_MPESA, and run again",
             ),
         ] {
             progress.awaited.lane = lane;

@@ -9,7 +9,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             format!("`disburse explain {batch} --id {id}` shows how it came to that")
         }
         Error::Moved { to } => format!(
-            "name the journal that is there: --journal {}, DISBURSE_JOURNAL, or the key journal of the configuration. What was read here ends with the move",
+            "name the journal that is there: --journal {}, DISBURSE_JOURNAL, or the key journal of the configuration. Here, everything is as it was when the journal was moved",
             crate::cli::terminal::output::quoted(to)
         ),
         Error::NotSound { batch } => {

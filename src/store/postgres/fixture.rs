@@ -334,6 +334,18 @@ impl Server {
         done(reload.arg("-D").arg(self.data()).arg("reload"));
     }
 
+    /// Lets commits wait for the standbys of these names: all that begin from now on.
+    pub fn lets_commits_wait_for(&self, names: &str) {
+        let set = format!("alter system set synchronous_standby_names = '{names}'");
+        self.psql("postgres", &set);
+        self.reload();
+        let seen =
+            format!("select 1 where current_setting('synchronous_standby_names') = '{names}'");
+        self.until("postgres", &seen);
+        // Sessions may have read the names before the process that makes commits wait; it makes the checkpoints, too.
+        self.psql("postgres", "checkpoint");
+    }
+
     /// Makes a database; returns its name.
     pub fn database(&self) -> String {
         let name = format!("d{}", next());

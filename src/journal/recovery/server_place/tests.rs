@@ -297,15 +297,6 @@ async fn what_was_seen_under_another_spelling_counts_after_another_host_has_noti
     assert_eq!(begun(), [["2"]]);
 }
 
-/// Lets commits wait for the standbys of these names.
-fn waits_for(primary: &Server, names: &str) {
-    let set = format!("alter system set synchronous_standby_names = '{names}'");
-    primary.psql("postgres", &set);
-    primary.reload();
-    let seen = format!("select 1 where current_setting('synchronous_standby_names') = '{names}'");
-    primary.until("postgres", &seen);
-}
-
 /// Whether commits waited for a standby has to be known of each server that was in use.
 #[tokio::test]
 async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over() {
@@ -314,7 +305,7 @@ async fn a_journal_says_that_commits_wait_no_more_and_that_a_standby_took_over()
     };
     let database = primary.database();
     let standby = primary.standby();
-    let waits_for = |names: &str| waits_for(&primary, names);
+    let waits_for = |names: &str| primary.lets_commits_wait_for(names);
     let address = Server::address_of([&primary, &standby], &database) + "?promoted=whole";
     waits_for("walreceiver");
     let host = Host::at(&address).with_a_batch().await;
@@ -372,7 +363,7 @@ async fn whoever_was_idle_does_not_hide_a_promotion_that_may_have_lost_something
     };
     let database = primary.database();
     let standby = primary.standby();
-    let waits_for = |names: &str| waits_for(&primary, names);
+    let waits_for = |names: &str| primary.lets_commits_wait_for(names);
     let address = Server::address_of([&primary, &standby], &database) + "?promoted=whole";
     waits_for("walreceiver");
     let busy = Host::at(&address).with_a_batch().await;

@@ -252,16 +252,7 @@ fn a_commit_with_a_warning_is_asked_about() {
         },
     )
     .unwrap();
-    let set = |names: &str| {
-        server.psql(
-            "postgres",
-            &format!("alter system set synchronous_standby_names = '{names}'"),
-        );
-        server.reload();
-        let is_set =
-            format!("select 1 where current_setting('synchronous_standby_names') = '{names}'");
-        server.until("postgres", &is_set);
-    };
+    let set = |names: &str| server.lets_commits_wait_for(names);
     let waits = "select 1 from pg_stat_activity where wait_event = 'SyncRep'";
     let cancel = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and query = 'commit'";
     for (seq, comes_back) in [(1, true), (2, false)] {
