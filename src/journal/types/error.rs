@@ -303,7 +303,7 @@ pub enum Error {
     #[error(
         "run {runner} on {host} posts from the same account, and its dialect says that the gateway counts questions {}, and \
          that of this one says that it does not (rate.shared): together they would send too much. Give all machines the same \
-         dialect (a run that was killed counts as at work for another 20 s); nothing was sent",
+         dialect (a run that was killed counts as at work for another 20 s). From now on this run sends nothing",
         if *is_shared_there { "towards the limit of posts" } else { "apart from posts" }
     )]
     OtherSharing {

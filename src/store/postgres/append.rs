@@ -104,7 +104,7 @@ impl<'s> Appender<'s> {
             return Ok(());
         }
         self.rows.extend_from_slice(&(-1_i16).to_be_bytes());
-        let room = Vec::with_capacity(self.rows.capacity());
+        let room = Vec::with_capacity(CHUNK + PIECE);
         let mut rows = Bytes::from(std::mem::replace(&mut self.rows, room));
         let text = Statement::plain(self.text.as_str());
         self.store.send(&self.store.waiting(self.table), None)?;
