@@ -213,6 +213,29 @@ impl<'a> Scan<'a> {
         )
     }
 
+    /// Returns whether it has all rows that its first columns are given of.
+    #[cfg(feature = "postgres")]
+    pub(super) fn has_no_ends(&self) -> bool {
+        self.from.is_none() && self.to.is_none() && self.limit.is_none()
+    }
+
+    /// Returns whether another scan differs in nothing but what its first columns are.
+    #[cfg(feature = "postgres")]
+    pub(super) fn is_like(&self, other: &Scan<'_>) -> bool {
+        let order = |scan: &Scan<'_>| {
+            (
+                scan.table.name,
+                scan.index.map(|index| index.name),
+                scan.is_descending,
+            )
+        };
+        order(self) == order(other)
+            && self.at.len() == other.at.len()
+            && self.has_no_ends()
+            && other.has_no_ends()
+            && self.only == other.only
+    }
+
     /// Returns it with values of its own.
     #[cfg(feature = "postgres")]
     pub(super) fn into_owned(self) -> Scan<'static> {

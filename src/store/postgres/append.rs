@@ -110,6 +110,7 @@ impl<'s> Appender<'s> {
         self.store.send(&self.store.waiting(self.table), None)?;
         self.store.known.borrow_mut().forget_table(self.table);
         let sending = self.store.ask(|link, within| {
+            link.settle(within)?;
             let prepared = link.prepare(within, &[&text])?.pop();
             let prepared = prepared.ok_or_else(|| Failure::lost("nothing prepared"))?;
             // It has begun before anything else is sent, which is carried out behind it.

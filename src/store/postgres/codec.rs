@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::store::{Error, Value};
@@ -59,6 +59,20 @@ pub(super) enum Param<'v> {
     Integers(Vec<Option<i64>>),
     Texts(Vec<Option<Cow<'v, str>>>),
     Lists(Vec<Option<&'v [u8]>>),
+    /// As it is sent.
+    Encoded(Bytes),
+}
+
+impl Param<'_> {
+    /// Returns it as it is sent, with bytes of its own.
+    pub(super) fn encoded(&self, of: &Type) -> Result<Param<'static>, Error> {
+        let mut bytes = BytesMut::new();
+        let is_null = self.to_sql(of, &mut bytes);
+        match is_null.map_err(|error| Error::corrupt(error.to_string()))? {
+            IsNull::Yes => Ok(Param::Null),
+            IsNull::No => Ok(Param::Encoded(bytes.freeze())),
+        }
+    }
 }
 
 impl fmt::Debug for Param<'_> {
@@ -81,6 +95,10 @@ impl ToSql for Param<'_> {
             Self::Integers(numbers) => numbers.to_sql(ty, out),
             Self::Texts(texts) => texts.to_sql(ty, out),
             Self::Lists(lists) => lists.to_sql(ty, out),
+            Self::Encoded(bytes) => {
+                out.extend_from_slice(bytes);
+                Ok(IsNull::No)
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::columns::key_of;
+use super::columns::{key_of, order_of};
 use crate::store::{Column, Error, Row, Scan, Table, Value};
 
 /// Rows that are known at most, of all tables together: twice as many until the older half is forgotten.
@@ -71,6 +71,69 @@ impl Key {
 /// What is known of one table.
 type Rows = HashMap<Key, Option<Columns>>;
 
+/// Scans whose rows are known, of one table, by their names.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Those of rows with one number in the first column of their order, by both: a row that has another number there is none of theirs.
+    of_number: HashMap<(u8, i64), HashMap<String, Vec<Columns>>>,
+    others: HashMap<String, Vec<Columns>>,
+    /// The columns that numbers are given of.
+    firsts: Vec<u8>,
+    count: usize,
+}
+
+impl Answers {
+    fn get(&self, scan: &Scan<'_>) -> Option<&Vec<Columns>> {
+        let answers = match number_of(scan) {
+            Some(number) => self.of_number.get(&number)?,
+            None => &self.others,
+        };
+        answers.get(&scan.name())
+    }
+
+    fn put(&mut self, scan: &Scan<'_>, rows: Vec<Columns>) {
+        if self.count >= ANSWERS_MAX {
+            *self = Self::default();
+        }
+        let answers = match number_of(scan) {
+            Some(number) => {
+                if !self.firsts.contains(&number.0) {
+                    self.firsts.push(number.0);
+                }
+                self.of_number.entry(number).or_default()
+            }
+            None => &mut self.others,
+        };
+        answers.insert(scan.name(), rows);
+        self.count += 1;
+    }
+
+    /// Knows no scan any more that a row belongs to which is inserted.
+    fn inserted(&mut self, columns: &[Column], values: &[Value<'_>]) {
+        self.others.clear();
+        for first in &self.firsts {
+            let place = columns.iter().position(|of| of.at == *first);
+            match place.and_then(|place| values.get(place)) {
+                Some(Value::Integer(number)) => {
+                    self.of_number.remove(&(*first, *number));
+                }
+                // It has none of the numbers that were asked for.
+                Some(Value::Null) => {}
+                _ => self.of_number.retain(|(at, _), _| at != first),
+            }
+        }
+    }
+}
+
+/// Returns the first column of a scan's order and the number that it must have, where it is given.
+pub(super) fn number_of(scan: &Scan<'_>) -> Option<(u8, i64)> {
+    let first = order_of(scan.table, scan.index).first().copied()?;
+    match scan.at.first() {
+        Some(Value::Integer(number)) if first.or.is_none() => Some((first.at, *number)),
+        _ => None,
+    }
+}
+
 /// Rows that are known.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -78,7 +141,7 @@ pub(super) struct Known {
     old: HashMap<&'static str, Rows>,
     young_rows: usize,
     /// The rows of scans that were expected, by their tables.
-    answers: HashMap<&'static str, HashMap<String, Vec<Columns>>>,
+    answers: HashMap<&'static str, Answers>,
     /// The numbers that rows get next, by their tables.
     next: HashMap<&'static str, i64>,
 }
@@ -135,17 +198,23 @@ impl Known {
 
     /// Returns the rows of a scan, where they are known.
     pub(super) fn answer(&self, scan: &Scan<'_>) -> Option<&[Columns]> {
-        let answers = self.answers.get(scan.table.name)?;
-        answers.get(&scan.name()).map(Vec::as_slice)
+        self.answers
+            .get(scan.table.name)?
+            .get(scan)
+            .map(Vec::as_slice)
     }
 
     /// Notes the rows of a scan: for as long as nothing is written to its table.
     pub(super) fn put_answer(&mut self, scan: &Scan<'_>, rows: Vec<Columns>) {
         let answers = self.answers.entry(scan.table.name).or_default();
-        if answers.len() >= ANSWERS_MAX {
-            answers.clear();
+        answers.put(scan, rows);
+    }
+
+    /// Knows no scan of a table any more that a row belongs to which is inserted.
+    pub(super) fn inserted(&mut self, table: &Table, columns: &[Column], values: &[Value<'_>]) {
+        if let Some(answers) = self.answers.get_mut(table.name) {
+            answers.inserted(columns, values);
         }
-        answers.insert(scan.name(), rows);
     }
 
     /// Knows no scan of a table any more: something is written to it.

@@ -1,11 +1,12 @@
 //! A connection: what is sent and answered over it, each wait with its bound.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
@@ -27,7 +28,13 @@ const UNPREPARED_MAX: u8 = 2;
 /// How often a transaction is kept alive at most while nothing is asked in it: a quarter of an hour, at the default deadlines.
 const KEPT_ALIVE_MAX: u32 = 600;
 
+/// Statements at most that were sent and not answered yet: so much memory the connection takes, and the server is not left behind.
+const AHEAD_MAX: usize = 16;
+
 type Prepared = tokio_postgres::Statement;
+
+/// A statement that was sent; the answer is how many rows it met.
+type Sent = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>;
 
 /// What the server does while its client does other work.
 pub(super) type Working = JoinHandle<Result<u64, tokio_postgres::Error>>;
@@ -109,6 +116,8 @@ pub(super) struct Link {
     prepared: RefCell<HashMap<String, Prepared>>,
     /// How often statements were sent that are not prepared.
     sent: RefCell<HashMap<String, u8>>,
+    /// Statements whose answers nobody has waited for yet, in their order.
+    ahead: RefCell<VecDeque<Sent>>,
 }
 
 impl Drop for Link {
@@ -173,6 +182,13 @@ where
     }
 }
 
+/// Returns how many rows a statement met.
+async fn met(rows: RowStream) -> Result<u64, tokio_postgres::Error> {
+    let mut rows = pin!(rows);
+    while rows.try_next().await?.is_some() {}
+    Ok(rows.rows_affected().unwrap_or(0))
+}
+
 impl Link {
     /// Takes a connection over.
     pub(super) fn new<T>(
@@ -195,6 +211,7 @@ impl Link {
             is_silent: Cell::new(false),
             prepared: RefCell::default(),
             sent: RefCell::default(),
+            ahead: RefCell::default(),
         }
     }
 
@@ -276,6 +293,65 @@ impl Link {
         }
     }
 
+    /// Sends statements, and waits for the answers of earlier ones alone. What fails is told by whatever waits next.
+    pub(super) fn send_ahead(
+        &self,
+        within: Duration,
+        statements: Vec<Statement<'static>>,
+    ) -> Result<(), Failure> {
+        let often = statements.iter();
+        let often = often.filter(|statement| self.is_sent_often(statement));
+        self.prepare(within, &often.collect::<Vec<_>>())?;
+        for statement in statements {
+            let mut first = None;
+            if self.ahead.borrow().len() >= AHEAD_MAX {
+                first = self.ahead.borrow_mut().pop_front();
+            }
+            if let Some(first) = first {
+                self.wait(within, first)?;
+            }
+            let prepared = self.prepared.borrow().get(&statement.text).cloned();
+            let client = Arc::clone(&self.client);
+            let mut sent: Sent = Box::pin(async move {
+                let Statement {
+                    text,
+                    params,
+                    types,
+                    ..
+                } = statement;
+                let rows = match prepared {
+                    Some(prepared) => client.query_raw(&prepared, params).await?,
+                    None => {
+                        let typed = params.into_iter().zip(types);
+                        client.query_typed_raw(&text, typed).await?
+                    }
+                };
+                met(rows).await
+            });
+            // It is sent when it is first polled.
+            let mut context = Context::from_waker(Waker::noop());
+            if let Poll::Ready(answer) = sent.as_mut().poll(&mut context) {
+                sent = Box::pin(std::future::ready(answer));
+            }
+            self.ahead.borrow_mut().push_back(sent);
+        }
+        Ok(())
+    }
+
+    /// Waits for the answers to all statements that were sent.
+    pub(super) fn settle(&self, within: Duration) -> Result<(), Failure> {
+        let sent = self.ahead.take();
+        if sent.is_empty() {
+            return Ok(());
+        }
+        self.wait(within, async move {
+            for sent in sent {
+                sent.await?;
+            }
+            Ok(())
+        })
+    }
+
     /// Prepares statements, all at once, but for those that were prepared before.
     pub(super) fn prepare(
         &self,
@@ -291,6 +367,7 @@ impl Link {
             }
         }
         if !missing.is_empty() {
+            self.settle(within)?;
             if self.prepared.borrow().len() + missing.len() > PREPARED_MAX {
                 self.prepared.borrow_mut().clear();
                 missing = statements.to_vec();
@@ -327,14 +404,19 @@ impl Link {
         let often = statements.filter(|statement| self.is_sent_often(statement));
         self.prepare(within, &often.collect::<Vec<_>>())?;
         let mut asked = InOrder::new();
+        let ahead = self.ahead.take();
+        let earlier = ahead.len();
+        for sent in ahead {
+            asked.push(async { sent.await.map(Answer::Count) });
+        }
         for request in requests {
             asked.push(self.ask(request));
         }
         let answers = self.wait(within, async { Ok(asked.await) })?;
         let answers = answers.into_iter();
-        answers
-            .map(|answer| answer.map_err(|error| self.failure(&error)))
-            .collect()
+        let answers = answers.map(|answer| answer.map_err(|error| self.failure(&error)));
+        let mut answers = answers.collect::<Result<Vec<_>, _>>()?;
+        Ok(answers.split_off(earlier))
     }
 
     /// Returns whether a statement is sent so often that it is to be prepared.
@@ -362,11 +444,7 @@ impl Link {
                 let rows = self.answer(statement).await?;
                 Answer::Rows(rows.try_collect().await?)
             }
-            Request::Count(statement) => {
-                let mut rows = pin!(self.answer(statement).await?);
-                while rows.try_next().await?.is_some() {}
-                Answer::Count(rows.rows_affected().unwrap_or(0))
-            }
+            Request::Count(statement) => Answer::Count(met(self.answer(statement).await?).await?),
             Request::Text(text) => {
                 self.client.batch_execute(text).await?;
                 Answer::Done
@@ -401,8 +479,9 @@ impl Link {
         Ok(answers.into_iter().flat_map(Answer::rows).collect())
     }
 
-    /// Carries out a text without parameters.
+    /// Carries out a text without parameters. What was sent before is not told of: a text that may be sent then ends what it belongs to.
     pub(super) fn run(&self, within: Duration, text: &str) -> Result<(), Failure> {
+        self.ahead.take();
         self.wait(within, self.client.batch_execute(text))
     }
 }

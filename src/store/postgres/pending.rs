@@ -3,7 +3,7 @@
 //! Those of one table keep their order as far as it can be seen; those of different tables do not, as no rule of one table looks at
 //! another but where the guards do, and what these guard waits for nobody.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::columns::key_of;
 use super::known::{Key, weight};
@@ -12,6 +12,9 @@ use crate::store::{Clash, Column, Error, Table, Value};
 
 /// Rows of one statement at most.
 const TOGETHER: usize = 1_000;
+
+/// So many rows of a table are sent, while this thread goes on.
+const SENT_FROM: usize = 256;
 
 /// Rows that wait at most, and their bytes.
 const ROWS_MAX: usize = 4_000;
@@ -39,8 +42,9 @@ struct Batch {
 struct Waiting {
     table: &'static Table,
     batches: Vec<Batch>,
+    rows: usize,
     /// The last batch that has a key.
-    last: HashMap<Key, usize>,
+    last: FxHashMap<Key, usize>,
 }
 
 /// Writes that wait.
@@ -109,9 +113,11 @@ impl Pending {
             self.tables.push(Waiting {
                 table,
                 batches: Vec::new(),
-                last: HashMap::new(),
+                rows: 0,
+                last: FxHashMap::default(),
             });
         }
+        self.tables[at].rows += 1;
         &mut self.tables[at]
     }
 
@@ -166,9 +172,15 @@ impl Pending {
             Some(at) => vec![self.tables.remove(at)],
             None => Vec::new(),
         };
-        let left = tables.iter().flat_map(|waiting| &waiting.batches);
-        self.rows -= left.map(|batch| batch.rows.len()).sum::<usize>();
+        self.rows -= tables.iter().map(|waiting| waiting.rows).sum::<usize>();
         Leaving { tables }
+    }
+
+    /// Takes out what waits to be done to a table, where it is so much that it should go.
+    pub(super) fn take_ripe(&mut self, table: &Table) -> Option<Leaving> {
+        let mut tables = self.tables.iter();
+        let waiting = tables.find(|waiting| waiting.table.name == table.name)?;
+        (waiting.rows >= SENT_FROM).then(|| self.take_table(table))
     }
 
     /// Takes out everything.

@@ -51,6 +51,18 @@ impl<'v> Statement<'v> {
         self
     }
 
+    /// Returns it with parameters of its own.
+    pub(super) fn encoded(&self) -> Result<Statement<'static>, Error> {
+        let params = self.params.iter().zip(&self.types);
+        let params = params.map(|(param, of)| param.encoded(of));
+        Ok(Statement {
+            text: self.text.clone(),
+            params: params.collect::<Result<_, _>>()?,
+            types: self.types.clone(),
+            so_far: None,
+        })
+    }
+
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -349,6 +361,35 @@ pub(super) fn page<'v>(
     it.rows_read(scan, read_up_to)?;
     it.order(scan)?;
     it.limit(rows);
+    Ok(it)
+}
+
+/// Reads all columns of the first rows of scans that differ in nothing but the number that the first column of their order is, so many
+/// rows of each at most. The rows of a scan come one after the other, in its order.
+pub(super) fn first_pages<'v>(
+    like: &'v Scan<'v>,
+    numbers: &'v [Vec<Value<'v>>],
+    rows: usize,
+) -> Result<Statement<'v>, Error> {
+    let table = like.table;
+    let first: Vec<Column> = order_of(table, like.index).into_iter().take(1).collect();
+    let mut it = Statement::plain("select t.* from ");
+    it.unnest(table, &first, numbers)?;
+    it.push(", lateral (select ");
+    it.names(table, &table.every_column());
+    it.push(" from ");
+    it.table(table);
+    // As [`Statement::rows_read`] has it, so that it is read along the same order.
+    for sign in [">=", "<="] {
+        it.and();
+        it.push("(");
+        it.names(table, &first);
+        let _ = write!(it.text, ") {sign} (v.c0)");
+    }
+    it.further(like)?;
+    it.order(like)?;
+    it.limit(rows);
+    it.push(") t");
     Ok(it)
 }
 

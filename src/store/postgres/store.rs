@@ -311,6 +311,16 @@ impl Postgres {
         Ok(answers.split_off(writes))
     }
 
+    /// Sends writes that have waited, and goes on: whether they were carried out is heard with the next answer.
+    pub(super) fn send_ahead(&self, leaving: &Leaving) -> Result<(), Error> {
+        let statements = leaving.statements();
+        let statements = statements.inspect_err(|error| self.break_off(error))?;
+        let encoded = statements.iter().map(Statement::encoded);
+        let encoded: Result<Vec<_>, Error> = encoded.collect();
+        let encoded = encoded.inspect_err(|error| self.break_off(error))?;
+        self.ask(|link, within| link.send_ahead(within, encoded))
+    }
+
     /// Sends all writes that have waited.
     pub(super) fn flush(&self) -> Result<(), Error> {
         let leaving = self.pending.borrow_mut().take();

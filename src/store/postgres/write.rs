@@ -56,6 +56,8 @@ impl Postgres {
                 what: format!("a row of {} without its key", table.name).into(),
             });
         };
+        // Of what is only ever added, hardly a row is read again by its number.
+        let keeps = !(table.numbered && is_guarded(table));
         let mut known = self.known.borrow_mut();
         let image = match (known.get(table, &key), clash) {
             (Some(Some(_)), Clash::Refuse) => {
@@ -64,8 +66,10 @@ impl Postgres {
                 });
             }
             (Some(Some(there)), _) => Some(known::with(there, columns, values)),
-            (Some(None), _) | (None, Clash::Refuse) => Some(known::image(table, columns, values)),
-            (None, _) => None,
+            (Some(None), _) | (None, Clash::Refuse) if keeps => {
+                Some(known::image(table, columns, values))
+            }
+            (Some(None) | None, _) => None,
         };
         known.numbered(table, &key);
         match image {
@@ -107,7 +111,12 @@ impl Postgres {
         Ok(inserted)
     }
 
-    fn flush_if_full(&self) -> Result<(), Error> {
+    /// Sends what waits to be done to a table, where it is much.
+    fn send_if_ripe(&self, table: &Table) -> Result<(), Error> {
+        let ripe = self.pending.borrow_mut().take_ripe(table);
+        if let Some(leaving) = ripe {
+            self.send_ahead(&leaving)?;
+        }
         let is_full = self.pending.borrow().is_full();
         if is_full { self.flush() } else { Ok(()) }
     }
@@ -122,7 +131,16 @@ impl Write for Postgres {
         clash: Clash,
     ) -> Result<u64, Error> {
         self.expect_writing()?;
-        self.known.borrow_mut().forget_answers(table);
+        let mut known = self.known.borrow_mut();
+        match clash {
+            Clash::Refuse | Clash::Keep => {
+                rows.iter()
+                    .for_each(|row| known.inserted(table, columns, row));
+            }
+            // A row that is there may come to stand elsewhere.
+            Clash::Replace => known.forget_answers(table),
+        }
+        drop(known);
         if clash == Clash::Keep {
             let parts = rows.chunks(TOGETHER);
             return parts
@@ -132,7 +150,7 @@ impl Write for Postgres {
         for row in rows {
             let inserted = self.insert_later(table, (columns, row), clash);
             inserted.inspect_err(|error| self.break_off(error))?;
-            self.flush_if_full()?;
+            self.send_if_ripe(table)?;
         }
         Ok(rows.len() as u64)
     }
@@ -172,7 +190,7 @@ impl Write for Postgres {
                     let mut pending = self.pending.borrow_mut();
                     pending.change(table, key, columns, values);
                     drop(pending);
-                    self.flush_if_full()?;
+                    self.send_if_ripe(table)?;
                     return Ok(1);
                 }
                 Some(None) => return Ok(0),
@@ -201,7 +219,7 @@ impl Write for Postgres {
                     known.removed(table, &key);
                     drop(known);
                     self.pending.borrow_mut().remove(table, key);
-                    self.flush_if_full()?;
+                    self.send_if_ripe(table)?;
                     return Ok(1);
                 }
                 Some(false) => return Ok(0),
