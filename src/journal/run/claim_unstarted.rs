@@ -71,7 +71,7 @@ fn claim_some(
         return Ok(Ok(0));
     };
     let up_to = confirmed.instruction.get();
-    let found = match read(c, (batch_id, lane), (from, up_to), share)? {
+    let (found, is_cut) = match read(c, (batch_id, lane), (from, up_to), share)? {
         Ok(found) => found,
         Err(altered) => return Ok(Err(Halt::Altered(altered))),
     };
@@ -89,7 +89,7 @@ fn claim_some(
         from,
         up_to,
         last,
-        is_cut: looked_at == share,
+        is_cut,
         full_from: sifted.full_from,
     };
     if let Some(next) = next_look(look, || newest(c))? {
@@ -290,15 +290,23 @@ fn remember_claimed(
 /// Payments with the journal's numbers of them.
 type Numbered = Vec<(PaymentId, Arc<Payment>)>;
 
-/// Reads up to `share` fresh payments of a lane in their order. What does not fit the chain is returned in words.
+/// Reads up to `share` fresh payments of a lane in their order; says, too, whether there may be more. What does not fit the chain is
+/// returned in words.
+///
+/// Where several runs claim, each takes the rest of a block that it has compared with the chain, where that is half of what it may:
+/// otherwise all of them would compare the next one.
 fn read(
     c: &WriteSession,
     of_lane: (BatchId, LaneId),
     (mut from, up_to): (i64, i64),
     share: usize,
-) -> Result<Result<Numbered, String>, Error> {
+) -> Result<Result<(Numbered, bool), String>, Error> {
     let mut found = Vec::with_capacity(share);
-    while found.len() < share && from <= up_to {
+    let enough = match c.is_shared() {
+        true => share.div_ceil(2),
+        false => share,
+    };
+    while found.len() < enough && from <= up_to {
         match take_compared(c, of_lane, (from, up_to), share, &mut found)? {
             Ok(Some(next)) => from = next,
             Ok(None) => {
@@ -308,7 +316,8 @@ fn read(
             Err(altered) => return Ok(Err(altered)),
         }
     }
-    Ok(Ok(found))
+    let is_cut = found.len() >= enough;
+    Ok(Ok((found, is_cut)))
 }
 
 /// Takes fresh payments of a lane out of the block that number `from` is in, as they were compared with the chain; returns the

@@ -40,20 +40,24 @@ pub(in crate::journal) fn expect_called(
     for id in unknown {
         found.extend(find(c, id)?);
     }
+    seqs.extend(found);
     let mut wanted = rows_of(c, &seqs);
-    wanted.extend(rows_of(c, &found));
-    wanted.extend(found.iter().map(stored_callbacks));
+    let moved = seqs.iter().filter(|seq| c.recent(**seq).is_none());
+    wanted.extend(moved.map(stored_callbacks));
     Ok(c.expect(&wanted)?)
 }
 
-/// What is read of payments before they move: their lives, which are written as they were read, and of those that are not remembered
-/// what was ordered.
+/// What is read of payments before they move: their lives, which are written as they were read, and what was ordered, where that is not
+/// remembered, or not to which number it goes.
 fn rows_of<'s>(c: &WriteSession, seqs: &'s [PaymentId]) -> Vec<Scan<'s>> {
     let mut rows: Vec<_> = seqs
         .iter()
         .map(|seq| Scan::of(&life::TABLE).at(seq))
         .collect();
-    let unknown = seqs.iter().filter(|seq| c.recent(**seq).is_none());
+    let is_known = |seq: PaymentId| {
+        c.recent(seq).is_some() || c.recent_order(seq).and(c.recent_wallet(seq)).is_some()
+    };
+    let unknown = seqs.iter().filter(|seq| !is_known(**seq));
     rows.extend(unknown.map(|seq| Scan::of(&instruction::TABLE).at(seq)));
     rows
 }

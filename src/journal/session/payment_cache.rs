@@ -1,6 +1,7 @@
 //! Where payments stand that were touched of late: they need not be read again before they are written.
 //!
-//! True only as long as nobody else writes: SQLite tells whether another connection did.
+//! Where they stand is true only as long as nobody else writes: SQLite tells whether another connection did. What was ordered, and by
+//! which identifier, stays as it is.
 
 use rustc_hash::FxHashMap;
 
@@ -25,24 +26,59 @@ pub(in crate::journal) struct PaymentCache {
     old: Generation,
     places: Vec<Place>,
     version: Option<i64>,
+    /// Counts how often others may have moved what is remembered.
+    doubts: u32,
 }
 
 impl PaymentCache {
-    /// Begins a transaction, which has the journal for itself: forgets everything if another connection has written since,
+    /// Begins a transaction, which has the journal for itself: forgets where payments stand if another connection has written since,
     /// and returns whether that is so.
     pub(in crate::journal) fn begin(&mut self, c: &dyn Transact) -> Result<bool, Error> {
         let version = c.version()?;
         let written = self.version.replace(version) != Some(version);
         if written {
-            self.forget();
+            match c.is_shared() {
+                true => self.doubt(),
+                // Others write to a file now and then only.
+                false => self.forget(),
+            }
         }
         Ok(written)
     }
 
+    fn doubt(&mut self) {
+        match self.doubts.checked_add(1) {
+            Some(doubts) => self.doubts = doubts,
+            None => self.forget(),
+        }
+    }
+
     pub(in crate::journal) fn get(&self, seq: PaymentId) -> Option<Subject> {
+        let kept = self.found(seq)?;
+        (kept.doubts == self.doubts).then(|| kept.subject(seq, &self.places))
+    }
+
+    /// Returns what was ordered, whoever has moved the payment since: not how it stands. Of a payment with other generations it is read.
+    pub(in crate::journal) fn order(&self, seq: PaymentId) -> Option<Order> {
+        let kept = self.found(seq)?;
+        let Place {
+            batch_id,
+            lane,
+            currency,
+        } = self.places[usize::from(kept.place)];
+        (!kept.has_generations).then_some(Order {
+            batch_id,
+            lane,
+            money: Money {
+                amount: kept.amount,
+                currency,
+            },
+        })
+    }
+
+    fn found(&self, seq: PaymentId) -> Option<&Kept> {
         let found = self.young.kept.get(&seq);
-        let kept = found.or_else(|| self.old.kept.get(&seq))?;
-        Some(kept.subject(seq, &self.places))
+        found.or_else(|| self.old.kept.get(&seq))
     }
 
     /// Finds a payment by the identifier that it was [named](Self::name) by.
@@ -60,7 +96,7 @@ impl PaymentCache {
         // Little more is heard of what has ended.
         let kept = match subject.moved.life.state.is_finished() {
             true => None,
-            false => Kept::of(subject, &mut self.places),
+            false => Kept::of(subject, self.doubts, &mut self.places),
         };
         let Some(kept) = kept else {
             self.young.remove(seq);
@@ -83,8 +119,7 @@ impl PaymentCache {
 
     /// Returns to which number a payment goes that was [named](Self::name), where its account is that number.
     pub(in crate::journal) fn wallet(&self, seq: PaymentId) -> Option<(Msisdn, Country)> {
-        let found = self.young.kept.get(&seq);
-        found.or_else(|| self.old.kept.get(&seq))?.wallet
+        self.found(seq)?.wallet
     }
 
     /// Says by which identifier a payment that was just put is known, and its number, where that is its account.
@@ -119,6 +154,15 @@ impl PaymentCache {
         let found = self.young.kept.get_mut(&seq);
         found.or_else(|| self.old.kept.get_mut(&seq))
     }
+}
+
+/// What was ordered of a payment.
+#[derive(Clone, Copy)]
+#[cfg_attr(test, derive(Debug, PartialEq))]
+pub(in crate::journal) struct Order {
+    pub(in crate::journal) batch_id: BatchId,
+    pub(in crate::journal) lane: LaneId,
+    pub(in crate::journal) money: Money,
 }
 
 /// Payments that were put at about the same time.
@@ -162,6 +206,8 @@ struct Kept {
     code: Option<i16>,
     /// Index of its place.
     place: u16,
+    /// How often others may have moved what is remembered when this was so.
+    doubts: u32,
     attempts: u16,
     exposures: u16,
     queries: u16,
@@ -176,7 +222,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(subject: &Subject, places: &mut Vec<Place>) -> Option<Self> {
+    fn of(subject: &Subject, doubts: u32, places: &mut Vec<Place>) -> Option<Self> {
         let Subject {
             batch_id,
             has_generations,
@@ -203,6 +249,7 @@ impl Kept {
             due_at: time(life.due_at),
             code: life.code.map(i16::try_from).transpose().ok()?,
             place: u16::try_from(index).ok()?,
+            doubts,
             attempts: u16::try_from(life.attempts).ok()?,
             exposures: u16::try_from(life.exposures).ok()?,
             queries: u16::try_from(life.queries).ok()?,
@@ -335,6 +382,32 @@ mod tests {
             recent.put(&too_large);
             assert_eq!(recent.get(PaymentId::new(1)), None, "{too_large:?}");
         }
+    }
+
+    #[test]
+    fn what_was_ordered_is_known_when_others_may_have_moved_it() {
+        let mut recent = PaymentCache::default();
+        recent.put(&payment(1));
+        recent.name(PaymentId::new(1), id(ONE), None);
+        recent.put(&changed(2, |s| s.has_generations = true));
+        let moved = payment(1).moved;
+        let order = Order {
+            batch_id: BatchId::new(1),
+            lane: moved.lane,
+            money: moved.money,
+        };
+        assert_eq!(recent.order(PaymentId::new(1)), Some(order));
+        recent.doubt();
+        assert_eq!(recent.get(PaymentId::new(1)), None);
+        assert_eq!(recent.order(PaymentId::new(1)), Some(order));
+        assert_eq!(recent.find(id(ONE)), Some(PaymentId::new(1)));
+        assert_eq!(recent.order(PaymentId::new(2)), None, "of generations");
+        let again = changed(1, |s| s.moved.life.queries = 9);
+        recent.put(&again);
+        assert_eq!(recent.get(PaymentId::new(1)).unwrap().moved.life.queries, 9);
+        assert_eq!(recent.find(id(ONE)), Some(PaymentId::new(1)));
+        recent.forget();
+        assert_eq!(recent.order(PaymentId::new(1)), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Payments as a transaction reads them.
 
 use super::members::Replaced;
+use super::payment_cache::Order;
 use super::subject::Subject;
 use super::transaction::WriteSession;
 use crate::domain::{Amount, BatchId, Currency, LaneId, Money, PaymentId};
@@ -25,10 +26,14 @@ pub(in crate::journal) fn payment(
         known.moved.from = known.moved.life.state;
         return Ok(Some(known));
     }
-    let own = Scan::of(&instruction::TABLE).at(&seq);
-    let ordered: Ordered = c
-        .first(&own)?
-        .ok_or_else(|| corrupt(format!("payment {seq} is missing")))?;
+    let ordered = match c.recent_order(seq) {
+        Some(known) => known.into(),
+        None => {
+            let own = Scan::of(&instruction::TABLE).at(&seq);
+            let ordered: Option<Ordered> = c.first(&own)?;
+            ordered.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?
+        }
+    };
     let Some(amount) = ordered.amount else {
         return Ok(None);
     };
@@ -61,5 +66,17 @@ shape! {
     /// What of an instruction its payment needs to move.
     struct Ordered of instruction {
         batch_id: BatchId, service_id: LaneId, amount: Option<Amount>, currency: Currency, generation: u32,
+    }
+}
+
+impl From<Order> for Ordered {
+    fn from(order: Order) -> Self {
+        Self {
+            batch_id: order.batch_id,
+            service_id: order.lane,
+            amount: Some(order.money.amount),
+            currency: order.money.currency,
+            generation: 0,
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::keeper::Keeper;
 use super::limiter::Limiter;
 use super::members::counted;
 use super::ordered::{GivenOrder, Ordered};
-use super::payment_cache::PaymentCache;
+use super::payment_cache::{self, PaymentCache};
 use super::subject::Subject;
 use super::tallies::{self, Moves};
 use super::watched_clock::WatchedClock;
@@ -239,10 +239,11 @@ impl WriteSession {
             self.following.doubt_copy();
             self.knows_recoveries.take();
             self.chain.borrow_mut().forget_policies();
-            self.intact
-                .borrow_mut()
-                .values_mut()
-                .for_each(Intact::doubt);
+            let doubt = match self.is_shared() {
+                true => Intact::read_on,
+                false => Intact::doubt,
+            };
+            self.intact.borrow_mut().values_mut().for_each(doubt);
         }
         self.following.note_other_copy(self.keeper.store())
     }
@@ -324,6 +325,11 @@ impl WriteSession {
     /// Returns where a payment stands, if that is known without reading it.
     pub(in crate::journal) fn recent(&self, seq: PaymentId) -> Option<Subject> {
         self.recent.borrow().get(seq)
+    }
+
+    /// Returns what was ordered of a payment, if that is known without reading it, wherever it stands now.
+    pub(in crate::journal) fn recent_order(&self, seq: PaymentId) -> Option<payment_cache::Order> {
+        self.recent.borrow().order(seq)
     }
 
     /// Remembers where a payment stands, as it was read or written in this transaction.

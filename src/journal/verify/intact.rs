@@ -1,6 +1,8 @@
 //! Whether what is about to be claimed is what the chain of evidence says: read from it once in a run, a block at a time.
 //!
-//! What was checked stays checked as long as nobody else writes; SQLite tells whether another connection did.
+//! What was checked stays checked as long as nobody else writes to the file; SQLite tells whether another connection did. On a server
+//! every run writes all the time, none of them changes an instruction, and whoever would do so by hand takes no turn that could be seen:
+//! there a run compares a block once, and posts what it has compared.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -77,9 +79,14 @@ impl Default for Intact {
 }
 
 impl Intact {
-    /// Another connection has written: what was checked is to be checked again.
-    pub(in crate::journal) fn doubt(&mut self) {
+    /// Another connection has written to the chain.
+    pub(in crate::journal) fn read_on(&mut self) {
         self.is_current = false;
+    }
+
+    /// Another connection has written to the file: what was checked is to be checked again.
+    pub(in crate::journal) fn doubt(&mut self) {
+        self.read_on();
         for block in &mut self.blocks {
             block.checked = false;
         }
