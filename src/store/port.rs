@@ -159,6 +159,14 @@ pub trait Transact: Write {
     /// have read before.
     fn plan(&self, _verbs: &[&'static str]) {}
 
+    /// Announces verbs that join the transaction which has begun.
+    ///
+    /// # Errors
+    /// The store cannot read.
+    fn plan_more(&self, _verbs: &[&'static str]) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Announces which of these verbs runs next.
     fn enter_verb(&self, _verb: &'static str) {}
 

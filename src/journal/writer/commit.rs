@@ -66,18 +66,20 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The longest.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// Carries out a group of verbs, all or none; what they learned is chained before it is committed.
+/// Carries out a group of verbs, all or none; what they learned is chained before it is committed. Verbs that came while the group
+/// waited for its turn join it.
 ///
 /// Where a store says that nothing of it was written and that it may go better next time, the decisions are made again.
 pub(in crate::journal) fn commit(
     connection: &mut WriteSession,
     mut works: Vec<Work>,
+    mut more: impl FnMut() -> Vec<Work>,
 ) -> Result<(), Error> {
     let may_repeat = works.iter().all(|work| !matches!(work, Work::Once(_)));
     let began = Instant::now();
     let mut pause = PAUSE;
     loop {
-        let outcome = commit_once(connection, &mut works);
+        let outcome = commit_once(connection, &mut works, &mut more);
         let Err(error) = &outcome else { return outcome };
         if !may_repeat || !passes_by(error) || began.elapsed() >= PATIENCE {
             return outcome;
@@ -113,8 +115,12 @@ fn read_once(connection: &WriteSession, looks: &mut Looks) -> Result<(), Error> 
     found
 }
 
-fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), Error> {
-    if let [Work::Reads(looks)] = works {
+fn commit_once(
+    connection: &mut WriteSession,
+    works: &mut Vec<Work>,
+    more: &mut dyn FnMut() -> Vec<Work>,
+) -> Result<(), Error> {
+    if let [Work::Reads(looks)] = works.as_mut_slice() {
         return read_once(connection, looks);
     }
     // Another writer is waited for here, where nothing has been done yet.
@@ -123,8 +129,13 @@ fn commit_once(connection: &mut WriteSession, works: &mut [Work]) -> Result<(), 
     connection.plan(&names);
     Transact::begin(&**connection)?;
     connection.note_wait(waits.elapsed());
+    let joining = more();
+    let names: Vec<&'static str> = joining.iter().map(Work::name).collect();
+    works.extend(joining);
     let done = connection
-        .begin()
+        .plan_more(&names)
+        .map_err(Error::from)
+        .and_then(|()| connection.begin())
         .and_then(|()| expect_called(connection, works.iter().filter_map(Work::about)))
         .and_then(|()| {
             works.iter_mut().try_for_each(|work| {

@@ -14,8 +14,8 @@ use crate::journal::schema::open::Missing;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Kind};
 
-/// Verbs that share one transaction at most.
-const GROUP: usize = 256;
+/// Verbs that share one transaction at most: of a file, and of a store whose turns others wait for.
+const GROUP: [usize; 2] = [256, 1024];
 /// How long verbs that are patient wait for others at most: a commit costs the same for one and for many.
 const GATHER: Duration = Duration::from_millis(2);
 /// So many of them wait for no more.
@@ -55,12 +55,15 @@ pub(in crate::journal) fn serve(
     (counted, file): (&WorkMeter, &FileId),
     failed: &watch::Sender<Option<Error>>,
 ) {
+    let is_shared = connection.is_shared();
+    let most = GROUP[usize::from(is_shared)];
     let mut waiting: Option<Job> = None;
     while let Some(first) = waiting.take().or_else(|| jobs.recv().ok()) {
-        let group;
-        (group, waiting) = gather(first, jobs);
-        let (works, askers): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|job| (job.work, job.asker)).unzip();
+        let mut group;
+        (group, waiting) = gather(first, jobs, most);
+        let may_join = is_shared && group[0].manner != CommitMode::Alone;
+        let (works, mut askers): (Vec<_>, Vec<_>) =
+            group.drain(..).map(|job| (job.work, job.asker)).unzip();
         let latch = failed.borrow().clone();
         let outcome = match &latch {
             Some(error) => Err(Error::Poisoned {
@@ -69,9 +72,17 @@ pub(in crate::journal) fn serve(
             // Nothing is recorded, or acknowledged, in a file that nobody will open again.
             None if missing != Missing::Aside && !file.is_in_place() => Err(Error::Displaced),
             None => {
-                let (began, verbs) = (Instant::now(), works.len());
-                let outcome = commit(&mut connection, works);
-                counted.add(began.elapsed(), verbs);
+                let began = Instant::now();
+                let outcome = commit(&mut connection, works, || {
+                    if may_join && waiting.is_none() {
+                        waiting = take_waiting(&mut group, jobs, most - askers.len());
+                    }
+                    let more = group.drain(..).map(|job| (job.work, job.asker));
+                    let (works, theirs): (Vec<_>, Vec<_>) = more.unzip();
+                    askers.extend(theirs);
+                    works
+                });
+                counted.add(began.elapsed(), askers.len());
                 outcome
             }
         };
@@ -118,28 +129,37 @@ fn tell(askers: Vec<Asker>, outcome: Result<(), Error>) {
     }
 }
 
-/// Returns the verbs that share a transaction with the first one, and one that came after them and shares none.
-fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Job>, Option<Job>) {
-    let mut patient = first.manner == CommitMode::Patient;
+/// Takes verbs that wait already and share their transaction, so many at most; returns one that came after them and shares none.
+fn take_waiting(group: &mut Vec<Job>, jobs: &Receiver<Job>, most: usize) -> Option<Job> {
+    while group.len() < most {
+        match jobs.try_recv() {
+            Ok(job) if job.manner == CommitMode::Alone => return Some(job),
+            Ok(job) => group.push(job),
+            Err(_) => break,
+        }
+    }
+    None
+}
+
+/// Returns the verbs that share a transaction with the first one, so many at most, and one that came after them and shares none.
+fn gather(first: Job, jobs: &Receiver<Job>, most: usize) -> (Vec<Job>, Option<Job>) {
     let mut group = vec![first];
     let mut until: Option<Instant> = None;
     while group[0].manner != CommitMode::Alone {
         let before = group.len();
         // Verbs that came while the last group was being committed share the next one.
-        while group.len() < GROUP {
-            match jobs.try_recv() {
-                Ok(job) if job.manner == CommitMode::Alone => return (group, Some(job)),
-                Ok(job) => {
-                    patient &= job.manner == CommitMode::Patient;
-                    group.push(job);
-                }
-                Err(_) => break,
-            }
+        if let Some(alone) = take_waiting(&mut group, jobs, most) {
+            return (group, Some(alone));
         }
+        let is_patient = |job: &Job| job.manner == CommitMode::Patient;
         let paused = until.is_some();
         let until = *until.get_or_insert_with(|| Instant::now() + GATHER);
         let nobody_came = paused && group.len() == before;
-        if !patient || nobody_came || group.len() >= GATHERED || Instant::now() >= until {
+        if nobody_came
+            || group.len() >= GATHERED
+            || Instant::now() >= until
+            || !group.iter().all(is_patient)
+        {
             break;
         }
         // Not woken for each that comes: that costs more than the verb itself.

@@ -346,7 +346,7 @@ impl Inline {
     pub(super) fn commit(&self, work: Work, burns: Option<Fuse>) -> (Result<(), Error>, bool) {
         let is_full = burns.filter(|fuse| !fuse.crashes);
         crate::journal::writer::fuse::set(is_full.map(|fuse| fuse.commits));
-        let outcome = self.with(|connection| commit(connection, vec![work]));
+        let outcome = self.with(|connection| commit(connection, vec![work], Vec::new));
         crate::journal::writer::fuse::set(None);
         (outcome, ACQUIRING.take())
     }

@@ -90,6 +90,8 @@ pub(super) struct Habits {
     verbs: HashMap<&'static str, Verb>,
     /// Those that the next transaction carries out.
     planned: Vec<&'static str>,
+    /// Those that the transaction carries out which is under way.
+    under_way: Vec<&'static str>,
     current: &'static str,
 }
 
@@ -102,10 +104,19 @@ impl Habits {
     /// Begins a transaction; returns what it is likely to ask for.
     pub(super) fn begin(&mut self) -> Wanted {
         self.current = "";
+        self.under_way.clear();
         let mut planned = std::mem::take(&mut self.planned);
         planned.push("");
+        self.join(&planned)
+    }
+
+    /// Lets verbs join the transaction; returns what it is likely to ask for besides.
+    pub(super) fn join(&mut self, verbs: &[&'static str]) -> Wanted {
+        let mut planned = verbs.to_vec();
         planned.sort_unstable();
         planned.dedup();
+        planned.retain(|name| !self.under_way.contains(name));
+        self.under_way.extend(&planned);
         let mut wanted = Wanted::default();
         let mut names = HashSet::new();
         for name in planned {
@@ -191,6 +202,19 @@ mod tests {
         assert_eq!(turn(&mut habits, "claim", &[1, 2, 3]), 3);
         habits.plan(&["claim", "record", "claim"]);
         assert_eq!(habits.begin().scans.len(), 4, "of both, once");
+    }
+
+    #[test]
+    fn verbs_that_join_want_what_they_ask_for_once() {
+        let mut habits = Habits::default();
+        for _ in 0..3 {
+            turn(&mut habits, "claim", &[1, 2, 3]);
+            turn(&mut habits, "record", &[4]);
+        }
+        habits.plan(&["record"]);
+        assert_eq!(habits.begin().scans.len(), 1);
+        assert_eq!(habits.join(&["claim", "record", "claim"]).scans.len(), 3);
+        assert_eq!(habits.join(&["claim"]).scans.len(), 0, "it has joined");
     }
 
     #[test]

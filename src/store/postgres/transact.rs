@@ -315,6 +315,11 @@ impl Transact for Postgres {
         self.habits.borrow_mut().plan(verbs);
     }
 
+    fn plan_more(&self, verbs: &[&'static str]) -> Result<(), Error> {
+        let wanted = self.habits.borrow_mut().join(verbs);
+        self.expect(&wanted.scans)
+    }
+
     fn enter_verb(&self, verb: &'static str) {
         self.habits.borrow_mut().enter(verb);
     }
