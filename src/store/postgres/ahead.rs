@@ -9,7 +9,10 @@ use super::rows::{PAGE, columns_of, next_number};
 use super::statement::{self, Statement, newest};
 use crate::store::{Error, Scan, Table, Value};
 
-/// Rows of one table that one statement reads at most.
+/// Rows of one table that one statement reads by their keys at most: those that came are taken in while the server reads the next ones.
+const BY_KEYS: usize = 256;
+
+/// Scans that one statement reads at most.
 const TOGETHER: usize = 1_000;
 
 /// Rows of a table that are read by their keys.
@@ -68,7 +71,7 @@ impl<'s> Ahead<'s> {
         let mut by_keys = Vec::new();
         for (table, keys) in keys {
             let keys: Vec<_> = keys.iter().map(Key::values).collect();
-            by_keys.extend(keys.chunks(TOGETHER).map(|keys| ByKeys {
+            by_keys.extend(keys.chunks(BY_KEYS).map(|keys| ByKeys {
                 table,
                 keys: keys.to_vec(),
             }));
@@ -105,39 +108,61 @@ impl<'s> Ahead<'s> {
         by_keys.chain(alike).chain(scans).chain(numbered).collect()
     }
 
-    /// Notes the answers to these statements. Scans that have many rows are read when they are asked for.
-    pub(super) fn note(&self, answers: Vec<Answer>, known: &mut Known) -> Result<(), Error> {
-        let mut answers = answers.into_iter().map(Answer::rows);
-        for (ByKeys { table, keys }, rows) in self.by_keys.iter().zip(&mut answers) {
-            let kinds = kinds_of(table, &table.every_column())?;
-            for key in keys {
-                known.put(table, Key::of(key.iter()), None);
-            }
-            for row in rows {
-                let row = columns_of(&row, &kinds)?;
-                let key = Key::of(row.iter().take(table.key));
-                known.put(table, key, Some(row));
-            }
+    /// Notes the answer to one of these statements. Scans that have many rows are read when they are asked for.
+    pub(super) fn note(&self, at: usize, answer: Answer, known: &mut Known) -> Result<(), Error> {
+        let rows = answer.rows();
+        if let Some(of) = self.by_keys.get(at) {
+            return note_by_keys(of, &rows, known);
         }
-        for (alike, rows) in self.alike.iter().zip(&mut answers) {
-            note_alike(alike, &rows, known)?;
+        let at = at - self.by_keys.len();
+        if let Some(alike) = self.alike.get(at) {
+            return note_alike(alike, &rows, known);
         }
-        for (scan, rows) in self.scans.iter().zip(&mut answers) {
-            if rows.len() >= PAGE.0 && scan.limit.is_none_or(|limit| limit > rows.len()) {
-                continue;
-            }
-            let kinds = kinds_of(scan.table, &scan.table.every_column())?;
-            let rows: Vec<Columns> = rows
-                .iter()
-                .map(|row| columns_of(row, &kinds))
-                .collect::<Result<_, _>>()?;
-            known.put_answer(scan, rows);
+        let at = at - self.alike.len();
+        if let Some(scan) = self.scans.get(at) {
+            return note_scan(scan, &rows, known);
         }
-        for (table, rows) in self.numbered.iter().zip(answers) {
+        if let Some(table) = self.numbered.get(at - self.scans.len()) {
             known.set_next(table, next_number(&rows)?);
         }
         Ok(())
     }
+}
+
+fn note_by_keys(
+    ByKeys { table, keys }: &ByKeys,
+    rows: &[tokio_postgres::Row],
+    known: &mut Known,
+) -> Result<(), Error> {
+    let kinds = kinds_of(table, &table.every_column())?;
+    for row in rows {
+        let row = columns_of(row, &kinds)?;
+        let key = Key::of(row.iter().take(table.key));
+        known.put(table, key, Some(row));
+    }
+    if rows.len() < keys.len() {
+        for key in keys {
+            let key = Key::of(key.iter());
+            if known.get(table, &key).is_none() {
+                known.put(table, key, None);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn note_scan(
+    scan: &Scan<'_>,
+    rows: &[tokio_postgres::Row],
+    known: &mut Known,
+) -> Result<(), Error> {
+    if rows.len() >= PAGE.0 && scan.limit.is_none_or(|limit| limit > rows.len()) {
+        return Ok(());
+    }
+    let kinds = kinds_of(scan.table, &scan.table.every_column())?;
+    let rows = rows.iter().map(|row| columns_of(row, &kinds));
+    known.put_answer(scan, rows.collect::<Result<_, _>>()?);
+    Ok(())
 }
 
 /// Puts scans together that one statement can read; returns the others as they are.

@@ -377,12 +377,15 @@ impl Link {
                 let (text, types) = (&statement.text, &statement.types);
                 asked.push(self.client.prepare_typed(text, types));
             }
-            let answers = self.wait(within, async { Ok(asked.await) })?;
-            for (statement, answer) in missing.iter().zip(answers) {
-                let prepared = answer.map_err(|error| self.failure(&error))?;
-                let mut all = self.prepared.borrow_mut();
-                all.insert(statement.text.clone(), prepared);
-            }
+            self.wait(within, async {
+                for statement in &missing {
+                    if let Some(answer) = asked.next().await {
+                        let mut all = self.prepared.borrow_mut();
+                        all.insert(statement.text.clone(), answer?);
+                    }
+                }
+                Ok(())
+            })?;
         }
         let all = self.prepared.borrow();
         let prepared = statements.iter().map(|it| all.get(&it.text).cloned());
@@ -397,6 +400,18 @@ impl Link {
         within: Duration,
         requests: &[Request<'_>],
     ) -> Result<Vec<Answer>, Failure> {
+        let mut answers = Vec::with_capacity(requests.len());
+        self.each(within, requests, &mut |answer| answers.push(answer))?;
+        Ok(answers)
+    }
+
+    /// Sends all requests before the first is answered, and shows the answers, in their order, as they come.
+    pub(super) fn each(
+        &self,
+        within: Duration,
+        requests: &[Request<'_>],
+        take: &mut dyn FnMut(Answer),
+    ) -> Result<(), Failure> {
         let statements = requests.iter().filter_map(|request| match request {
             Request::Rows(statement) | Request::Count(statement) => Some(*statement),
             Request::Text(_) => None,
@@ -405,18 +420,23 @@ impl Link {
         self.prepare(within, &often.collect::<Vec<_>>())?;
         let mut asked = InOrder::new();
         let ahead = self.ahead.take();
-        let earlier = ahead.len();
+        let mut earlier = ahead.len();
         for sent in ahead {
             asked.push(async { sent.await.map(Answer::Count) });
         }
         for request in requests {
             asked.push(self.ask(request));
         }
-        let answers = self.wait(within, async { Ok(asked.await) })?;
-        let answers = answers.into_iter();
-        let answers = answers.map(|answer| answer.map_err(|error| self.failure(&error)));
-        let mut answers = answers.collect::<Result<Vec<_>, _>>()?;
-        Ok(answers.split_off(earlier))
+        self.wait(within, async {
+            while let Some(answer) = asked.next().await {
+                let answer = answer?;
+                match earlier.checked_sub(1) {
+                    Some(left) => earlier = left,
+                    None => take(answer),
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Returns whether a statement is sent so often that it is to be prepared.

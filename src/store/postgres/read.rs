@@ -187,8 +187,9 @@ impl Read for Postgres {
             let waiting: Vec<_> = ahead.tables().map(|table| self.waiting(table)).collect();
             let statements = ahead.statements()?;
             let requests = statements.iter().map(Request::Rows).collect();
-            let answers = self.send_all(&waiting, requests)?;
-            ahead.note(answers, &mut self.known.borrow_mut())?;
+            self.send_each(&waiting, requests, &mut |at, answer| {
+                ahead.note(at, answer, &mut self.known.borrow_mut())
+            })?;
         }
         Ok(())
     }

@@ -294,21 +294,45 @@ impl Postgres {
     }
 
     /// Sends writes that have waited, and requests behind them before anything is answered; returns the answers to these.
-    pub(super) fn send_all(
+    fn send_all(
         &self,
         leaving: &[Leaving],
         requests: Vec<Request<'_>>,
     ) -> Result<Vec<Answer>, Error> {
+        let mut answers = Vec::with_capacity(requests.len());
+        self.send_each(leaving, requests, &mut |_, answer| {
+            answers.push(answer);
+            Ok(())
+        })?;
+        Ok(answers)
+    }
+
+    /// Sends writes that have waited, and requests behind them before anything is answered; shows the answers to these as they come, with
+    /// their places.
+    pub(super) fn send_each(
+        &self,
+        leaving: &[Leaving],
+        requests: Vec<Request<'_>>,
+        take: &mut dyn FnMut(usize, Answer) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let statements: Result<Vec<_>, Error> = leaving.iter().map(Leaving::statements).collect();
         let statements = statements.inspect_err(|error| self.break_off(error))?;
         let mut all: Vec<_> = statements.iter().flatten().map(Request::Count).collect();
         let writes = all.len();
         all.extend(requests);
         if all.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let mut answers = self.ask(|link, within| link.all(within, &all))?;
-        Ok(answers.split_off(writes))
+        let (mut at, mut taken) = (0, Ok(()));
+        self.ask(|link, within| {
+            link.each(within, &all, &mut |answer| {
+                if at >= writes && taken.is_ok() {
+                    taken = take(at - writes, answer);
+                }
+                at += 1;
+            })
+        })?;
+        taken.inspect_err(|error| self.break_off(error))
     }
 
     /// Sends writes that have waited, and goes on: whether they were carried out is heard with the next answer.

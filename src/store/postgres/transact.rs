@@ -303,7 +303,11 @@ impl Transact for Postgres {
         first.extend(statements.iter().map(Request::Rows));
         let (number, answers) = self.start(BEGIN, first, within)?;
         self.enter(Phase::Writing(number + 1));
-        let known = ahead.note(answers, &mut self.known.borrow_mut());
+        let mut answers = answers.into_iter().enumerate();
+        let known = answers.try_for_each(|(at, answer)| {
+            let known = &mut self.known.borrow_mut();
+            ahead.note(at, answer, known)
+        });
         if let Err(error) = known.and_then(|()| self.expect(&wanted.scans)) {
             self.rollback()?;
             return Err(error);

@@ -1,6 +1,7 @@
 //! Waiting for a future on the thread that asks: the store is called from plain threads and from within runtimes, and blocks both.
 
-use std::future::Future;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,46 +47,54 @@ pub(super) fn until<F: Future>(deadline: Instant, future: F) -> Option<F::Output
 
 /// Futures that send something when they are first polled, and whose answers come in that order.
 pub(super) struct InOrder<'f, T> {
-    waiting: Vec<Pin<Box<dyn Future<Output = T> + 'f>>>,
-    done: Vec<Option<T>>,
+    waiting: VecDeque<Answering<'f, T>>,
     is_sent: bool,
+}
+
+enum Answering<'f, T> {
+    Waiting(Pin<Box<dyn Future<Output = T> + 'f>>),
+    Done(T),
 }
 
 impl<'f, T> InOrder<'f, T> {
     pub(super) fn new() -> Self {
         Self {
-            waiting: Vec::new(),
-            done: Vec::new(),
+            waiting: VecDeque::new(),
             is_sent: false,
         }
     }
 
     pub(super) fn push(&mut self, future: impl Future<Output = T> + 'f) {
-        self.waiting.push(Box::pin(future));
-        self.done.push(None);
+        self.waiting.push_back(Answering::Waiting(Box::pin(future)));
     }
-}
 
-impl<T: Unpin> Future for InOrder<'_, T> {
-    type Output = Vec<T>;
+    /// Returns the next answer; `None` behind the last one. All are sent before the first is waited for, and those behind the next one
+    /// are on their way while it is looked at.
+    pub(super) async fn next(&mut self) -> Option<T> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<T>> {
-        let this = self.get_mut();
-        for (future, done) in this.waiting.iter_mut().zip(&mut this.done) {
-            if done.is_some() {
-                continue;
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if !self.is_sent {
+            for answering in &mut self.waiting {
+                if let Answering::Waiting(future) = answering
+                    && let Poll::Ready(output) = future.as_mut().poll(context)
+                {
+                    *answering = Answering::Done(output);
+                }
             }
-            match future.as_mut().poll(context) {
-                Poll::Ready(output) => *done = Some(output),
-                // All are sent at first; afterwards, the answers come one after the other.
-                Poll::Pending if this.is_sent => return Poll::Pending,
-                Poll::Pending => {}
-            }
+            self.is_sent = true;
         }
-        this.is_sent = true;
-        match this.done.iter().all(Option::is_some) {
-            true => Poll::Ready(this.done.drain(..).flatten().collect()),
-            false => Poll::Pending,
+        match self.waiting.pop_front() {
+            None => Poll::Ready(None),
+            Some(Answering::Done(output)) => Poll::Ready(Some(output)),
+            Some(Answering::Waiting(mut future)) => match future.as_mut().poll(context) {
+                Poll::Ready(output) => Poll::Ready(Some(output)),
+                Poll::Pending => {
+                    self.waiting.push_front(Answering::Waiting(future));
+                    Poll::Pending
+                }
+            },
         }
     }
 }
@@ -133,6 +142,13 @@ mod tests {
             sender.send(1).unwrap();
             2
         });
-        assert_eq!(until(soon(), all), Some(vec![1, 2]));
+        let taken = async move {
+            let mut taken = Vec::new();
+            while let Some(one) = all.next().await {
+                taken.push(one);
+            }
+            taken
+        };
+        assert_eq!(until(soon(), taken), Some(vec![1, 2]));
     }
 }
