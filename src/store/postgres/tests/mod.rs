@@ -11,6 +11,7 @@ mod paging;
 mod plans;
 mod proxy;
 mod schema;
+mod sent_ahead;
 mod turns;
 
 use std::time::Duration;
