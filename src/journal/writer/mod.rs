@@ -7,12 +7,12 @@ pub(super) mod file_id;
 #[cfg(test)]
 pub(super) mod fuse;
 pub(super) mod handle;
-#[cfg(all(test, feature = "postgres"))]
-mod joining;
 pub(super) mod queue;
 #[cfg(test)]
 pub(crate) mod remote;
 #[cfg(test)]
 pub(crate) mod simulated;
+#[cfg(all(test, feature = "postgres"))]
+mod tests;
 #[cfg(test)]
 pub(crate) mod weather;
