@@ -190,6 +190,10 @@ pub(in crate::journal) fn abandon_own(
     Ok(own + sessions::close_expired(c, token.batch_id, policy)?)
 }
 
+/// Payments of a lane that are posted again, and others that are claimed one by one, of which so many at most are claimed in one turn of a
+/// store that others wait for: each costs several round trips, and a turn must end long before the lease does.
+const AGAIN_MAX: usize = 128;
+
 /// Records the intent to post a block of payments; says, too, why nothing more may be claimed, where that is so.
 pub(in crate::journal) fn claim(
     c: &WriteSession,
@@ -223,7 +227,11 @@ pub(in crate::journal) fn claim(
         }
         expected::expect_claim(c, lane, token.confirmed, share, now)?;
         let before = claims.len();
-        halt = claim_lane(c, lane, token.confirmed, share, now, policy, &mut claims)?;
+        let again = match c.is_shared() {
+            true => share.min(AGAIN_MAX),
+            false => share,
+        };
+        halt = claim_lane(c, lane, token.confirmed, again, now, policy, &mut claims)?;
         if halt.is_some() {
             session_claims::note(c, token, lane.1, (&claims[before..], &[]))?;
             break;
