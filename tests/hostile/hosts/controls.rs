@@ -25,7 +25,7 @@ pub fn hosts_that_are_not_fenced_pay_twice() {
         let figures = rounds("without the fence (the control)", 1, seed, |seed| {
             let server = shared(Kind::Installed)?;
             Some(play(seed, without("fence"), server, &directly, |scene| {
-                scene.posts_more(6..20, Duration::from_secs(5));
+                scene.posts(6..20);
                 for host in 1..scene.hosts.count() {
                     // Long enough that the first one takes over, asks, and posts what they have claimed.
                     scene.hosts.pause(host, Duration::from_secs(18));

@@ -85,7 +85,7 @@ impl Pair {
         let ways = |journal: &str, _: &mut fastrand::Rng| self.ways(journal);
         play(seed, stage, &self.primary, &ways, |scene| {
             scene.hosts.office.attempts_lost.set(true);
-            scene.posts_more(6..30, Duration::from_secs(5));
+            scene.posts(6..30);
             self.set(&self.standby, "primary_conninfo = ''");
             let hears_nothing = "select 1 where not exists (select from pg_stat_wal_receiver)";
             self.standby.until("postgres", hears_nothing);
@@ -131,7 +131,7 @@ pub fn a_standby_that_commits_waited_for_takes_over_and_the_old_primary_is_left_
             &pair.primary,
             &ways,
             |scene| {
-                scene.posts_more(6..30, Duration::from_secs(5));
+                scene.posts(6..30);
                 // It hears nothing of what comes, and names the old primary first.
                 scene.hosts.switch_off(0);
                 scene.posts_more(2..10, Duration::from_secs(5));
@@ -155,7 +155,7 @@ pub fn a_promoted_standby_is_asked_about_unless_it_is_said_to_be_whole() {
             &pair.primary,
             &ways,
             |scene| {
-                scene.posts_more(6..30, Duration::from_secs(5));
+                scene.posts(6..30);
                 pair.take_over(scene);
                 let office = scene.hosts.office;
                 let is_noticed = || {

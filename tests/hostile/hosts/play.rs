@@ -212,6 +212,14 @@ impl Scene<'_, '_> {
         }
     }
 
+    /// Waits until the hosts have posted so many in all: what follows is of interest only for a batch that is under way, and on a busy
+    /// machine it takes them a while.
+    pub fn posts(&mut self, first: std::ops::Range<u32>) {
+        let is_finished = self.posts_more(first, Duration::from_secs(60));
+        let posts = self.gateway.ledger.posts();
+        assert!(is_finished || posts > 0, "no host posts anything");
+    }
+
     /// Waits until the hosts have posted so many more; returns whether the batch is finished.
     pub fn posts_more(&mut self, more: std::ops::Range<u32>, longest: Duration) -> bool {
         let until = self.gateway.ledger.posts() + self.rng.u32(more);

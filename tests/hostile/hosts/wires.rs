@@ -59,7 +59,7 @@ pub fn a_host_that_is_cut_off_past_its_lease_posts_nothing_and_the_others_go_on(
             all
         };
         Some(play(seed, Stage::default(), server, &ways, |scene| {
-            scene.posts_more(6..20, Duration::from_secs(5));
+            scene.posts(6..20);
             wire.dead(true);
             scene.hosts.figures.broken += 1;
             // The others take over what it has under way.
