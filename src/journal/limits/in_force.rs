@@ -22,7 +22,7 @@ pub(in crate::journal) fn begin(
     is_open: bool,
     now: Timestamp,
 ) -> Result<(), Error> {
-    waiting::forget(c, batch_id)?;
+    waiting::judge_anew(&**c, batch_id)?;
     let limits = limits.filter(|limits| !limits.is_none());
     let realm = i64::from(purpose(c, batch_id)? == Purpose::Rehearsal);
     c.limit(

@@ -1,6 +1,6 @@
 //! Payments that a limit keeps from leaving.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::recorded::of_last_run;
 use super::sums::exposure;
@@ -29,9 +29,27 @@ pub(in crate::journal) struct Limited {
     pub(in crate::journal) until: Timestamp,
 }
 
-/// Forgets what an earlier run found: its limits may have been others, and its waits begin anew.
-pub(in crate::journal) fn forget(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
-    c.remove(&Scan::of(&limited::TABLE).at(&batch_id))?;
+/// Lets everything that waits for a limit be judged anew: it is due at once. Another run has found it, whose limits may be others;
+/// where that one is still at work, it looks at it again, too.
+pub(in crate::journal) fn judge_anew(c: &dyn Write, batch_id: BatchId) -> Result<(), Error> {
+    shape! {
+        struct WaitsUntil of limited { service_id: LaneId, until: Timestamp }
+    }
+    let limited = Scan::of(&limited::TABLE).at(&batch_id);
+    // Those of one claim wait until the same time.
+    let mut times = BTreeSet::new();
+    c.each(&limited, |row: WaitsUntil| {
+        times.insert((row.service_id, row.until));
+        Ok::<_, Error>(())
+    })?;
+    for (lane, until) in times {
+        let put_off = Scan::by(&life::post_queue)
+            .at(&batch_id)
+            .at(&lane)
+            .at(&until);
+        c.set(&put_off, life::due_at, &0_i64)?;
+    }
+    c.remove(&limited)?;
     Ok(())
 }
 

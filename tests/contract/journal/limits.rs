@@ -105,6 +105,26 @@ async fn what_is_over_the_ceiling_of_a_day_waits_and_the_others_go_on() {
 }
 
 #[tokio::test]
+async fn what_waits_for_a_limit_is_judged_anew_by_the_next_run_whether_the_last_one_goes_on_or_not()
+{
+    let world = World::new();
+    let rows = (1..=3).map(|n| to_one(n, 60)).collect();
+    world.load_new(plan(), rows).await;
+    let first = begin(&world, recipient_day(10_000), 1).await;
+    assert_eq!(named(&world.claim(first, 10, 2).await), ["EMP-1"]);
+    assert_eq!(limited(&world), [(Reason::RecipientDay, 2)]);
+    // The journal is a file, and the first one has lost it; or on a server, and both are at work.
+    let second = begin(&world, recipient_day(10_000), 3).await;
+    assert_eq!(named(&world.claim(second, 10, 4).await), [""; 0]);
+    assert_eq!(limited(&world), [(Reason::RecipientDay, 2)]);
+    let due = world.journal.due(second, at(5)).await.unwrap();
+    assert!(due.post.is_none() && due.limited.is_some(), "{due:?}");
+    let third = begin(&world, recipient_day(15_000), 6).await;
+    assert_eq!(named(&world.claim(third, 10, 7).await), ["EMP-2"]);
+    assert_eq!(limited(&world), [(Reason::RecipientDay, 1)]);
+}
+
+#[tokio::test]
 async fn a_recipient_is_one_through_all_batches_and_services_and_in_every_spelling() {
     let world = World::new();
     world.load_new(plan(), vec![to_one(1, 60)]).await;
