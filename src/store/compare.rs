@@ -13,6 +13,16 @@ pub(crate) fn compare<A: Transact, B: Transact>(a: &A, b: &B, seed: u64, steps: 
         a.begin().unwrap();
         b.begin().unwrap();
         let mut is_refused = false;
+        // What was read beforehand must be as it is after every write.
+        let (table, columns) = chance.table();
+        let mut expected = Vec::new();
+        if chance.below(2) == 0 {
+            expected.extend(chance.keys(table, columns));
+            expected.extend(chance.scans(table));
+            expected.extend(chance.alike(table));
+        }
+        a.expect(&expected).unwrap();
+        b.expect(&expected).unwrap();
         for _ in 0..chance.below(6) {
             let write = chance.write();
             match (write.perform(a), write.perform(b)) {
@@ -24,6 +34,10 @@ pub(crate) fn compare<A: Transact, B: Transact>(a: &A, b: &B, seed: u64, steps: 
                     is_refused = true;
                     break;
                 }
+            }
+            for scan in &expected {
+                let (said, other) = (contents(a, scan, columns), contents(b, scan, columns));
+                assert_eq!(said, other, "{whole}: {write:?}, {scan:?}");
             }
             if chance.below(3) == 0 {
                 look(a, b, &mut chance, &whole);
@@ -56,8 +70,12 @@ enum Change {
     /// Of the rows that have a value in the first column of their key, or of the one that has a key.
     Set {
         is_by_key: bool,
+        /// Which of the columns.
+        place: usize,
     },
-    Remove,
+    Remove {
+        is_by_key: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -76,17 +94,21 @@ impl RandomWrite {
             Change::Insert(clash) => {
                 store.insert_rows(table, columns, std::slice::from_ref(row), clash)
             }
-            Change::Set { is_by_key } => {
-                let (last, value) = (columns[columns.len() - 1], &row[columns.len() - 1..]);
+            Change::Set { is_by_key, place } => {
+                let (column, value) = (columns[place], &row[place..=place]);
                 let mut scan = Scan::of(table);
                 match is_by_key {
                     true => scan.at = row[..table.key].to_vec(),
                     false => scan = scan.only(Column::new(0), Test::Is(row[0].clone())),
                 }
-                store.change_rows(&scan, &[last], value)
+                store.change_rows(&scan, &[column], value)
             }
-            Change::Remove => {
-                let scan = Scan::of(table).only(Column::new(1), Test::AtMost(row[1].clone()));
+            Change::Remove { is_by_key } => {
+                let mut scan = Scan::of(table);
+                match is_by_key {
+                    true => scan.at = row[..table.key].to_vec(),
+                    false => scan = scan.only(Column::new(1), Test::AtMost(row[1].clone())),
+                }
                 store.remove_rows(&scan)
             }
         };
@@ -153,11 +175,16 @@ impl Chance {
         let (table, columns) = self.table();
         let row = self.row(table, columns);
         let clash = [Clash::Refuse, Clash::Keep, Clash::Replace][self.below(3)];
-        let change = match self.below(6) {
+        let place = table.key + self.below(columns.len() - table.key);
+        let change = match self.below(8) {
             0..3 => Change::Insert(clash),
-            3 => Change::Set { is_by_key: true },
-            4 => Change::Set { is_by_key: false },
-            _ => Change::Remove,
+            3..6 => Change::Set {
+                is_by_key: self.below(3) > 0,
+                place,
+            },
+            _ => Change::Remove {
+                is_by_key: self.below(2) == 0,
+            },
         };
         RandomWrite {
             table,
@@ -182,6 +209,35 @@ impl Chance {
             });
         }
         row
+    }
+
+    /// Rows by their keys.
+    fn keys(
+        &mut self,
+        table: &'static Table,
+        columns: &[Column],
+    ) -> impl Iterator<Item = Scan<'static>> + use<> {
+        let keys: Vec<_> = (0..4)
+            .map(|_| self.row(table, &columns[..table.key]))
+            .collect();
+        keys.into_iter().map(move |key| {
+            let mut scan = Scan::of(table);
+            scan.at = key;
+            scan
+        })
+    }
+
+    /// Scans that differ in their first value alone.
+    fn alike(&mut self, table: &'static Table) -> Vec<Scan<'static>> {
+        let mut scans = Vec::new();
+        for index in table.indexes {
+            for _ in 0..3 {
+                let mut scan = Scan::by(index);
+                scan.at = self.row(table, &index.columns[..1]);
+                scans.push(scan);
+            }
+        }
+        scans
     }
 
     fn scans(&mut self, table: &'static Table) -> Vec<Scan<'static>> {

@@ -30,6 +30,15 @@ pub trait Read {
         Ok(())
     }
 
+    /// Announces that the same is done with each of these numbers, one after the other, and that the one at this place comes next: a
+    /// store on a server learns from the first ones what it is asked about each, and reads that of the next ones in one round trip.
+    ///
+    /// # Errors
+    /// The store cannot read.
+    fn come_to(&self, _numbers: &[i64], _nth: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Returns each table, index and guard that differs from the schema, as a text.
     ///
     /// # Errors

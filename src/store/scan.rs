@@ -236,6 +236,28 @@ impl<'a> Scan<'a> {
             && self.only == other.only
     }
 
+    /// Returns its integers, those of its conditions as well, in an order that is the same for scans that differ in integers alone.
+    #[cfg(feature = "postgres")]
+    pub(super) fn integers(&mut self) -> impl Iterator<Item = &mut i64> {
+        let Self {
+            at, from, to, only, ..
+        } = self;
+        let ends = [from, to].into_iter().flatten();
+        let ends = ends.flat_map(|bound| &mut bound.values);
+        let tests = only.iter_mut().flat_map(|(_, test)| match test {
+            Test::Is(value) | Test::IsNot(value) | Test::AtLeast(value) | Test::AtMost(value) => {
+                std::slice::from_mut(value)
+            }
+            Test::Among(values) => &mut values[..],
+            Test::Absent | Test::Present => &mut [],
+        });
+        let values = at.iter_mut().chain(ends).chain(tests);
+        values.filter_map(|value| match value {
+            Value::Integer(integer) => Some(integer),
+            Value::Null | Value::Text(_) | Value::Bytes(_) => None,
+        })
+    }
+
     /// Returns it with values of its own.
     #[cfg(feature = "postgres")]
     pub(super) fn into_owned(self) -> Scan<'static> {

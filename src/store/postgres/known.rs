@@ -108,12 +108,11 @@ impl Answers {
         self.count += 1;
     }
 
-    /// Knows no scan any more that a row belongs to which is inserted.
-    fn inserted(&mut self, columns: &[Column], values: &[Value<'_>]) {
+    /// Knows no scan any more that a row belongs to which is written, or was until it was written.
+    fn written<'v>(&mut self, value_of: impl Fn(u8) -> Option<&'v Value<'v>>) {
         self.others.clear();
         for first in &self.firsts {
-            let place = columns.iter().position(|of| of.at == *first);
-            match place.and_then(|place| values.get(place)) {
+            match value_of(*first) {
                 Some(Value::Integer(number)) => {
                     self.of_number.remove(&(*first, *number));
                 }
@@ -212,8 +211,28 @@ impl Known {
 
     /// Knows no scan of a table any more that a row belongs to which is inserted.
     pub(super) fn inserted(&mut self, table: &Table, columns: &[Column], values: &[Value<'_>]) {
+        /// What is left out is empty, unless the schema says otherwise.
+        const EMPTY: &Value<'_> = &Value::Null;
         if let Some(answers) = self.answers.get_mut(table.name) {
-            answers.inserted(columns, values);
+            answers.written(
+                |at| match columns.iter().position(|column| column.at == at) {
+                    Some(place) => values.get(place),
+                    None => {
+                        let mut defaults = table.defaults.iter();
+                        let has_one = defaults.any(|(column, _)| column.at == at);
+                        (!has_one).then_some(EMPTY)
+                    }
+                },
+            );
+        }
+    }
+
+    /// Knows no scan of a table any more that a row belongs to which is changed, or belonged to before.
+    pub(super) fn changed(&mut self, table: &Table, before: &Columns, after: &Columns) {
+        if let Some(answers) = self.answers.get_mut(table.name) {
+            for row in [before, after] {
+                answers.written(|at| row.get(usize::from(at)));
+            }
         }
     }
 

@@ -16,6 +16,7 @@ mod failure;
 #[cfg(test)]
 #[allow(dead_code, reason = "the bench, which includes it, needs more of it")]
 pub(crate) mod fixture;
+mod foresight;
 mod grants;
 mod habits;
 mod host;

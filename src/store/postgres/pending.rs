@@ -42,9 +42,10 @@ struct Batch {
 struct Waiting {
     table: &'static Table,
     batches: Vec<Batch>,
+    /// What was written, row by row.
     rows: usize,
-    /// The last batch that has a key.
-    last: FxHashMap<Key, usize>,
+    /// The last batch that has a key, and the place of its row there.
+    last: FxHashMap<Key, (usize, usize)>,
 }
 
 /// Writes that wait.
@@ -68,15 +69,24 @@ impl Waiting {
         !self.table.indexes.iter().any(|index| index.is_unique)
     }
 
+    /// Adds a row. It takes the place of what was to be written into the same columns of it last.
     fn add(&mut self, key: Key, kind: Kind, columns: Vec<Column>, row: Vec<Value<'static>>) {
-        let earliest = match (self.may_swap(), self.last.get(&key)) {
-            (true, None) => 0,
-            (true, Some(last)) => last + 1,
+        let last = self.last.get(&key).copied();
+        if let (true, Some((batch, place))) = (self.may_swap(), last)
+            && matches!(kind, Kind::Insert(Clash::Replace) | Kind::Change)
+            && let Some(batch) = self.batches.get_mut(batch)
+            && batch.kind == kind
+            && batch.columns == columns
+            && let Some(there) = batch.rows.get_mut(place)
+        {
+            *there = row;
+            return;
+        }
+        let behind = last.map_or(0, |(batch, _)| batch + 1);
+        let earliest = match self.may_swap() {
+            true => behind,
             // What comes last may be joined, unless it has this row already.
-            (false, last) => {
-                let joined = self.batches.len().saturating_sub(1);
-                joined.max(last.map_or(0, |last| last + 1))
-            }
+            false => behind.max(self.batches.len().saturating_sub(1)),
         };
         let alike = |batch: &Batch| {
             batch.kind == kind && batch.columns == columns && batch.rows.len() < TOGETHER
@@ -85,7 +95,7 @@ impl Waiting {
         let at = match later.find(|(_, batch)| alike(batch)) {
             Some((at, batch)) => {
                 batch.rows.push(row);
-                at
+                (at, batch.rows.len() - 1)
             }
             None => {
                 let rows = vec![row];
@@ -94,7 +104,7 @@ impl Waiting {
                     columns,
                     rows,
                 });
-                self.batches.len() - 1
+                (self.batches.len() - 1, 0)
             }
         };
         self.last.insert(key, at);

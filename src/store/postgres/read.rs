@@ -136,6 +136,7 @@ impl Read for Postgres {
     ) -> Result<(), Error> {
         if let Phase::Writing(_) = self.phase.get() {
             self.habits.borrow_mut().note(scan);
+            self.foresight.borrow_mut().note(scan);
         }
         if let Phase::Writing(_) = self.phase.get()
             && let Some(key) = Key::of_scan(scan)
@@ -192,6 +193,19 @@ impl Read for Postgres {
             })?;
         }
         Ok(())
+    }
+
+    fn come_to(&self, numbers: &[i64], nth: usize) -> Result<(), Error> {
+        let Phase::Writing(_) = self.phase.get() else {
+            return Ok(());
+        };
+        let foreseen = self.foresight.borrow_mut().come_to(numbers, nth);
+        if foreseen.is_fresh {
+            let mut known = self.known.borrow_mut();
+            let tables = foreseen.scans.iter().map(|scan| scan.table);
+            tables.for_each(|table| known.forget_answers(table));
+        }
+        self.expect(&foreseen.scans)
     }
 
     fn misfits(&self) -> Result<Vec<String>, Error> {

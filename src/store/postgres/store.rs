@@ -9,6 +9,7 @@ use super::address::Address;
 use super::connect::{self, Access, Backend, Before, Connected, Deadlines};
 use super::connect_error::ConnectError;
 use super::failure::Failure;
+use super::foresight::Foresight;
 use super::habits::Habits;
 use super::known::Known;
 use super::link::{Answer, Link, Request};
@@ -47,6 +48,10 @@ pub struct Postgres {
     pub(super) pending: RefCell<Pending>,
     /// What transactions that write ask for again and again.
     pub(super) habits: RefCell<Habits>,
+    pub(super) foresight: RefCell<Foresight>,
+    /// How often the server was asked and waited for.
+    #[cfg(test)]
+    pub(super) asked: Cell<usize>,
     /// A process of the server to which the connection was lost.
     left_behind: RefCell<Option<Backend>>,
     /// Another one whenever somebody else has written.
@@ -153,6 +158,9 @@ impl Postgres {
             known: RefCell::default(),
             pending: RefCell::default(),
             habits: RefCell::default(),
+            foresight: RefCell::default(),
+            #[cfg(test)]
+            asked: Cell::default(),
             left_behind: RefCell::default(),
             version: Cell::new(0),
         })
@@ -265,6 +273,8 @@ impl Postgres {
             return Err(error.clone());
         }
         let link = self.link().inspect_err(|error| self.break_off(error))?;
+        #[cfg(test)]
+        self.asked.update(|times| times + 1);
         let answer = ask(&link, self.deadlines.statement).map_err(Error::from);
         drop(link);
         answer.inspect_err(|error| self.break_off(error))

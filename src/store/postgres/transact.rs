@@ -292,6 +292,7 @@ impl Transact for Postgres {
         self.expect_idle()?;
         let take = Statement::plain(TAKE_TURN).bytes(&self.writer);
         let within = self.deadlines.turn + MARGIN;
+        self.foresight.take();
         let wanted = self.habits.borrow_mut().begin();
         // What was remembered will hold where nobody else writes; otherwise it is read in the same round trip, behind the turn.
         let ahead = match self.others_write.get() {

@@ -2,11 +2,12 @@
 
 use super::append::Appender;
 use super::columns::{is_guarded, key_of};
-use super::known::{self, Key, passes};
+use super::known::{self, Columns, Key, passes};
 use super::pending::Leaving;
 use super::rows::next_number;
 use super::statement;
 use super::store::{Phase, Postgres};
+use crate::store::tables::evidence;
 use crate::store::{Append, Clash, Column, Error, Scan, Table, Value, Write};
 
 /// Rows that one statement inserts at most.
@@ -56,8 +57,8 @@ impl Postgres {
                 what: format!("a row of {} without its key", table.name).into(),
             });
         };
-        // Of what is only ever added, hardly a row is read again by its number.
-        let keeps = !(table.numbered && is_guarded(table));
+        // It is most of what is written, and hardly ever read again by its number.
+        let keeps = table.name != evidence::TABLE.name;
         let mut known = self.known.borrow_mut();
         let image = match (known.get(table, &key), clash) {
             (Some(Some(_)), Clash::Refuse) => {
@@ -173,18 +174,23 @@ impl Write for Postgres {
     ) -> Result<u64, Error> {
         self.expect_writing()?;
         let table = scan.table;
-        self.known.borrow_mut().forget_answers(table);
+        self.foresight.borrow_mut().note(scan);
+        if self.meets_nothing(scan) {
+            return Ok(0);
+        }
         if let Some(key) = later(scan, columns) {
             let mut known = self.known.borrow_mut();
             let changed = match known.get(table, &key) {
-                Some(Some(row)) if passes(scan, row) => {
-                    Some(Some(known::with(row, columns, values)))
-                }
+                Some(Some(row)) if passes(scan, row) => Some(Some((
+                    Columns::clone(row),
+                    known::with(row, columns, values),
+                ))),
                 Some(_) => Some(None),
                 None => None,
             };
             match changed {
-                Some(Some(row)) => {
+                Some(Some((before, row))) => {
+                    known.changed(table, &before, &row);
                     known.put(table, key.clone(), Some(row));
                     drop(known);
                     let mut pending = self.pending.borrow_mut();
@@ -197,6 +203,7 @@ impl Write for Postgres {
                 None => {}
             }
         }
+        self.known.borrow_mut().forget_answers(table);
         let statement = statement::change(scan, columns, values)?;
         let changed = self.execute(&self.before(table), &statement)?;
         self.forget_rows(scan);
@@ -206,6 +213,10 @@ impl Write for Postgres {
     fn remove_rows(&self, scan: &Scan<'_>) -> Result<u64, Error> {
         self.expect_writing()?;
         let table = scan.table;
+        self.foresight.borrow_mut().note(scan);
+        if self.meets_nothing(scan) {
+            return Ok(0);
+        }
         self.known.borrow_mut().forget_answers(table);
         if let Some(key) = later(scan, &[]) {
             let mut known = self.known.borrow_mut();
@@ -246,6 +257,15 @@ impl Write for Postgres {
 }
 
 impl Postgres {
+    /// Returns whether it is known that a scan has no rows.
+    fn meets_nothing(&self, scan: &Scan<'_>) -> bool {
+        let known = self.known.borrow();
+        match Key::of_scan(scan) {
+            Some(key) => matches!(known.get(scan.table, &key), Some(None)),
+            None => known.answer(scan).is_some_and(<[_]>::is_empty),
+        }
+    }
+
     /// Knows nothing of rows any more that were written beside what is known.
     fn forget_rows(&self, scan: &Scan<'_>) {
         let mut known = self.known.borrow_mut();

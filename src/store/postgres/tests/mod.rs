@@ -4,6 +4,7 @@ mod appending;
 mod connecting;
 
 mod figures;
+mod foreseen;
 mod guards;
 mod losses;
 mod origin;
