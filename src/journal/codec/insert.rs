@@ -1,10 +1,12 @@
 //! How an instruction gets into its table.
 
-use crate::domain::{AmountField, BatchId, Instruction, LaneId, LoadId, PayerTransactionId};
+use crate::domain::{
+    AmountField, BatchId, Instruction, LaneId, LoadId, PayerTransactionId, PaymentId,
+};
 use crate::journal::Error;
 use crate::journal::evidence::salt::Salt;
 use crate::store::tables::instruction;
-use crate::store::{Append, Column, Field, Write};
+use crate::store::{Append, Clash, Column, Field, Value, Write};
 
 /// Where an instruction belongs, and what hides its person.
 pub(in crate::journal) struct Placed {
@@ -103,37 +105,74 @@ impl<'c> Insert<'c> {
         amount: Option<i64>,
     ) -> Result<(), Error> {
         let texts = Texts::of(row);
-        let to = &mut self.0;
-        to.value(placed.batch_id.to_value())?;
-        to.value(placed.load_id.to_value())?;
-        to.value(line_number(row.line).to_value())?;
-        to.value(id.to_value())?;
-        to.value(row.reference.to_value())?;
-        to.value(generation.to_value())?;
-        to.value(received_at.to_value())?;
-        to.value(placed.service_id.to_value())?;
-        to.value(row.msisdn.to_value())?;
-        to.value(texts.account_number.to_value())?;
-        to.value(amount.to_value())?;
-        to.value(row.money.currency().to_value())?;
-        to.value(row.country.to_value())?;
-        to.value(texts.narration.to_value())?;
-        to.value(texts.customer_names.to_value())?;
-        to.value(texts.invoice_number.to_value())?;
-        to.value(texts.payment_mode.to_value())?;
-        to.value(texts.hub_id.to_value())?;
-        to.value(texts.extra.to_value())?;
-        to.value(texts.document.to_value())?;
-        to.value(texts.document_folder.to_value())?;
-        to.value(amount.is_none().to_value())?;
-        to.value(row.not_before().to_value())?;
-        Ok(to.value(placed.salt.to_value())?)
+        let values = values(placed, id, generation, received_at, row, amount, &texts);
+        for value in values {
+            self.0.value(value)?;
+        }
+        Ok(())
     }
 
     /// Appends what waits for more.
     pub(in crate::journal) fn flush(&mut self) -> Result<(), Error> {
         Ok(self.0.flush()?)
     }
+}
+
+/// Inserts one instruction; returns its number.
+pub(in crate::journal) fn insert_one<M: AmountField>(
+    c: &dyn Write,
+    placed: &Placed,
+    id: &PayerTransactionId,
+    generation: u32,
+    received_at: i64,
+    row: &Instruction<M>,
+    amount: Option<i64>,
+) -> Result<PaymentId, Error> {
+    let number = PaymentId::new(c.allocate(&instruction::TABLE, 1)?);
+    let texts = Texts::of(row);
+    let values = values(placed, id, generation, received_at, row, amount, &texts);
+    let columns: Vec<Column> = [instruction::seq].into_iter().chain(COLUMNS).collect();
+    let values: Vec<Value<'_>> = [number.to_value()].into_iter().chain(values).collect();
+    c.insert_rows(&instruction::TABLE, &columns, &[values], Clash::Refuse)?;
+    Ok(number)
+}
+
+/// Returns the values of an instruction, in the order of their columns.
+fn values<'v, M: AmountField>(
+    placed: &'v Placed,
+    id: &'v PayerTransactionId,
+    generation: u32,
+    received_at: i64,
+    row: &'v Instruction<M>,
+    amount: Option<i64>,
+    texts: &'v Texts<'v>,
+) -> [Value<'v>; COLUMNS.len()] {
+    [
+        placed.batch_id.to_value(),
+        placed.load_id.to_value(),
+        Value::Integer(line_number(row.line)),
+        id.to_value(),
+        row.reference.to_value(),
+        Value::Integer(generation.into()),
+        Value::Integer(received_at),
+        placed.service_id.to_value(),
+        row.msisdn.to_value(),
+        texts.account_number.to_value(),
+        amount.map_or(Value::Null, Value::Integer),
+        row.money.currency().to_value().into_owned(),
+        row.country.to_value(),
+        texts.narration.to_value(),
+        texts.customer_names.to_value(),
+        texts.invoice_number.to_value(),
+        texts.payment_mode.to_value(),
+        texts.hub_id.to_value(),
+        texts.extra.to_value(),
+        texts.document.to_value(),
+        texts.document_folder.to_value(),
+        Value::Integer(i64::from(amount.is_none())),
+        row.not_before().to_value().into_owned(),
+        placed.salt.to_value(),
+    ]
 }
 
 /// Returns the line of a file as it is stored.

@@ -19,6 +19,7 @@ use crate::journal::evidence::salt::Salt;
 use crate::journal::read::reader::{Reader, Snapshot};
 use crate::journal::recovery::on_chain;
 use crate::journal::repeats::fingerprints::Key;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::members::of_row;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::handle::Journal;
@@ -73,8 +74,8 @@ fn forget(c: &WriteSession, order: &ForgetOrder, now: Timestamp) -> Result<Forgo
             break;
         };
         after = *last;
-        for seq in seqs {
-            for member in of_row(c, seq)? {
+        for seq in in_turn(&**c, &seqs) {
+            for member in of_row(c, seq?)? {
                 found.payments += u64::from(forget_payment(c, key, batch_id, member.seq)?);
             }
         }

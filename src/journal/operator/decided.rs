@@ -22,6 +22,7 @@ use crate::journal::payments::inquiries::is_open_to_decision;
 use crate::journal::payments::record::record;
 use crate::journal::recovery::noticed::noticed_at;
 use crate::journal::run::answers::{is_not_found, unanswered};
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
@@ -439,7 +440,9 @@ fn to_cancel(c: &WriteSession, batch: &BatchName) -> Result<ToCancel, Error> {
             .only(life::batch_id, Test::is(&batch_id));
         let lives: Vec<Standing> = c.list(&lives)?;
         let mut lives = lives.iter().peekable();
-        for row in &rows {
+        let seqs: Vec<PaymentId> = rows.iter().map(|row| row.seq).collect();
+        for (row, turn) in rows.iter().zip(in_turn(&**c, &seqs)) {
+            turn?;
             while lives.next_if(|life| life.seq < row.seq).is_some() {}
             count_row(
                 c,

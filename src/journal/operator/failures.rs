@@ -7,6 +7,7 @@ use crate::domain::{BatchName, Currency, PaymentId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::corrupt;
+use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, RepeatPlan, Replaced, ToRetry};
 use crate::store::tables::{instruction, life};
 use crate::store::{Read, Reads, Scan, shape};
@@ -25,8 +26,10 @@ impl Journal {
         repeats: Option<(RepeatPlan, Timestamp)>,
     ) -> Result<ToRetry, Error> {
         let which = which.into();
-        self.read(move |c| to_retry(c, &batch, &which, repeats.as_ref()))
-            .await
+        self.ask_again(CommitMode::Alone, move |c| {
+            to_retry(&**c, &batch, &which, repeats.as_ref())
+        })
+        .await
     }
 }
 

@@ -22,7 +22,7 @@ use crate::journal::payments::inquiries::is_open_to_decision;
 use crate::journal::payments::unstarted::begin_all;
 use crate::journal::preflight::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::journal::recovery::lost_orders::Touched;
-use crate::journal::session::expected::expect;
+use crate::journal::session::expected::{expect, in_turn};
 use crate::journal::session::members::{of_row, states};
 use crate::journal::session::payments::subject;
 use crate::journal::session::subject::Subject;
@@ -340,18 +340,19 @@ pub(in crate::journal) fn cancel_all(
             let Some(last) = seqs.last() else { break };
             after = *last;
             expect(c, seqs.iter().copied())?;
-            for seq in &seqs {
+            for seq in in_turn(&**c, &seqs) {
+                let seq = seq?;
                 if is_order {
-                    if withdrawal::order(c, *seq, moment)? {
+                    if withdrawal::order(c, seq, moment)? {
                         done.ordered += 1;
-                        touched.signed().add(id_of(c, *seq)?.as_str());
-                        worth(c, *seq, touched.signed())?;
+                        touched.signed().add(id_of(c, seq)?.as_str());
+                        worth(c, seq, touched.signed())?;
                     }
                 } else {
-                    order(c, *seq, Event::Withdrawn, None, moment)?;
+                    order(c, seq, Event::Withdrawn, None, moment)?;
                     done.withdrawn += 1;
-                    touched.signed().add(id_of(c, *seq)?.as_str());
-                    worth(c, *seq, touched.signed())?;
+                    touched.signed().add(id_of(c, seq)?.as_str());
+                    worth(c, seq, touched.signed())?;
                 }
             }
         }

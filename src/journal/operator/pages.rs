@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::domain::{BatchId, PaymentId};
 use crate::journal::Error;
+use crate::journal::session::expected::in_turn;
 use crate::lifecycle::State;
 use crate::store::tables::life;
 use crate::store::{Read, Reads, Scan, Test, shape};
@@ -81,16 +82,35 @@ impl<'a> Pages<'a> {
             .up_to(&self.last)
             .only(life::batch_id, Test::is(&self.batch_id))
             .only(life::state, Test::among(self.states));
-        let mut page = Vec::new();
+        let (mut page, mut looked) = (Vec::new(), Vec::new());
         c.each_until(&lives, |life: Standing| {
-            if fits(&life)? {
-                page.push(life.seq);
+            looked.push(life);
+            if page.len() + looked.len() >= PAGE {
+                add_those_that_fit(c, &mut looked, &mut fits, &mut page)?;
             }
             Ok::<_, Error>(match page.len() < PAGE {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             })
         })?;
+        add_those_that_fit(c, &mut looked, &mut fits, &mut page)?;
         Ok(page)
     }
+}
+
+/// Takes payments out of those that are looked at, and adds the ones that fit to a page.
+fn add_those_that_fit(
+    c: &dyn Read,
+    looked: &mut Vec<Standing>,
+    fits: &mut impl FnMut(&Standing) -> Result<bool, Error>,
+    page: &mut Vec<PaymentId>,
+) -> Result<(), Error> {
+    let seqs: Vec<PaymentId> = looked.iter().map(|life| life.seq).collect();
+    for (life, turn) in looked.drain(..).zip(in_turn(c, &seqs)) {
+        turn?;
+        if fits(&life)? {
+            page.push(life.seq);
+        }
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::domain::{
 use crate::journal::Journal;
 use crate::journal::codec::catalog::{id_of, known_batch, scheme_in_use};
 use crate::journal::codec::events::{PRESUMED_POSTED, REPLACED};
-use crate::journal::codec::insert::{Insert, Placed};
+use crate::journal::codec::insert::{Placed, insert_one};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{add_to_tally, corrupt};
 use crate::journal::evidence::chain::Evidence;
@@ -24,12 +24,13 @@ use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::recovery::noticed::{open_recovery, was_there_when_noticed};
 use crate::journal::recovery::on_chain;
 use crate::journal::repeats::anew::Anew;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, RepeatPlan};
 use crate::ledger::recovery::retry_is_presumed;
 use crate::lifecycle::State;
-use crate::store::tables::{instruction, life};
+use crate::store::tables::life;
 use crate::store::{Reads, Scan, Writes, shape};
 
 impl Journal {
@@ -66,7 +67,8 @@ pub(in crate::journal) fn retry(
     let scheme = scheme_in_use(c, batch_number, batch)?;
     planted_instead!(journal::doubt_fails(c, batch_number));
     let (mut retried, mut touched) = (0, Touched::default());
-    for seq in chosen(c, batch, which)? {
+    for seq in in_turn(&**c, &chosen(&**c, batch, which)?) {
+        let seq = seq?;
         let judged = unretried::judged(c, anew.as_ref(), which, seq)?;
         if judged.why.is_none() {
             let own = Scan::of(&life::TABLE).at(&seq);
@@ -124,12 +126,15 @@ pub(super) fn replace(
         salt: salt::fresh()?,
     };
     let minor = row.money.amount.minor();
-    let mut insert = Insert::new(c)?;
-    insert.row(&placed, &id, generation, now.as_millis(), row, Some(minor))?;
-    insert.flush()?;
-    let newest = Scan::of(&instruction::TABLE).descending();
-    let new: Option<PaymentId> = c.value(&newest, instruction::seq)?;
-    let new = new.ok_or_else(|| corrupt("a payment without its instruction"))?;
+    let new = insert_one(
+        c,
+        &placed,
+        &id,
+        generation,
+        now.as_millis(),
+        row,
+        Some(minor),
+    )?;
     c.insert(&Taken {
         identifier: id,
         seq: new,

@@ -7,6 +7,7 @@ use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::recovery::payers::assert_none_lost;
 use crate::journal::repeats::anew::Anew;
+use crate::journal::session::expected::in_turn;
 use crate::journal::{Error, FAILURES_SHOWN, Failures, RepeatPlan, ToRetry};
 use crate::store::Read;
 use std::collections::BTreeMap;
@@ -26,7 +27,8 @@ pub(in crate::journal) fn to_retry(
     // What has no code comes last.
     let mut by_code: BTreeMap<(bool, Option<i32>), Tally> = BTreeMap::new();
     let (mut rows, mut paid_since) = (Vec::new(), Vec::new());
-    for seq in chosen(c, batch, which)? {
+    for seq in in_turn(c, &chosen(c, batch, which)?) {
+        let seq = seq?;
         let judged = judged(c, anew.as_ref(), which, seq)?;
         if judged.why.is_some() {
             continue;

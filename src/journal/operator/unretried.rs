@@ -7,6 +7,7 @@ use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::instructions::names_document;
 use crate::journal::codec::values::corrupt;
 use crate::journal::repeats::anew::Anew;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::members::{of_row, states};
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Failures, PaidSince, RepeatPlan, Unretried, WhyUnretried};
@@ -43,7 +44,8 @@ fn unretried(
     let batch_id = known_batch(c, batch)?;
     let anew = Anew::begin(c, batch_id, repeats.map(|(plan, now)| (plan, *now)))?;
     let mut found = Vec::new();
-    for seq in chosen(c, batch, which)? {
+    for seq in in_turn(c, &chosen(c, batch, which)?) {
+        let seq = seq?;
         if let Some(why) = judged(c, anew.as_ref(), which, seq)?.why {
             let row: Named = row_of(c, seq)?;
             found.push(Unretried {

@@ -5,6 +5,7 @@ use super::generations;
 use super::stale::rests_on_stale;
 use crate::domain::{BatchId, LaneId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::Error;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::check_unheard;
@@ -55,7 +56,10 @@ pub(in crate::journal) fn ask_all_again(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), Error> {
-    for (seq, lane) in exposed(c, batch_id)? {
+    let exposed = exposed(c, batch_id)?;
+    let seqs: Vec<PaymentId> = exposed.iter().map(|(seq, _)| *seq).collect();
+    for ((seq, lane), turn) in exposed.into_iter().zip(in_turn(&**c, &seqs)) {
+        turn?;
         // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
         if check_unheard(c, (batch_id, lane), seq)?.is_some() {
             continue;

@@ -15,6 +15,7 @@ use crate::journal::codec::values::NEVER;
 use crate::journal::operator::withdrawal;
 use crate::journal::recovery::until_done;
 use crate::journal::repeats::linked::paid_beside;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::members::{Member, named, of_row, split, states};
 use crate::journal::session::payments::subject;
 use crate::journal::session::subject::Subject;
@@ -196,8 +197,10 @@ pub(in crate::journal) fn settle_all(
     let mut listed: Vec<PaymentId> = c.values(&alone, inquiry::seq)?;
     listed.sort_unstable();
     c.remove(&inquiries)?;
-    for seq in open_retries(c, batch_id)?.into_iter().chain(listed) {
-        let mut newest = subject(c, seq)?;
+    let mut open = open_retries(c, batch_id)?;
+    open.extend(listed);
+    for seq in in_turn(&**c, &open) {
+        let mut newest = subject(c, seq?)?;
         settle(c, &mut newest, StepContext { now, jitter: 0 }, Some(policy))?;
     }
     Ok(())

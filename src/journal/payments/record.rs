@@ -3,8 +3,9 @@
 use super::apply::apply;
 use super::generations;
 use super::inquiries;
+use crate::domain::PaymentId;
 use crate::journal::run::answers::as_it_counts;
-use crate::journal::session::expected::expect;
+use crate::journal::session::expected::{expect, in_turn};
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Finding, Transition};
@@ -19,8 +20,17 @@ pub(in crate::journal) fn record(
     policy: &Policy,
 ) -> Result<Vec<Transition>, Error> {
     expect(c, findings.iter().map(|finding| finding.seq))?;
+    // Of these much more is read: what they replace, or what replaces them.
+    let seqs = findings.iter().map(|finding| finding.seq);
+    let again: Vec<PaymentId> = seqs
+        .filter(|seq| c.is_shared() && c.recent_order(*seq).is_none())
+        .collect();
+    let (mut again, mut turns) = (again.iter().peekable(), in_turn(&**c, &again));
     let mut moves = Vec::with_capacity(findings.len());
     for (index, finding) in findings.iter().enumerate() {
+        if again.next_if_eq(&&finding.seq).is_some() {
+            turns.next().transpose()?;
+        }
         // Spread over the group: payments that were lost together are not asked about together.
         let finding = &*as_it_counts(c, finding)?;
         let jitter = moment

@@ -38,11 +38,18 @@ pub(in crate::journal) fn batches_missing(c: &dyn Read) -> Result<Option<bool>, 
     Ok(missing.into_iter().max())
 }
 
-/// The recoveries that may have missed something of a payment: by a person's word, nothing had been missed.
-fn that_met(seq: &PaymentId) -> Scan<'_> {
-    Scan::of(&recovery::TABLE)
-        .only(recovery::newest_seq, Test::at_least(seq))
-        .only(recovery::reason, Test::Absent)
+shape! {
+    /// Up to which payment a recovery may have missed something, and when it was noticed.
+    struct Met of recovery { newest_seq: PaymentId, begun_at: Timestamp }
+}
+
+/// Returns when it was noticed that something may have been missed of a payment: by a person's word, nothing had been missed.
+// There are few, and the same are read for every payment.
+fn that_met(c: &dyn Read, seq: PaymentId) -> Result<impl Iterator<Item = Timestamp>, Error> {
+    let all = Scan::of(&recovery::TABLE).only(recovery::reason, Test::Absent);
+    let all: Vec<Met> = c.list(&all)?;
+    let met = all.into_iter().filter(move |met| met.newest_seq >= seq);
+    Ok(met.map(|met| met.begun_at))
 }
 
 /// Returns whether a payment was there when it was noticed, once, that the journal may have missed something.
@@ -50,7 +57,7 @@ pub(in crate::journal) fn was_there_when_noticed(
     c: &dyn Read,
     seq: PaymentId,
 ) -> Result<bool, Error> {
-    Ok(c.any(&that_met(&seq))?)
+    Ok(that_met(c, seq)?.next().is_some())
 }
 
 /// Returns when it was noticed last that the journal may have missed what was posted of a payment; `None`: it never was.
@@ -58,6 +65,5 @@ pub(in crate::journal) fn noticed_at(
     c: &dyn Read,
     seq: PaymentId,
 ) -> Result<Option<Timestamp>, Error> {
-    let times: Vec<Timestamp> = c.values(&that_met(&seq), recovery::begun_at)?;
-    Ok(times.into_iter().max())
+    Ok(that_met(c, seq)?.max())
 }

@@ -13,6 +13,7 @@ use crate::journal::operator::pages::{PAGE, Pages, Standing};
 use crate::journal::operator::withdrawal;
 use crate::journal::payments::unstarted::begin_all;
 use crate::journal::run::lanes::open_all;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::edited;
@@ -192,8 +193,8 @@ pub(in crate::journal) fn each(
             return Ok(done);
         };
         after = *last;
-        for seq in seqs {
-            done += u64::from(work(c, seq)?);
+        for seq in in_turn(&**c, &seqs) {
+            done += u64::from(work(c, seq?)?);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::ledger::likeness::of_name;
 use crate::ledger::repeats::{named, names};
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, life};
-use crate::store::{Column, Read, Reads, Row, Scan, Test, Value};
+use crate::store::{Beside, Column, Read, Reads, Row, Scan, Test, Value};
 
 /// A name as it is compared, with currency and minor units.
 type Key = (String, String, i64);
@@ -38,23 +38,23 @@ impl Namesakes {
         let of_batch = Scan::of(&life::TABLE).only(life::batch_id, Test::is(&batch_id));
         let failures = of_batch.only(life::state, Test::is(&failed));
         let mut first = PaymentId::new(i64::MAX);
+        let priced = Scan::of(&instruction::TABLE).only(instruction::amount, Test::Present);
+        let mut rows = Beside::along(c, priced, instruction::seq, &COLUMNS);
         c.each_row(&failures, &[life::seq], |row| {
             let seq: PaymentId = row.get(0)?;
-            let own = Scan::of(&instruction::TABLE).at(&seq);
-            let priced = own.only(instruction::amount, Test::Present);
-            c.each_row(&priced, &COLUMNS, |row| {
-                if !has_names(row)? {
-                    return Ok(ControlFlow::Continue(()));
+            let Some(row) = rows.find(seq.get())? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            if !has_names(&row)? {
+                return Ok(ControlFlow::Continue(()));
+            }
+            first = first.min(seq);
+            for name in names_in(&row)? {
+                // A later row whose person was forgotten has a pseudonym.
+                for name in [hidden(key, &name), name] {
+                    found.entry((name, row.get(2)?, row.get(3)?)).or_default();
                 }
-                first = first.min(seq);
-                for name in names_in(row)? {
-                    // A later row whose person was forgotten has a pseudonym.
-                    for name in [hidden(key, &name), name] {
-                        found.entry((name, row.get(2)?, row.get(3)?)).or_default();
-                    }
-                }
-                Ok::<_, Error>(ControlFlow::Continue(()))
-            })?;
+            }
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
         if found.is_empty() {

@@ -15,6 +15,7 @@ use crate::journal::payments::apply::claim_one;
 use crate::journal::payments::ask_stale;
 use crate::journal::payments::generations;
 use crate::journal::payments::watched::{Watched, watched};
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::{check_generations, check_touched};
@@ -42,13 +43,17 @@ pub(in crate::journal) fn claim_lane(
     // The index is read to the end before the claims below change it.
     let due = read_due(c, of_lane, confirmed, share, now)?;
     let mut leaving = Vec::with_capacity(due.len());
-    for due in due {
+    let seqs: Vec<PaymentId> = due.iter().map(|due| due.seq).collect();
+    for (due, turn) in due.into_iter().zip(in_turn(&**c, &seqs)) {
+        turn?;
         match judge_due(c, of_lane, due, now, policy)? {
             Ok(one) => leaving.extend(one),
             Err(halt) => return Ok(Some(halt)),
         }
     }
-    for one in leaving {
+    let seqs: Vec<PaymentId> = leaving.iter().map(Leaving::seq).collect();
+    for (one, turn) in leaving.into_iter().zip(in_turn(&**c, &seqs)) {
+        turn?;
         claims.extend(claim_due(c, of_lane.1, one, now, policy)?);
     }
     Ok(None)
@@ -79,24 +84,21 @@ fn read_due(
     const COLUMNS: [Column; PaymentState::COLUMNS.len() + 1] = with(life::seq);
     let of_lane = (batch_id, lane);
     let by_now = due_by(&of_lane, &now);
-    let instructions = Instructions::of(c);
-    let mut found = Vec::with_capacity(share);
+    let (mut found, mut page) = (Vec::with_capacity(share), Vec::new());
     c.each_row(&by_now, &COLUMNS, |row| {
-        if found.len() == share {
-            return Ok(ControlFlow::Break(()));
+        page.push((
+            row.get(PaymentState::COLUMNS.len())?,
+            PaymentState::read(row)?,
+        ));
+        if found.len() + page.len() >= share {
+            take_those_that_may(c, std::mem::take(&mut page), confirmed, &mut found)?;
         }
-        let seq = row.get(PaymentState::COLUMNS.len())?;
-        if may_be_posted(c, seq, confirmed)? {
-            let uploaded = Scan::of(&upload::TABLE).at(&seq);
-            found.push(DuePayment {
-                seq,
-                payment: instructions.payment(seq)?,
-                life: PaymentState::read(row)?,
-                support_document: c.value(&uploaded, upload::reference)?,
-            });
-        }
-        Ok::<_, Error>(ControlFlow::Continue(()))
+        Ok::<_, Error>(match found.len() < share {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
     })?;
+    take_those_that_may(c, page, confirmed, &mut found)?;
     let not_before = |due: &DuePayment| due.payment.instruction.not_before();
     let (found, waiting) = schedule::part(found, not_before, now);
     put_off(c, waiting)?;
@@ -112,6 +114,30 @@ fn read_due(
         put_off_until(c, row.seq, row.until)?;
     }
     Ok(sifted.leaving)
+}
+
+/// Takes those of these payments that may be posted as far as their documents and their confirmation go.
+fn take_those_that_may(
+    c: &WriteSession,
+    page: Vec<(PaymentId, PaymentState)>,
+    confirmed: Bound,
+    found: &mut Vec<DuePayment>,
+) -> Result<(), Error> {
+    let instructions = Instructions::of(c);
+    let seqs: Vec<PaymentId> = page.iter().map(|(seq, _)| *seq).collect();
+    for ((seq, life), turn) in page.into_iter().zip(in_turn(&**c, &seqs)) {
+        turn?;
+        if may_be_posted(c, seq, confirmed)? {
+            let uploaded = Scan::of(&upload::TABLE).at(&seq);
+            found.push(DuePayment {
+                seq,
+                payment: instructions.payment(seq)?,
+                life,
+                support_document: c.value(&uploaded, upload::reference)?,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether a payment of the queue may be posted as far as its document and its confirmation go.
@@ -147,6 +173,12 @@ struct Leaving {
     payment: Payment,
     support_document: Option<String>,
     is_watched: bool,
+}
+
+impl Leaving {
+    fn seq(&self) -> PaymentId {
+        self.subject.moved.seq
+    }
 }
 
 /// Judges whether a payment whose life has begun may leave. `None`: something is to be heard first, or it has been withdrawn; a

@@ -6,6 +6,7 @@ use super::question::{question, question_about};
 use super::rest::{What, disturb};
 use super::restart::ASKED_ABOUT;
 use crate::domain::{BatchId, PaymentId, Timestamp};
+use crate::journal::session::expected::{expect, in_turn};
 use crate::journal::session::fence::assert_current;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Question, RunToken};
@@ -20,7 +21,7 @@ shape! {
 /// Returns payments that are to be asked about by now, the oldest first.
 // The index has them by state, so that the doubts are found among them: the first of each are merged.
 fn due_questions(
-    c: &dyn Read,
+    c: &WriteSession,
     batch_id: BatchId,
     limit: usize,
     now: Timestamp,
@@ -34,12 +35,13 @@ fn due_questions(
         due.extend(c.list(&by_now.limit(limit))?);
     }
     due.sort_unstable_by_key(|due| (due.due_at, due.seq));
-    let mut questions = Vec::with_capacity(due.len().min(limit));
-    for due in due {
-        if questions.len() == limit {
-            break;
-        }
-        questions.extend(question(c, due.seq, due.gateway_transaction_id)?);
+    due.truncate(limit);
+    expect(c, due.iter().map(|due| due.seq))?;
+    let seqs: Vec<PaymentId> = due.iter().map(|due| due.seq).collect();
+    let mut questions = Vec::with_capacity(due.len());
+    for (due, turn) in due.into_iter().zip(in_turn(&**c, &seqs)) {
+        turn?;
+        questions.extend(question(&**c, due.seq, due.gateway_transaction_id)?);
     }
     Ok(questions)
 }

@@ -4,6 +4,7 @@
 //! or by itself, has a row of its own, which names the session that did so last.
 
 use crate::domain::{BatchId, Epoch, EvidenceId, LaneId, PaymentId};
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Claim, Error, RunToken};
 use crate::lifecycle::State;
@@ -93,7 +94,8 @@ pub(in crate::journal) fn claimed_by(
     let mut found = Vec::new();
     for range in &ranges {
         let seqs: Vec<PaymentId> = c.values(&under_way(range), life::seq)?;
-        for seq in seqs {
+        for seq in in_turn(c, &seqs) {
+            let seq = seq?;
             // Whoever claimed it again has it by itself.
             if !c.any(&Scan::of(&claimed::TABLE).at(&seq))? {
                 found.push(seq);
@@ -102,7 +104,8 @@ pub(in crate::journal) fn claimed_by(
     }
     let singles = Scan::by(&claimed::claimed_by_session).at(&session_id);
     let singles: Vec<PaymentId> = c.values(&singles, claimed::seq)?;
-    for seq in singles {
+    for seq in in_turn(c, &singles) {
+        let seq = seq?;
         let own = Scan::of(&life::TABLE)
             .at(&seq)
             .only(life::state, Test::is(&State::Posting));

@@ -11,6 +11,7 @@ use crate::domain::{BatchId, Epoch, ResponseDetails, Timestamp};
 use crate::journal::payments::apply::apply;
 use crate::journal::payments::generations;
 use crate::journal::run::restart::{doubt_anew, restart_doubts};
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
@@ -289,8 +290,9 @@ fn doubt(
 ) -> Result<u64, Error> {
     c.mark(batch_id);
     let seqs = claimed_by(c, session_id)?;
-    for seq in &seqs {
-        let mut subject = subject(c, *seq)?;
+    for seq in in_turn(&**c, &seqs) {
+        let seq = seq?;
+        let mut subject = subject(c, seq)?;
         let now = planted!(journal::doubted_at(now, subject.moved.life.posted_at));
         let moment = StepContext { now, jitter: 0 };
         let nothing = ResponseDetails::default();

@@ -29,6 +29,7 @@ use crate::journal::payments::generations;
 use crate::journal::recovery::given_orders::lost_orders;
 use crate::journal::recovery::on_chain;
 use crate::journal::session::deferred_queries::DeferredQueries;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::assert_current;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
@@ -158,8 +159,8 @@ pub(in crate::journal) fn abandon(
         .only(life::batch_id, Test::is(&batch_id))
         .only(life::state, Test::is(&State::Posting));
     let seqs: Vec<PaymentId> = c.values(&under_way, life::seq)?;
-    for seq in &seqs {
-        let mut subject = subject(c, *seq)?;
+    for seq in in_turn(&**c, &seqs) {
+        let mut subject = subject(c, seq?)?;
         let moment = StepContext { now, jitter: 0 };
         apply(
             c,
@@ -270,8 +271,11 @@ pub(in crate::journal) fn clearances(
     policy: &Policy,
 ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
     assert_current(c, token)?;
-    seqs.iter()
-        .map(|seq| Ok((*seq, generations::clearance(c, *seq, now, policy)?)))
+    in_turn(&**c, seqs)
+        .map(|seq| {
+            let seq = seq?;
+            Ok((seq, generations::clearance(c, seq, now, policy)?))
+        })
         .collect()
 }
 

@@ -5,7 +5,23 @@ use crate::journal::Error;
 use crate::journal::codec::catalog::find;
 use crate::journal::session::transaction::WriteSession;
 use crate::store::tables::{evidence, identifier, instruction, life};
-use crate::store::{Read as _, Scan, Test};
+use crate::store::{Read, Scan, Test};
+
+/// Returns payments one after the other, for the same to be done with each: what that asks about the first ones a store on a server
+/// reads for the next ones beforehand.
+pub(in crate::journal) fn in_turn<'c>(
+    c: &'c dyn Read,
+    seqs: &[PaymentId],
+) -> impl Iterator<Item = Result<PaymentId, Error>> + use<'c> {
+    let numbers: Vec<i64> = seqs.iter().map(|seq| seq.get()).collect();
+    let mut nth = 0;
+    std::iter::from_fn(move || {
+        let seq = PaymentId::new(*numbers.get(nth)?);
+        let come = c.come_to(&numbers, nth);
+        nth += 1;
+        Some(come.map(|()| seq).map_err(Error::from))
+    })
+}
 
 /// Expects payments that something was heard of.
 pub(in crate::journal) fn expect(

@@ -519,6 +519,10 @@ impl Read for WriteSession {
         self.keeper.store().expect(wanted)
     }
 
+    fn come_to(&self, numbers: &[i64], nth: usize) -> Result<(), store::Error> {
+        self.keeper.store().come_to(numbers, nth)
+    }
+
     fn misfits(&self) -> Result<Vec<String>, store::Error> {
         self.keeper.store().misfits()
     }

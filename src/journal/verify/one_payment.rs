@@ -13,6 +13,7 @@ use crate::journal::codec::events::{BILLED, REPLACED, UPLOADED, WATCHED, fact_of
 use crate::journal::evidence::digests::bill_digest;
 use crate::journal::evidence::encoding::Digest;
 use crate::journal::evidence::instruction_blocks::instruction_digest;
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::members::of_row;
 use crate::ledger::intact::{Mismatch, Span, generation, same};
 use crate::lifecycle::{Event, PaymentState, RecordedEvent, fold};
@@ -73,12 +74,52 @@ pub(in crate::journal) fn find_misfits(
         instruction::service_id,
         instruction::amount,
     ];
+    let mut page = Vec::with_capacity(PAGE);
     c.each_row(&rows, &columns, |row| {
-        let (seq, lane): (PaymentId, LaneId) = (row.get(0)?, row.get(1)?);
+        page.push(Looked {
+            seq: row.get(0)?,
+            lane: row.get(1)?,
+            is_priced: row.get::<Option<i64>>(2)?.is_some(),
+        });
+        if page.len() >= PAGE {
+            misfits_among(intact, c, batch_id, &mut page, &mut found)?;
+        }
+        Ok::<_, Error>(match found.len() < limit {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    if found.len() < limit {
+        misfits_among(intact, c, batch_id, &mut page, &mut found)?;
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Payments that are looked at together.
+const PAGE: usize = 512;
+
+/// A payment that is looked at.
+struct Looked {
+    seq: PaymentId,
+    lane: LaneId,
+    is_priced: bool,
+}
+
+/// Takes payments out of a page, and adds those that do not fit the chain.
+fn misfits_among(
+    intact: &mut Intact,
+    c: &dyn Read,
+    batch_id: BatchId,
+    page: &mut Vec<Looked>,
+    found: &mut Vec<(PaymentId, Mismatch)>,
+) -> Result<(), Error> {
+    let seqs: Vec<PaymentId> = page.iter().map(|looked| looked.seq).collect();
+    for (looked, turn) in page.drain(..).zip(in_turn(c, &seqs)) {
+        let (seq, lane) = (turn?, looked.lane);
         // What waits for its amount has no life yet, and was never claimed; whatever else is said of it moves nothing.
-        let is_priced = row.get::<Option<i64>>(2)?.is_some();
-        if !is_priced && !c.any(&about(&seq).only(evidence::event, Test::is(&CLAIMED)))? {
-            return Ok(ControlFlow::Continue(()));
+        if !looked.is_priced && !c.any(&about(&seq).only(evidence::event, Test::is(&CLAIMED)))? {
+            continue;
         }
         // What its bill said, and what a row is held against, moves nothing: it may have no life yet.
         let heard = about(&seq)
@@ -87,12 +128,8 @@ pub(in crate::journal) fn find_misfits(
         if intact.first_claim(c, lane, seq)?.is_some() || c.any(&heard)? {
             found.extend(misfit(intact, c, (batch_id, lane), seq)?);
         }
-        Ok::<_, Error>(match found.len() < limit {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        })
-    })?;
-    Ok(found)
+    }
+    Ok(())
 }
 
 /// The evidence about one payment, oldest first.
