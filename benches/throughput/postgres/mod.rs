@@ -22,7 +22,7 @@ use super::rows::{Figure, Goal, Row, Yardstick, judge};
 use super::table::{self, Spread};
 use super::works::{Bench, Until, Work};
 use server::{SCALE, Server, lease, tpc_b_seconds};
-use works::{FIRST_QUERY_AFTER, Works};
+use works::{FIRST_QUERY_AFTER, Order, Works};
 
 /// What all of them begin with.
 pub const NAME: &str = "postgres";
@@ -65,6 +65,10 @@ const NOTES: &[(&str, &str)] = &[
     (
         "postgres-report",
         "peak resident memory of a report of a finished batch, one measure each",
+    ),
+    (
+        "postgres-orders",
+        "a whole command that cancels a batch, presumes it posted, or orders that all its payments, which have failed, be paid again: one transaction, for which all runs wait. It must take a minute for 100,000 at most",
     ),
     (
         "postgres-takeover",
@@ -146,6 +150,7 @@ pub fn measure(bench: &Bench, wanted: &Wanted<'_>) -> Outcome<bool> {
     section.bytes();
     section.memory();
     section.report();
+    section.orders();
     section.takeover();
     section.rates();
     println!();
@@ -343,6 +348,27 @@ impl Section<'_> {
         }
     }
 
+    fn orders(&mut self) {
+        let payments = self.works.bench.sizes.payments;
+        for (name, order) in Order::ALL {
+            if !self.wanted.has(name) {
+                continue;
+            }
+            let works = &self.works;
+            let told = in_turns(
+                name,
+                ROUNDS,
+                vec![Box::new(|| works.order(payments, order))],
+            );
+            // A run that gets no turn for a minute ends.
+            let row = row(
+                Figure::Millis,
+                Goal::Within(payments as f64 * 0.6, payments as f64 * 0.2),
+            );
+            self.tell(name, &row, None, &told[0]);
+        }
+    }
+
     fn takeover(&mut self) {
         const NAME: &str = "postgres-takeover";
         if !self.wanted.has(NAME) {
@@ -378,6 +404,12 @@ pub fn try_out(bench: &Bench) -> Outcome<()> {
         ("postgres-bytes", works.settled(rows)?),
         ("postgres-report", works.report(rows)?),
         ("postgres-takeover", works.takeover()?),
+        ("postgres-orders-cancel", works.order(rows, Order::Cancel)?),
+        (
+            "postgres-orders-presume",
+            works.order(rows, Order::PresumePosted)?,
+        ),
+        ("postgres-orders-retry", works.order(rows, Order::Retry)?),
         (
             rates::NAME,
             works.rate(2, (rows, rows), rates::each_way(1))?.mean,

@@ -121,6 +121,26 @@ impl Works<'_> {
         })
     }
 
+    /// How long an order about every payment of a batch takes, in milliseconds.
+    pub fn order(&self, payments: usize, order: Order) -> Outcome<f64> {
+        self.with_loaded(payments, |folder, journal| {
+            let faults = folder.join("faults.toml");
+            std::fs::write(&faults, "refuse = 1.0\n")?;
+            let faults = faults.to_string_lossy();
+            let gateway = Gateway::start(folder, &["--faults", &*faults])?;
+            if order.needs_failures() {
+                let mut command = run(folder, gateway.address, &journal.address())?;
+                Process::start(&mut command, limit(payments))?.wait_for(&[3])?;
+            }
+            let mut command = client(folder, gateway.address)?;
+            command
+                .env("DISBURSE_JOURNAL", journal.address())
+                .args(order.arguments());
+            let ended = Process::start(&mut command, limit(payments))?.wait()?;
+            Ok(ended.seconds * 1e3)
+        })
+    }
+
     /// From the death of a run until the gateway is asked about what it had under way, in milliseconds.
     pub fn takeover(&self) -> Outcome<f64> {
         self.with_loaded(UNDER_WAY, |folder, journal| {
@@ -185,6 +205,34 @@ impl Works<'_> {
             gateway.expect(payments, false)?;
             Paced::of(&watch.arrivals())
         })
+    }
+}
+
+/// An order about every payment of a batch.
+#[derive(Clone, Copy)]
+pub enum Order {
+    Cancel,
+    PresumePosted,
+    Retry,
+}
+
+impl Order {
+    pub const ALL: [(&str, Self); 3] = [
+        ("postgres-orders-cancel", Self::Cancel),
+        ("postgres-orders-presume", Self::PresumePosted),
+        ("postgres-orders-retry", Self::Retry),
+    ];
+
+    fn needs_failures(self) -> bool {
+        matches!(self, Self::Retry)
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Cancel => &["cancel", BATCH, "--yes", "--reason", "wrong month"],
+            Self::PresumePosted => &["recover", BATCH, "--presume-posted"],
+            Self::Retry => &["retry", BATCH, "--yes"],
+        }
     }
 }
 

@@ -490,3 +490,30 @@ async fn a_batch_that_is_finished_has_nothing_due() {
     let due = world.journal.due(token, at(10)).await.unwrap();
     assert_eq!((due.post, due.ask), (None::<Timestamp>, None));
 }
+
+#[tokio::test]
+async fn no_lane_claims_again_what_another_one_has_left_no_room_for() {
+    let world = World::new();
+    let rows = vec![
+        row(1),
+        of_service(row(2), "AIRTIME"),
+        of_service(row(3), "BANK"),
+    ];
+    world.load_new(plan(), rows).await;
+    let token = world.acquire(1).await.token;
+    let claimed = world.claim(token, 10, 1).await;
+    assert_eq!(claimed.len(), 3);
+    let unsent = claimed
+        .iter()
+        .map(|claim| finding(claim.seq, Event::Unsent));
+    world.record(unsent.collect(), 2).await;
+    // One at a time: whichever lane comes first has it, and all have had theirs in the end.
+    let mut again = BTreeSet::new();
+    for secs in 3..6 {
+        let claims = world.claim(token, 1, secs).await;
+        assert_eq!(claims.len(), 1);
+        again.insert(claims[0].seq);
+    }
+    assert_eq!(again.len(), 3);
+    assert!(world.claim(token, 1, 6).await.is_empty());
+}
