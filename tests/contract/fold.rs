@@ -19,7 +19,7 @@ pub fn fold(trail: &[HistoryEntry], policy: &Policy) -> PaymentState {
 /// Folds every payment of a batch, earlier generations included, and compares; returns how many there were.
 pub fn assert_evidence_adds_up(reader: &Reader, batch: &BatchName, policy: &Policy) -> usize {
     let snapshot = reader.snapshot(batch).unwrap();
-    let proof = snapshot.prove(None);
+    let proof = snapshot.prove(None).unwrap();
     assert!(proof.is_sound(), "{:#?}", proof.findings);
     let mut compared = 0;
     for row in snapshot.rows() {

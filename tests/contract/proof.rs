@@ -20,6 +20,7 @@ pub fn prove(path: &Path) -> Proof {
         .snapshot(&batch())
         .unwrap()
         .prove(None)
+        .unwrap()
 }
 
 #[track_caller]

@@ -62,7 +62,7 @@ impl Checked {
             let snapshot = reader.snapshot(&batch).map_err(of_journal)?;
             (
                 snapshot.standing().map_err(of_journal)?,
-                snapshot.prove(None),
+                snapshot.prove(None).map_err(of_journal)?,
             )
         };
         let told = Manifest::of(&reader, &batch, Timestamp::now()).map_err(of_journal)?;

@@ -325,7 +325,7 @@ async fn packed(
         .hint("run the same command again"));
     }
     let (reader, batch) = Reader::of_archive(&journal)?;
-    let proof = reader.snapshot(&batch)?.prove(None);
+    let proof = reader.snapshot(&batch)?.prove(None)?;
     if !proof.is_sound() {
         return Err(Error::unexpected(format!(
             "the journal of batch {batch} differs from what was recorded ({}); no archive of it was written",

@@ -283,7 +283,7 @@ fn sorted(session: &Session, recipient: &Recipient) -> Result<Sorted, Error> {
             stay.push((one, why));
             continue;
         }
-        let proof = snapshot.prove(None);
+        let proof = snapshot.prove(None)?;
         if !proof.is_sound() {
             return Err(Error::refused(format!(
                 "the journal of batch {} differs from what was recorded; nobody was forgotten",

@@ -22,7 +22,7 @@ pub(in crate::cli) fn verify(
     let earlier = earlier.map(|head| digest(head, &batch)).transpose()?;
     let reader = Reader::open(session.location()?)?;
     warn_moved(&reader)?;
-    let mut proof = reader.snapshot(&batch)?.prove(earlier);
+    let mut proof = reader.snapshot(&batch)?.prove(earlier)?;
     let handed_over = match &arguments.heads {
         Some(path) => Some(verify_heads::compare(session, &reader, &batch, path)?),
         None => None,

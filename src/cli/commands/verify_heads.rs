@@ -54,7 +54,7 @@ pub(super) fn compare(
         )));
     }
     for (head, rows) in &known {
-        let proof = reader.snapshot(batch)?.walked(*head);
+        let proof = reader.snapshot(batch)?.walked(*head)?;
         if proof.earlier_head_at != Some(*rows) {
             findings.push(format!(
                 "the head {} of {} that was handed over is not on the chain: the evidence was changed or cut off since",

@@ -213,7 +213,7 @@ impl Job<'_> {
         let (at, batch) = (self.journal.location().clone(), self.batch.clone());
         let walked = tokio::task::spawn_blocking(move || -> Result<Proof, Error> {
             let reader = Reader::open(&at)?;
-            Ok(reader.snapshot(&batch)?.walked(head))
+            Ok(reader.snapshot(&batch)?.walked(head)?)
         });
         let proof = walked.await.map_err(Error::broke_off)??;
         let batch = self.batch;

@@ -87,7 +87,7 @@ fn prove(copy: &Path) -> Result<Backup, Error> {
         bytes: copy.metadata().map_err(failed(copy))?.len(),
     };
     for batch in reader.batches()? {
-        let proof = reader.snapshot(&batch)?.prove(None);
+        let proof = reader.snapshot(&batch)?.prove(None)?;
         if !proof.is_sound() {
             return Err(Error::NotSound { batch });
         }

@@ -131,7 +131,7 @@ fn proven(target: &Reader, rows: u64) -> Result<Relocated, Error> {
         rows,
     };
     for batch in target.batches()? {
-        let proof = target.snapshot(&batch)?.prove(None);
+        let proof = target.snapshot(&batch)?.prove(None)?;
         if !proof.is_sound() {
             return Err(Error::NotSound { batch });
         }

@@ -360,6 +360,27 @@ fn orders_lost_text(lost: OrdersLost) -> String {
 }
 
 impl Error {
+    /// Returns whether it tells of the way to the store, and nothing of what the store holds.
+    #[must_use]
+    pub fn is_of_connection(&self) -> bool {
+        let Self::Storage { cause } = self else {
+            return matches!(self, Self::Busy { .. } | Self::NoTime);
+        };
+        match cause {
+            store::Error::ConnectionLost { .. }
+            | store::Error::OutcomeUnknown { .. }
+            | store::Error::Busy { .. }
+            | store::Error::DecideAgain { .. } => true,
+            store::Error::Refused { .. }
+            | store::Error::Fenced
+            | store::Error::Full { .. }
+            | store::Error::Damaged { .. }
+            | store::Error::Corrupt { .. }
+            | store::Error::Outdated { .. }
+            | store::Error::Fault { .. } => false,
+        }
+    }
+
     /// Returns whose mistake it is.
     #[must_use]
     pub fn kind(&self) -> Kind {

@@ -73,7 +73,8 @@ impl Scene {
         if !SeededBug::ALL.iter().any(|canary| canary.is_active()) {
             let found = self.disk.read(|reader| {
                 let snapshot = reader.snapshot(&self.batch()).expect("the batch is there");
-                snapshot.prove(None).findings
+                let proof = snapshot.prove(None);
+                proof.expect("the journal can be read").findings
             });
             // The guards against removal are gone: this journal is emptied for its next use.
             let counts = |finding: &&String| !finding.ends_with("_is_never_removed is missing");

@@ -163,6 +163,22 @@ fn hosts_of(address: &Address) -> String {
     hosts.join(", ")
 }
 
+/// A connection that somebody ended while it was being made is made so often: a server that goes down says something else then.
+const MADE_MAX: usize = 4;
+
+/// Connects, once more where somebody has ended the connection meanwhile.
+pub(super) fn again<T>(
+    mut connect: impl FnMut() -> Result<T, ConnectError>,
+) -> Result<T, ConnectError> {
+    for _ in 1..MADE_MAX {
+        match connect() {
+            Err(ConnectError::Terminated { .. }) => {}
+            made => return made,
+        }
+    }
+    connect()
+}
+
 /// So long whoever only reads waits for the other servers of an address once one has let in.
 const OTHERS_WITHIN: Duration = Duration::from_secs(1);
 

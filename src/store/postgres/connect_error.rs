@@ -42,6 +42,16 @@ pub enum ConnectError {
         /// What it says.
         what: String,
     },
+    /// Somebody ended the connection while it was being made.
+    #[error(
+        "the server of the journal at {host} ended the connection while it was being made: {what}. Try again in a moment"
+    )]
+    Terminated {
+        /// The server.
+        host: String,
+        /// What it says.
+        what: String,
+    },
     /// All its seats are taken.
     #[error(
         "the server of the journal at {host} has no connection left: raise its max_connections, or end the sessions \
@@ -307,7 +317,9 @@ impl ConnectError {
     /// Returns what a server said, in a few words.
     pub(super) fn brief(&self) -> String {
         match self {
-            Self::Away { what, .. } | Self::NotReady { what, .. } => what.clone(),
+            Self::Away { what, .. }
+            | Self::NotReady { what, .. }
+            | Self::Terminated { what, .. } => what.clone(),
             Self::Standby { .. } => "a standby, which only reads".to_owned(),
             Self::OldPrimary { timeline, .. } => format!("an old primary, on timeline {timeline}"),
             other => other.to_string(),
@@ -321,6 +333,7 @@ impl ConnectError {
             self,
             Self::Away { .. }
                 | Self::NotReady { .. }
+                | Self::Terminated { .. }
                 | Self::Crowded { .. }
                 | Self::Standby { .. }
                 | Self::NoPrimary { .. }
@@ -350,6 +363,7 @@ impl ConnectError {
         }
         match failure {
             Failure::Lost { .. } => Self::Away { host, what },
+            _ if failure.is(&SqlState::ADMIN_SHUTDOWN) => Self::Terminated { host, what },
             Failure::Server {
                 is_plain: false, ..
             } => Self::NotReady { host, what },
@@ -389,11 +403,10 @@ impl ConnectError {
             let database = address.database.clone();
             return Self::NoDatabase { host, database };
         }
-        if is(&[
-            SqlState::CANNOT_CONNECT_NOW,
-            SqlState::ADMIN_SHUTDOWN,
-            SqlState::CRASH_SHUTDOWN,
-        ]) {
+        if is(&[SqlState::ADMIN_SHUTDOWN]) {
+            return Self::Terminated { host, what };
+        }
+        if is(&[SqlState::CANNOT_CONNECT_NOW, SqlState::CRASH_SHUTDOWN]) {
             return Self::NotReady { host, what };
         }
         if is(&[SqlState::TOO_MANY_CONNECTIONS]) {

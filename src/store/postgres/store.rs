@@ -124,9 +124,12 @@ impl Postgres {
             copy: None,
             seen: &address.seen,
         };
-        let connected = connect::open(&address, &deadlines, until, (access, before))?;
-        connect::check_pooler(&connected, &address, &deadlines)?;
-        connect::check_schema(&connected.link, &address, &deadlines, access)?;
+        let connected = connect::again(|| {
+            let connected = connect::open(&address, &deadlines, until, (access, before))?;
+            connect::check_pooler(&connected, &address, &deadlines)?;
+            connect::check_schema(&connected.link, &address, &deadlines, access)?;
+            Ok(connected)
+        })?;
         if access == Access::Write {
             // Receipts that nobody asks for any more; a writer that comes back leaves a new one.
             let _ = connected.link.run(deadlines.statement, FORGET_RECEIPTS);
@@ -194,6 +197,10 @@ impl Postgres {
 
     /// Connects anew, and ends what the connection before may have left behind.
     pub(super) fn connect(&self, until: Instant) -> Result<(), ConnectError> {
+        connect::again(|| self.connect_once(until))
+    }
+
+    fn connect_once(&self, until: Instant) -> Result<(), ConnectError> {
         self.drop_link();
         let before = self.origin.get();
         let before = Origin {

@@ -92,7 +92,12 @@ async fn every_order_has_the_name_of_who_gave_it_on_the_chain() {
         ]
     );
     world.assert_adds_up();
-    let proof = world.reader().snapshot(&batch()).unwrap().prove(None);
+    let proof = world
+        .reader()
+        .snapshot(&batch())
+        .unwrap()
+        .prove(None)
+        .unwrap();
     assert!(proof.is_sound(), "{:#?}", proof.findings);
 }
 
@@ -126,6 +131,11 @@ async fn another_name_in_the_place_of_the_one_on_record_is_found() {
 begin select raise(abort, 'evidence is append-only'); end;",
         )
         .unwrap();
-    let proof = world.reader().snapshot(&batch()).unwrap().prove(None);
+    let proof = world
+        .reader()
+        .snapshot(&batch())
+        .unwrap()
+        .prove(None)
+        .unwrap();
     assert!(!proof.is_sound());
 }

@@ -83,7 +83,12 @@ async fn the_second_look_that_is_taken_out_of_the_file_is_missed_at_the_claim() 
         let policy = loaded_again(&world, row(1)).await;
         let findings = || {
             let reader = world.reader();
-            reader.snapshot(&name()).unwrap().prove(None).findings
+            reader
+                .snapshot(&name())
+                .unwrap()
+                .prove(None)
+                .unwrap()
+                .findings
         };
         assert_eq!(findings(), [""; 0]);
         world.sql().execute_batch(damage).unwrap();

@@ -70,11 +70,11 @@ async fn a_copied_batch_tells_what_the_journal_tells_and_verifies() {
             std::slice::from_ref(&batch),
             "the others are only named"
         );
-        let proof = copy.snapshot(&batch).unwrap().prove(None);
+        let proof = copy.snapshot(&batch).unwrap().prove(None).unwrap();
         assert!(proof.is_sound(), "{:?}", proof.findings);
         assert_eq!(
             proof.head,
-            reader.snapshot(&batch).unwrap().prove(None).head
+            reader.snapshot(&batch).unwrap().prove(None).unwrap().head
         );
         assert_eq!(told(&copy, &batch), before);
         drop(copy);

@@ -168,7 +168,7 @@ async fn a_callback_of_another_amount_or_about_something_else_is_kept_and_not_ap
     let body = trail[5].detail.as_deref().unwrap();
     assert_eq!(body, r#"{"body":"{\"no\": 1}"}"#);
     assert_eq!(snapshot.standing().unwrap().named_otherwise, 1);
-    assert!(snapshot.prove(None).findings.is_empty());
+    assert!(snapshot.prove(None).unwrap().findings.is_empty());
     drop(snapshot);
     drop(reader);
     let shown = world.find("EMP-1").named_otherwise.unwrap();
@@ -267,7 +267,7 @@ async fn a_status_reply_about_one_shilling_settles_no_other_payment() {
 fn findings(world: &World) -> Vec<String> {
     let reader = world.reader();
     let snapshot = reader.snapshot(&batch()).unwrap();
-    snapshot.prove(None).findings
+    snapshot.prove(None).unwrap().findings
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ async fn an_account_is_kept_once_a_post_was_accepted_or_lost() {
     let on_record = |world: &World| {
         let reader = world.reader();
         let snapshot = reader.snapshot(&batch()).unwrap();
-        assert!(snapshot.prove(None).is_sound());
+        assert!(snapshot.prove(None).unwrap().is_sound());
         snapshot.record().unwrap().account
     };
     for (events, binds) in [

@@ -92,7 +92,7 @@ async fn a_mended_row_takes_the_place_of_the_rejected_one_and_is_counted_once() 
     assert_eq!(snapshot.rows().count(), 5, "every row once");
     let loads = snapshot.record().unwrap().loads;
     assert_eq!(loads[0].rejected, 0);
-    let proof = snapshot.prove(None);
+    let proof = snapshot.prove(None).unwrap();
     assert!(proof.findings.is_empty(), "{:?}", proof.findings);
     drop(snapshot);
     // The same file again changes nothing, and neither does a part of it.
@@ -179,7 +179,7 @@ async fn what_has_errors_again_is_not_set_aside_a_second_time() {
     let standing = world.journal.standing(batch()).await.unwrap();
     assert_eq!(standing.rejected.count, 1);
     let snapshot = world.reader();
-    let proof = snapshot.snapshot(&batch()).unwrap().prove(None);
+    let proof = snapshot.snapshot(&batch()).unwrap().prove(None).unwrap();
     assert!(proof.findings.is_empty(), "{:?}", proof.findings);
 }
 
@@ -217,7 +217,7 @@ async fn a_mended_row_that_is_taken_off_the_record_is_found() {
         .await;
         world.sql().execute_batch(damage).unwrap();
         let reader = world.reader();
-        let proof = reader.snapshot(&batch()).unwrap().prove(None);
+        let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
         assert!(!proof.findings.is_empty(), "{damage}");
     }
 }

@@ -89,7 +89,7 @@ pub async fn end_at(world: &World, (class, code): (Class, i32), moment: i64) {
 
 pub fn assert_sound(world: &World, forgotten: u64) {
     let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
     assert!(proof.is_sound(), "{:?}", proof.findings);
     assert_eq!(proof.forgotten, forgotten);
 }
@@ -140,7 +140,11 @@ async fn nothing_personal_is_left_in_the_file_and_everything_still_verifies() {
     }
     // A head that was kept elsewhere is on the chain still.
     let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(Some(earlier.hash));
+    let proof = reader
+        .snapshot(&batch())
+        .unwrap()
+        .prove(Some(earlier.hash))
+        .unwrap();
     assert!(proof.is_sound() && proof.earlier_head_at == Some(earlier.length));
     for (before, after) in before.iter().zip(world.payments()) {
         assert_eq!(before.payment.id, after.payment.id);
@@ -494,7 +498,7 @@ async fn what_is_done_to_a_forgotten_row_by_hand_is_found() {
             .unwrap();
         unguarded(&world, sql);
         let reader = world.reader();
-        let proof = reader.snapshot(&batch()).unwrap().prove(None);
+        let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
         let beside_schema = |finding: &&String| !finding.starts_with("schema:");
         assert!(
             proof.findings.iter().any(|finding| beside_schema(&finding)),
@@ -523,7 +527,7 @@ async fn nobody_is_forgotten_past_the_order() {
     )
     .unwrap();
     let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
     assert!(
         proof
             .findings

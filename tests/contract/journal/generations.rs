@@ -95,7 +95,7 @@ impl Row {
         self.world.assert_adds_up();
         assert_evidence_adds_up(&self.world.reader(), &batch(), &self.world.policy);
         let reader = self.world.reader();
-        let proof = reader.snapshot(&batch()).unwrap().prove(None);
+        let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
         assert!(proof.is_sound(), "{:#?}", proof.findings);
     }
 }

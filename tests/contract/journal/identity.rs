@@ -123,7 +123,12 @@ async fn a_batch_keeps_the_form_of_its_identifiers_whatever_the_dialect_says_lat
         let all = all_identifiers(&world);
         assert_eq!(all.len(), 2 * now.len());
         assert!(all.iter().all(|id| form.has(id)), "{all:?}");
-        let proof = world.reader().snapshot(&batch()).unwrap().prove(None);
+        let proof = world
+            .reader()
+            .snapshot(&batch())
+            .unwrap()
+            .prove(None)
+            .unwrap();
         assert_eq!(proof.findings, Vec::<String>::new());
     }
 }
@@ -149,7 +154,12 @@ async fn another_form_in_the_row_of_a_batch_is_found() {
         error.to_string().contains("a form of identifiers"),
         "{error}"
     );
-    let proof = world.reader().snapshot(&batch()).unwrap().prove(None);
+    let proof = world
+        .reader()
+        .snapshot(&batch())
+        .unwrap()
+        .prove(None)
+        .unwrap();
     let said = proof.findings.join(" ");
     assert!(
         said.contains("does not come from its batch and its row"),

@@ -75,7 +75,7 @@ impl Late {
     fn assert_proven(&self) {
         self.world.assert_adds_up();
         let reader = self.world.reader();
-        let proof = reader.snapshot(&batch()).unwrap().prove(None);
+        let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
         assert!(proof.is_sound(), "{:#?}", proof.findings);
     }
 }

@@ -470,7 +470,7 @@ async fn whoever_edits_what_counts_towards_a_ceiling_is_found() {
         assert_sound(&world);
         assert_eq!(world.sql().execute_batch(edit), Ok(()), "{edit}");
         let reader = world.reader();
-        let proof = reader.snapshot(&batch()).unwrap().prove(None);
+        let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
         assert!(proof.findings_count > 0, "{edit}");
     }
 }

@@ -130,7 +130,7 @@ async fn a_row_whose_retry_an_earlier_release_counted_is_counted_by_what_paid_it
     assert_eq!(world.count(State::Conflict), 1);
     assert_eq!(world.count(State::Cancelled), 0);
     let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
     assert!(proof.is_sound(), "{:#?}", proof.findings);
 }
 
@@ -159,7 +159,12 @@ impl Old {
 
     /// Asserts that it proves itself with the head that its own release's `verify` printed, and that so many payments add up.
     fn assert_proven(&self, length: u64, hash: &str, payments: usize) {
-        let proof = self.reader.snapshot(&self.name).unwrap().prove(None);
+        let proof = self
+            .reader
+            .snapshot(&self.name)
+            .unwrap()
+            .prove(None)
+            .unwrap();
         assert!(proof.is_sound(), "{:#?}", proof.findings);
         let head = proof.head.unwrap();
         assert_eq!(head.length, length);

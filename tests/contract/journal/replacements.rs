@@ -329,7 +329,7 @@ async fn an_edited_corrected_row_is_found_and_not_claimed() {
         )
         .unwrap();
     let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
     assert!(
         proof
             .findings

@@ -32,7 +32,12 @@ fn counts(world: &World) -> (u64, u64, u64) {
 
 fn findings(world: &World) -> Vec<String> {
     let reader = world.reader();
-    reader.snapshot(&batch()).unwrap().prove(None).findings
+    reader
+        .snapshot(&batch())
+        .unwrap()
+        .prove(None)
+        .unwrap()
+        .findings
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ pub(super) fn assert_proven(world: &World) {
     world.assert_adds_up();
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
     let reader = world.reader();
-    let proof = reader.snapshot(&batch()).unwrap().prove(None);
+    let proof = reader.snapshot(&batch()).unwrap().prove(None).unwrap();
     assert!(proof.is_sound(), "{:#?}", proof.findings);
 }
 

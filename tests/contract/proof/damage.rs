@@ -88,7 +88,7 @@ impl Scene {
 fn prove(path: &Path) -> Vec<String> {
     let proved = Reader::open(&Location::from(path)).and_then(|reader| {
         let snapshot = reader.snapshot(&batch())?;
-        Ok(snapshot.prove(None).findings)
+        Ok(snapshot.prove(None).unwrap().findings)
     });
     proved.unwrap_or_else(|error| vec![error.to_string()])
 }
@@ -172,7 +172,7 @@ fn every_value_counts(scene: &Scene, table: &str, key: &str, rows: &str, left_ou
         tried += 1;
         let found = match reader.snapshot(&batch()) {
             Ok(snapshot) => {
-                let mut findings = snapshot.prove(None).findings;
+                let mut findings = snapshot.prove(None).unwrap().findings;
                 findings.retain(|finding| !finding.starts_with("schema: trigger "));
                 !findings.is_empty()
             }
@@ -398,7 +398,13 @@ async fn a_tail_that_is_cut_off_with_its_head_is_found_by_an_earlier_head_alone(
     drop(c);
     assert_eq!(findings(&path), Vec::<String>::new(), "no row says so");
     let reader = Reader::open(&Location::from(&path)).unwrap();
-    let proof = |head| reader.snapshot(&batch()).unwrap().prove(Some(head));
+    let proof = |head| {
+        reader
+            .snapshot(&batch())
+            .unwrap()
+            .prove(Some(head))
+            .unwrap()
+    };
     assert_eq!(proof(claimed.hash).earlier_head_at, Some(claimed.length));
     let cut = proof(paid.hash);
     assert_eq!(cut.earlier_head_at, None);

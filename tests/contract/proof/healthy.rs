@@ -82,11 +82,11 @@ async fn an_earlier_head_is_found_on_the_chain_and_one_of_another_batch_is_not()
     let reader = Reader::open(&Location::from(&world.path)).unwrap();
     let snapshot = reader.snapshot(&batch()).unwrap();
     for known in [&head, &later] {
-        let proof = snapshot.prove(Some(known.hash));
+        let proof = snapshot.prove(Some(known.hash)).unwrap();
         assert!(proof.is_sound(), "{:#?}", proof.findings);
         assert_eq!(proof.earlier_head_at, Some(known.length));
     }
-    let proof = snapshot.prove(Some([7; 32]));
+    let proof = snapshot.prove(Some([7; 32])).unwrap();
     assert_eq!((proof.findings_count, proof.earlier_head_at), (1, None));
 }
 
@@ -102,7 +102,7 @@ async fn a_verification_sees_one_moment_while_the_writer_goes_on() {
         .iter()
         .map(|claim| finding(claim.seq, reply(Class::Paid, 140)));
     world.record(findings.collect(), 3).await;
-    let proof = snapshot.prove(None);
+    let proof = snapshot.prove(None).unwrap();
     assert!(proof.is_sound(), "{:#?}", proof.findings);
     assert_eq!(proof.head.unwrap(), before);
     drop(snapshot);

@@ -145,8 +145,10 @@ impl Verifier<'_> {
         let rows = Scan::of(&instruction::TABLE).only(instruction::batch_id, Test::is(&batch_id));
         c.each_row(&rows, &COLUMNS, |row| {
             let seq: PaymentId = row.get(SEQ)?;
-            if let Err(error) = self.life(&mut pass, row) {
-                self.find(format!("payment {seq} cannot be read: {error}"));
+            match self.life(&mut pass, row) {
+                Ok(()) => {}
+                Err(error) if error.is_of_connection() => return Err(error),
+                Err(error) => self.find(format!("payment {seq} cannot be read: {error}")),
             }
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;

@@ -9,6 +9,8 @@ mod learn;
 mod lives;
 mod next;
 pub(in crate::journal) mod prover;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -32,8 +34,10 @@ impl Snapshot<'_> {
     /// Computes again all that the evidence of the batch proves, and compares it with the tables.
     ///
     /// With an earlier head, it also tells whether that head is on the chain: if it is, the evidence before it is unchanged.
-    #[must_use]
-    pub fn prove(&self, earlier: Option<Digest>) -> Proof {
+    ///
+    /// # Errors
+    /// The store was lost while it was read, which says nothing of what it holds.
+    pub fn prove(&self, earlier: Option<Digest>) -> Result<Proof, Error> {
         let mut prover = self.prover();
         prover.attempt("the schema", Verifier::schema);
         prover.attempt("the policies", Verifier::read_policies);
@@ -44,16 +48,18 @@ impl Snapshot<'_> {
         prover.attempt("the tallies", Verifier::compare_tallies);
         prover.attempt("what counts towards ceilings", Verifier::compare_ceilings);
         prover.attempt("the file", Verifier::file);
-        prover.proof
+        prover.proven()
     }
 
     /// Computes only the chain again, with the rows whose digests it holds, and looks for an earlier head on it.
-    #[must_use]
-    pub fn walked(&self, earlier: Digest) -> Proof {
+    ///
+    /// # Errors
+    /// As [`Self::prove`].
+    pub fn walked(&self, earlier: Digest) -> Result<Proof, Error> {
         let mut prover = self.prover();
         prover.attempt("the policies", Verifier::read_policies);
         prover.attempt("the chain of evidence", |prover| prover.walk(Some(earlier)));
-        prover.proof
+        prover.proven()
     }
 
     fn prover(&self) -> Verifier<'_> {
@@ -67,6 +73,7 @@ impl Snapshot<'_> {
             tallies: Tallies::default(),
             above: Above::default(),
             leaves: CanonicalHasher::of("evidence"),
+            lost: None,
             proof: Proof {
                 payments: 0,
                 unpriced: 0,

@@ -48,6 +48,8 @@ pub(super) struct Verifier<'a> {
     pub(super) above: Above,
     pub(super) leaves: CanonicalHasher,
     pub(super) proof: Proof,
+    /// The store was lost: what was read of it proves nothing.
+    pub(super) lost: Option<Error>,
 }
 
 impl Verifier<'_> {
@@ -68,9 +70,19 @@ impl Verifier<'_> {
         part: &str,
         work: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) {
-        if let Err(error) = work(self) {
-            self.find(format!("{part} cannot be read: {error}"));
+        if self.lost.is_some() {
+            return;
         }
+        match work(self) {
+            Ok(()) => {}
+            Err(error) if error.is_of_connection() => self.lost = Some(error),
+            Err(error) => self.find(format!("{part} cannot be read: {error}")),
+        }
+    }
+
+    /// Returns what was found, unless the store was lost meanwhile.
+    pub(super) fn proven(self) -> Result<Proof, Error> {
+        self.lost.map_or(Ok(self.proof), Err)
     }
 
     pub(super) fn scheme(&self) -> Result<IdentifierScheme, Error> {

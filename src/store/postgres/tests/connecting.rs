@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
+use super::super::connect::again;
 use super::super::fixture::{Kind, PASSWORD, Server, free_port, shared};
 use super::super::{Address, ConnectError, Deadlines, Environment, Postgres};
 use super::{address, fresh, made, short};
@@ -424,6 +425,35 @@ fn a_pooler_that_changes_sessions_is_refused() {
                     "{mode}: {error:?}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_is_ended_while_it_is_made_is_made_again_some_times() {
+    let terminated = || ConnectError::Terminated {
+        host: "db1".into(),
+        what: "terminating connection".into(),
+    };
+    let away = || ConnectError::Away {
+        host: "db1".into(),
+        what: "nobody is there".into(),
+    };
+    // How often it is ended before something else happens, and how often it is tried then.
+    for (ended, tried) in [(0, 1), (1, 2), (3, 4), (9, 4)] {
+        for other in [Ok(()), Err(away())] {
+            let mut tries = 0;
+            let made = again(|| {
+                tries += 1;
+                match tries <= ended {
+                    true => Err(terminated()),
+                    false => other.clone(),
+                }
+            });
+            assert_eq!(tries, tried);
+            let is_terminated = matches!(made, Err(ConnectError::Terminated { .. }));
+            assert_eq!(is_terminated, ended >= tried);
+            assert_eq!(made.is_ok(), other.is_ok() && !is_terminated);
         }
     }
 }
