@@ -145,15 +145,17 @@ impl Error {
 impl From<journal::Error> for Error {
     fn from(error: journal::Error) -> Self {
         use journal::Error as E;
+        // A journal that has stopped ends as what stopped it does, and what to do is the same.
+        let root = error.root();
         let hint =
-            crate::cli::words::hints::named(&error).or_else(|| hint_of(&error).map(str::to_owned));
-        let base = match error.kind() {
+            crate::cli::words::hints::named(root).or_else(|| hint_of(root).map(str::to_owned));
+        let base = match root.kind() {
             // Nothing is wrong with it: the same command goes on.
-            journal::Kind::Fault if matches!(error, E::SessionClosed { .. }) => {
+            journal::Kind::Fault if matches!(root, E::SessionClosed { .. }) => {
                 Self::unfinished(&error)
             }
             journal::Kind::Fault => Self::unexpected(&error),
-            journal::Kind::Refused => match &error {
+            journal::Kind::Refused => match root {
                 E::Open { .. }
                 | E::Altered { .. }
                 | E::AlteredRow { .. }
@@ -226,7 +228,6 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::Storage {
             cause: store::Error::Damaged { .. },
         } => Some(DAMAGED),
-        E::Poisoned { cause } if cause.contains("malformed") => Some(DAMAGED),
         E::Newer { .. } => Some("use the newer disburse for it"),
         E::Held { .. } => {
             Some("wait until it ends, or stop it with Ctrl-C, and repeat this command")
@@ -234,13 +235,8 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::Storage {
             cause: store::Error::Full { .. },
         } => Some(FULL),
-        E::Open { cause, .. }
-        | E::Mark { cause, .. }
-        | E::Poisoned { cause }
-        | E::Scratch { cause }
-            if ["No space left", "disk I/O error", "is full"]
-                .iter()
-                .any(|sign| cause.contains(sign)) =>
+        E::Open { .. } | E::Mark { .. } | E::Scratch { .. } | E::Storage { .. }
+            if is_of_space(&error.to_string()) =>
         {
             Some(FULL)
         }
@@ -248,11 +244,18 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
             "the mark beside the journal records how far the journal has come, so that an older copy is noticed: make its folder writable, and run \
              the same command again",
         ),
-        E::Storage { .. } | E::Poisoned { .. } => Some(
+        E::Storage { .. } => Some(
             "run the same command again: what was sent without an outcome is asked about, never posted blindly",
         ),
         _ => None,
     }
+}
+
+/// Returns whether a cause in words tells of a disk without room.
+fn is_of_space(cause: &str) -> bool {
+    ["No space left", "disk I/O error", "is full"]
+        .iter()
+        .any(|sign| cause.contains(sign))
 }
 
 /// Returns what to do where a journal on a server cannot be used, or cannot do what one in a file can.
@@ -435,6 +438,45 @@ impl Error {
                 })
             )),
             false => base,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_that_has_stopped_ends_as_what_stopped_it_does() {
+        let causes = [
+            (
+                journal::Error::SessionClosed {
+                    lease_ran_out: true,
+                },
+                4,
+                "start the run again",
+            ),
+            (journal::Error::NoTime, 1, "run the same command again"),
+            (store::Error::Damaged { what: "".into() }.into(), 1, DAMAGED),
+            (
+                store::Error::Fault {
+                    what: "disk I/O error".into(),
+                }
+                .into(),
+                1,
+                FULL,
+            ),
+        ];
+        for (cause, code, hint) in causes {
+            let first = Error::from(cause.clone());
+            let later = Error::from(journal::Error::Poisoned {
+                cause: Box::new(cause),
+            });
+            for error in [&first, &later] {
+                assert_eq!(error.code(), code, "{error:?}");
+                assert!(error.first_hint().unwrap().contains(hint), "{error:?}");
+            }
+            assert!(later.message().contains(first.message()), "{later:?}");
         }
     }
 }

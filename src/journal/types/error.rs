@@ -331,7 +331,7 @@ pub enum Error {
     #[error("a temporary file failed: {cause}")]
     Scratch { cause: String },
     #[error("the journal stopped after an earlier failure: {cause}")]
-    Poisoned { cause: String },
+    Poisoned { cause: Box<Error> },
 }
 
 /// Says why a run may not go on that shares its journal with others.
@@ -363,8 +363,8 @@ impl Error {
     /// Returns whether it tells of the way to the store, and nothing of what the store holds.
     #[must_use]
     pub fn is_of_connection(&self) -> bool {
-        let Self::Storage { cause } = self else {
-            return matches!(self, Self::Busy { .. } | Self::NoTime);
+        let Self::Storage { cause } = self.root() else {
+            return matches!(self.root(), Self::Busy { .. } | Self::NoTime);
         };
         match cause {
             store::Error::ConnectionLost { .. }
@@ -378,6 +378,21 @@ impl Error {
             | store::Error::Corrupt { .. }
             | store::Error::Outdated { .. }
             | store::Error::Fault { .. } => false,
+        }
+    }
+
+    /// A failure of the store, in words.
+    pub(in crate::journal) fn fault(what: &str) -> Self {
+        let what = what.into();
+        store::Error::Fault { what }.into()
+    }
+
+    /// Returns the failure that stopped the journal, where it stopped after one; itself otherwise.
+    #[must_use]
+    pub fn root(&self) -> &Self {
+        match self {
+            Self::Poisoned { cause } => cause.root(),
+            error => error,
         }
     }
 

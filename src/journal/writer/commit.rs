@@ -35,9 +35,9 @@ impl Work {
         match self {
             Self::Once(work) => match work.take() {
                 Some(work) => work(connection),
-                None => Err(Error::Poisoned {
-                    cause: "a verb that cannot be carried out a second time".into(),
-                }),
+                None => Err(Error::fault(
+                    "a verb that cannot be carried out a second time",
+                )),
             },
             Self::Again { again, .. } => again(connection),
             Self::Reads(looks) => looks(connection),

@@ -305,6 +305,6 @@ fn take<T>(slot: &Slot<T>) -> Option<T> {
 
 fn stopped() -> Error {
     Error::Poisoned {
-        cause: "the writer has stopped".into(),
+        cause: Box::new(Error::fault("the writer has stopped")),
     }
 }

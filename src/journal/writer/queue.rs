@@ -67,7 +67,7 @@ pub(in crate::journal) fn serve(
         let latch = failed.borrow().clone();
         let outcome = match &latch {
             Some(error) => Err(Error::Poisoned {
-                cause: error.to_string(),
+                cause: Box::new(error.clone()),
             }),
             // Nothing is recorded, or acknowledged, in a file that nobody will open again.
             None if missing != Missing::Aside && !file.is_in_place() => Err(Error::Displaced),

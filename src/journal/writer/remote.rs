@@ -63,11 +63,6 @@ impl Turn {
     }
 }
 
-fn fault(what: &str) -> Error {
-    let what = what.into();
-    store::Error::Fault { what }.into()
-}
-
 fn unknown() -> Error {
     let what = "whether the transaction was committed is not known".into();
     store::Error::OutcomeUnknown { what }.into()
@@ -109,7 +104,7 @@ impl<'a> Remote<'a> {
 
     fn fails(&self, why: &'static str) -> Error {
         (self.path.met)(why);
-        fault(why)
+        Error::fault(why)
     }
 
     /// Carries a verb out. Where the process dies meanwhile, nobody ever hears of it.
@@ -345,7 +340,7 @@ impl<'a> Remote<'a> {
         };
         match outcome {
             Some(true) => Ok(()),
-            Some(false) => self.gone(fault("the transaction was not committed")),
+            Some(false) => self.gone(Error::fault("the transaction was not committed")),
             None => self.gone(unknown()),
         }
     }
@@ -369,7 +364,7 @@ impl Inline {
         }
         if let Some(error) = &seat.latch {
             return Err(Error::Poisoned {
-                cause: error.to_string(),
+                cause: Box::new(error.clone()),
             });
         }
         let burns = match &mut seat.fuse {

@@ -13,7 +13,7 @@ use crate::support::*;
 fn is_latched<T: std::fmt::Debug>(outcome: Result<T, Error>, verb: &str) {
     let error = outcome.expect_err(verb);
     assert!(
-        matches!(&error, Error::Poisoned { cause } if cause.contains("evidence")),
+        matches!(&error, Error::Poisoned { cause } if cause.to_string().contains("evidence")),
         "{verb}: {error}"
     );
     assert_eq!(error.kind(), Kind::Fault, "{verb}");
