@@ -6,22 +6,26 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
+use super::inquiries::doubt;
 use crate::domain::{BatchId, BatchName, LoadId, PayerTransactionId, PaymentId, Timestamp};
 use crate::journal::codec::catalog::{batch_of, of_batch};
 use crate::journal::codec::events::WATCHED;
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
+use crate::journal::recovery::noticed::was_there_when_noticed;
 use crate::journal::repeats::found::Found;
 use crate::journal::repeats::on_record::day;
 use crate::journal::repeats::on_record::{Other, other};
 use crate::journal::repeats::vouched::Vouched;
+use crate::journal::session::expected::in_turn;
+use crate::journal::session::members::{of_row, split};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{DebtElsewhere, Error};
 use crate::ledger::intact::{Mismatch, watches};
 use crate::ledger::repeats::Standing;
-use crate::lifecycle::State;
+use crate::lifecycle::{Policy, State, StepContext};
 use crate::store::tables::{batch, evidence, instruction, life, load, watched};
-use crate::store::{self, Read, Reads, Scan, Writes, shape};
+use crate::store::{self, Read, Reads, Scan, Test, Writes, shape};
 
 shape! {
     /// A payment that is held against another one.
@@ -211,6 +215,53 @@ pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Resul
         Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
     Ok(watched)
+}
+
+/// Puts failures of a batch on the list that the gateway is to be asked about, of which the journal may have missed something, and
+/// which hold back payments of other loads: these wait for the answer, and no retry asks for it.
+pub(in crate::journal) fn ask_for_others(
+    c: &WriteSession,
+    batch_id: BatchId,
+    moment: StepContext,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let failures = holding_back(&**c, batch_id)?;
+    for seq in in_turn(&**c, &failures) {
+        let row = of_row(c, seq?)?;
+        let (newest, _) = split(&row)?;
+        if newest.life.state.is_finished() {
+            doubt(c, batch_id, &row, moment, Some(policy))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the failures of a batch that may have become something else unnoticed, and that payments are held against which have not
+/// ended, in their order.
+fn holding_back(c: &dyn Read, batch_id: BatchId) -> Result<Vec<PaymentId>, Error> {
+    let mut found: Vec<PaymentId> = Vec::new();
+    // Most journals have missed nothing.
+    if !was_there_when_noticed(c, PaymentId::NONE)? {
+        return Ok(found);
+    }
+    let pairs = Scan::by(&watched::watched_other);
+    c.each_row(&pairs, &[watched::other, watched::seq], |row| {
+        let (other, held): (PaymentId, PaymentId) = (row.get(0)?, row.get(1)?);
+        let failed = Scan::of(&life::TABLE)
+            .at(&other)
+            .only(life::batch_id, Test::is(&batch_id))
+            .only(life::state, Test::is(&State::Failed));
+        let state: Option<State> = c.value(&Scan::of(&life::TABLE).at(&held), life::state)?;
+        if found.last() != Some(&other)
+            && !state.is_some_and(State::is_finished)
+            && c.any(&failed)?
+            && was_there_when_noticed(c, other)?
+        {
+            found.push(other);
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
 }
 
 /// Returns whether a person is to decide about a row: no run brings it to its end.

@@ -26,6 +26,7 @@ use crate::journal::limits::waiting::is_full;
 use crate::journal::payments::apply::apply;
 use crate::journal::payments::ask_stale;
 use crate::journal::payments::generations;
+use crate::journal::payments::watched;
 use crate::journal::recovery::given_orders::lost_orders;
 use crate::journal::recovery::on_chain;
 use crate::journal::session::deferred_queries::DeferredQueries;
@@ -89,6 +90,11 @@ pub(in crate::journal) fn acquire(
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]
     crate::journal::writer::simulated::acquiring();
+    let moment = StepContext {
+        now: terms.now,
+        jitter: 0,
+    };
+    watched::ask_for_others(c, batch_id, moment, policy)?;
     let is_open = is_open(c, batch_id)?;
     if is_open {
         c.acted(batch_id, terms.now, "run", Value::Null)?;

@@ -532,3 +532,60 @@ async fn what_was_withdrawn_after_a_post_is_looked_at_again_before_its_row_leave
     assert!(claims.is_empty());
     assert!(matches!(halt, Some(Halt::PaidElsewhere(_))), "{halt:?}");
 }
+
+#[tokio::test]
+async fn a_failure_that_may_have_been_missed_and_holds_a_row_back_is_asked_about_by_its_own_run() {
+    let world = World::loaded(2).await;
+    all_end(&world, Class::Failed, 141).await;
+    let again = other_batch("again", 1);
+    let name = again.batch.clone();
+    world.load_new(again, rows(1..=1)).await;
+    let (journal, now) = (&world.journal, at(DAY + 1));
+    let presumed = journal.presume_posted(name.clone(), false, now).await;
+    assert_eq!(presumed.unwrap().payments, 1);
+    let confirmed = journal.confirm_payer(name.clone(), terms(DAY + 1).home, now);
+    confirmed.await.unwrap();
+    let given = journal.orders_given_again("seen".into(), None, now);
+    given.await.unwrap();
+    let acquire = async |secs| {
+        let policy = std::sync::Arc::clone(&world.policy);
+        let acquired = journal.acquire(name.clone(), terms(secs), policy).await;
+        acquired.unwrap().token
+    };
+    let own = acquire(DAY + 2).await;
+    let questions = journal.questions(own, 9, at(DAY + 2), at(DAY + 3)).await;
+    let seq = questions.unwrap().0[0].seq;
+    for later in [70, 140] {
+        let not_found = finding(seq, answer(Class::NotFound, 143));
+        world.record(vec![not_found], DAY + later).await;
+    }
+    journal.recovered(at(DAY + 143)).await.unwrap();
+    let claim = async |token, secs| {
+        let policy = std::sync::Arc::clone(&world.policy);
+        let claimed = journal.claim(token, 100, at(secs), policy).await;
+        claimed.unwrap()
+    };
+    let (claims, _, halt) = claim(own, DAY + 144).await;
+    assert!(claims.is_empty(), "{claims:?}");
+    let Some(Halt::PaidElsewhere(found)) = halt else {
+        panic!("{halt:?}");
+    };
+    assert!(found.what.contains("may have missed"), "{found:?}");
+    let asked = async |secs| {
+        let token = world.acquire(secs).await.token;
+        let questions = journal.questions(token, 9, at(secs), at(secs + 1)).await;
+        questions.unwrap().0
+    };
+    let questions = asked(DAY + 145).await;
+    let ids: Vec<_> = questions.iter().map(|question| question.id).collect();
+    let first = world.find("EMP-1").payment.id;
+    assert_eq!(ids, [first], "and not about the one that holds nobody back");
+    let failed = finding(questions[0].seq, answer(Class::Failed, 141));
+    world.record(vec![failed], DAY + 146).await;
+    assert_eq!(world.standing().doubtful, 0);
+    assert!(asked(DAY + 147).await.is_empty(), "nothing is left to ask");
+    let own = acquire(DAY + 148).await;
+    let (claims, _, halt) = claim(own, DAY + 149).await;
+    assert_eq!((claims.len(), halt), (1, None));
+    world.assert_adds_up();
+}
