@@ -301,7 +301,7 @@ fn read(
     (mut from, up_to): (i64, i64),
     share: usize,
 ) -> Result<Result<(Numbered, bool), String>, Error> {
-    let mut found = Vec::with_capacity(share);
+    let (mut found, first) = (Vec::with_capacity(share), from);
     let enough = match c.is_shared() {
         true => share.div_ceil(2),
         false => share,
@@ -317,6 +317,13 @@ fn read(
         }
     }
     let is_cut = found.len() >= enough;
+    let behind = match found.last() {
+        Some((last, _)) if is_cut => last.get() + 1,
+        _ => from,
+    };
+    c.intact(of_lane.0, |intact| {
+        intact.note_claim(of_lane.1, (first, behind));
+    });
     Ok(Ok((found, is_cut)))
 }
 

@@ -444,6 +444,15 @@ impl WriteSession {
         work(intact)
     }
 
+    /// Compares instructions with the chain from which runs of this process are likely to claim next: no turn is needed for it, and
+    /// whoever has it is not kept waiting.
+    pub(in crate::journal) fn compare_ahead(&self) -> Result<(), Error> {
+        let mut intact = self.intact.borrow_mut();
+        let mut intact = intact.iter_mut();
+        intact
+            .try_for_each(|(batch_id, intact)| intact.compare_ahead(self.keeper.store(), *batch_id))
+    }
+
     /// Takes out what runs remember.
     #[cfg(test)]
     pub(in crate::journal) fn take_waits(&self) -> BTreeMap<BatchId, DeferredQueries> {

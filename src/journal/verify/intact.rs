@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::places::Places;
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, PolicyId};
 use crate::journal::Error;
 use crate::journal::codec::events::{BILLED, CLAIMED_TOGETHER, ROWS_LOADED, WATCHED};
@@ -32,16 +33,24 @@ pub(in crate::journal) struct Intact {
     /// First claims that share a row of evidence, by their lanes, in order.
     pub(in crate::journal) claims: BTreeMap<LaneId, Vec<Claims>>,
     policies: BTreeMap<PolicyId, Policy>,
-    /// The payments of the block that was compared last for a claim.
-    compared: Option<Compared>,
+    /// The payments of the blocks that were compared last for claims.
+    compared: Vec<Compared>,
+    /// Where this run claims, by lanes.
+    places: BTreeMap<LaneId, Places>,
 }
+
+/// So many blocks have their payments kept: the one that is claimed from, and the one that comes next.
+const KEPT: usize = 2;
 
 /// The payments of a block, as they were when it was compared with the chain.
 pub(in crate::journal) struct Compared {
     pub(in crate::journal) span: Span,
     pub(in crate::journal) payments: Vec<BlockPayment>,
+    /// Something was claimed from it, or looked for.
+    is_used: bool,
 }
 
+#[derive(Clone, Copy)]
 struct Block {
     span: Span,
     digest: Option<Digest>,
@@ -73,7 +82,8 @@ impl Default for Intact {
             blocks: Vec::new(),
             claims: BTreeMap::new(),
             policies: BTreeMap::new(),
-            compared: None,
+            compared: Vec::new(),
+            places: BTreeMap::new(),
         }
     }
 }
@@ -90,7 +100,7 @@ impl Intact {
         for block in &mut self.blocks {
             block.checked = false;
         }
-        self.compared = None;
+        self.compared.clear();
     }
 
     /// This process has written so many rows that it may not have taken in.
@@ -177,10 +187,7 @@ impl Intact {
         batch_id: BatchId,
         seq: PaymentId,
     ) -> Result<Result<Span, (Span, Mismatch)>, Error> {
-        let Ok(at) = self
-            .blocks
-            .binary_search_by(|block| place(block.span, seq.get()))
-        else {
+        let Ok(at) = self.block_at(seq.get()) else {
             return Ok(Err(((seq.get(), seq.get()), Mismatch::Unknown)));
         };
         let block = &mut self.blocks[at];
@@ -199,7 +206,7 @@ impl Intact {
     }
 
     /// Compares the block that an instruction is in with the chain, and returns its payments; `None` where they are to be read
-    /// otherwise: it is in no block, its block was compared before and another one since, or has rows without an amount of their own.
+    /// otherwise: it is in no block, its block was compared before and others since, or has rows without an amount of their own.
     // A row is read once for both, as a run spends a tenth of its time on each.
     pub(in crate::journal) fn compare(
         &mut self,
@@ -207,25 +214,88 @@ impl Intact {
         batch_id: BatchId,
         seq: PaymentId,
     ) -> Result<Result<Option<&Compared>, (Span, Mismatch)>, Error> {
-        let Ok(at) = self
-            .blocks
-            .binary_search_by(|block| place(block.span, seq.get()))
-        else {
+        let Ok(at) = self.block_at(seq.get()) else {
             return Ok(Ok(None));
         };
-        let block = &mut self.blocks[at];
-        if !block.checked {
-            let (found, payments) = with_payments(c, batch_id, block.span)?;
-            let found = found.map(|block| block.digest);
-            if let Err(mismatch) = same(block.digest, found, Mismatch::Instruction) {
-                return Ok(Err((block.span, mismatch)));
-            }
-            block.checked = true;
-            let span = block.span;
-            self.compared = payments.map(|payments| Compared { span, payments });
+        if let Err(mismatch) = self.compare_block(c, batch_id, at)? {
+            return Ok(Err((self.blocks[at].span, mismatch)));
         }
-        let is_in = |compared: &&Compared| place(compared.span, seq.get()) == Ordering::Equal;
-        Ok(Ok(self.compared.as_ref().filter(is_in)))
+        let is_in = |compared: &&mut Compared| place(compared.span, seq.get()) == Ordering::Equal;
+        let compared = self.compared.iter_mut().find(is_in);
+        Ok(Ok(compared.map(|compared| {
+            compared.is_used = true;
+            &*compared
+        })))
+    }
+
+    /// Compares a block with the chain, unless that was done before, and keeps its payments.
+    fn compare_block(
+        &mut self,
+        c: &dyn Read,
+        batch_id: BatchId,
+        at: usize,
+    ) -> Result<Result<(), Mismatch>, Error> {
+        let Block {
+            span,
+            digest,
+            checked,
+        } = self.blocks[at];
+        if checked {
+            return Ok(Ok(()));
+        }
+        let (found, payments) = with_payments(c, batch_id, span)?;
+        let found = found.map(|block| block.digest);
+        if let Err(mismatch) = same(digest, found, Mismatch::Instruction) {
+            return Ok(Err(mismatch));
+        }
+        self.blocks[at].checked = true;
+        let Some(payments) = payments else {
+            return Ok(Ok(()));
+        };
+        if self.compared.len() >= KEPT {
+            let oldest = self.compared.remove(0);
+            // What nobody came to is to be had again.
+            if !oldest.is_used
+                && let Ok(at) = self.block_at(oldest.span.0)
+            {
+                self.blocks[at].checked = false;
+            }
+        }
+        self.compared.push(Compared {
+            span,
+            payments,
+            is_used: false,
+        });
+        Ok(Ok(()))
+    }
+
+    /// Returns the place of the block that a number is in; where it is in none, that of the next block.
+    fn block_at(&self, number: i64) -> Result<usize, usize> {
+        self.blocks
+            .binary_search_by(|block| place(block.span, number))
+    }
+
+    /// Notes that a claim of this run from a lane begins with a number, and ends before another one.
+    pub(in crate::journal) fn note_claim(&mut self, lane: LaneId, (first, behind): (i64, i64)) {
+        let at = |number| self.block_at(number).unwrap_or_else(|next| next);
+        let (begin, end) = (at(first), at(behind));
+        let places = self.places.entry(lane).or_default();
+        places.begin(begin);
+        places.end(end);
+    }
+
+    /// Compares a block from which this run is likely to claim next. What does not fit the chain is told by its claim.
+    pub(in crate::journal) fn compare_ahead(
+        &mut self,
+        c: &dyn Read,
+        batch_id: BatchId,
+    ) -> Result<(), Error> {
+        let mut next = self.places.values().filter_map(Places::next);
+        let is_new = |at: &usize| self.blocks.get(*at).is_some_and(|block| !block.checked);
+        if let Some(at) = next.find(is_new) {
+            let _ = self.compare_block(c, batch_id, at)?;
+        }
+        Ok(())
     }
 
     pub(super) fn policy(

@@ -3,4 +3,5 @@
 pub(super) mod checks;
 pub(super) mod intact;
 pub(super) mod one_payment;
+mod places;
 pub(super) mod prove;

@@ -92,7 +92,12 @@ pub(in crate::journal) fn serve(
         {
             failed.send_replace(Some(error.clone()));
         }
+        let is_done = outcome.is_ok();
         tell(askers, outcome);
+        if is_shared && is_done {
+            // What cannot be read now is read when it is claimed.
+            let _ = connection.compare_ahead();
+        }
     }
     // Best effort: the WAL is complete without it, and nobody who reads it is waited for.
     let Some(file) = connection.sqlite() else {
