@@ -10,7 +10,7 @@ use super::statement::{self, Statement, newest};
 use crate::store::{Error, Scan, Table, Value};
 
 /// Rows of one table that one statement reads by their keys at most: those that came are taken in while the server reads the next ones.
-const BY_KEYS: usize = 256;
+pub(super) const BY_KEYS: usize = 256;
 
 /// Scans that one statement reads at most.
 const TOGETHER: usize = 1_000;

@@ -24,6 +24,7 @@ mod known;
 mod link;
 mod make;
 mod origin;
+mod own;
 mod password;
 mod pending;
 mod read;

@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, BY_KEYS};
 use super::codec::Kind;
 use super::columns::{kinds_of, order_of};
 use super::expected;
 use super::known::{Columns, Key, Shown, passes};
 use super::link::Request;
+use super::own::{Group, Own};
 use super::pending::Leaving;
 use super::rows::{PAGE, columns_of, value_of};
 use super::statement;
@@ -83,6 +84,40 @@ impl Postgres {
                     || self.pending.borrow().touches(scan.table, &key)
             }
         }
+    }
+
+    /// Knows rows again that this writer has written, where nobody has written them since; returns the scans of the others.
+    fn confirm<'s>(&self, own: &[Group<'s>]) -> Result<Vec<&'s Scan<'s>>, Error> {
+        let checks = own.iter().flat_map(|group| {
+            let parts = group.keys.chunks(BY_KEYS);
+            parts.map(|keys| statement::written_by(Own::TABLE, keys, &group.transaction))
+        });
+        let checks: Vec<_> = checks.collect::<Result<_, _>>()?;
+        let mut parts = own.iter().flat_map(|group| {
+            let scans = group.scans.chunks(BY_KEYS);
+            scans
+                .zip(group.keys.chunks(BY_KEYS))
+                .zip(group.rows.chunks(BY_KEYS))
+        });
+        let mut changed = Vec::new();
+        let requests = checks.iter().map(Request::Rows).collect();
+        // What waits to be written is known.
+        self.send_each(&[], requests, &mut |_, answer| {
+            let Some(((scans, keys), rows)) = parts.next() else {
+                return Err(Error::corrupt("an answer to nothing"));
+            };
+            let count: Option<i64> = answer.rows().first().and_then(|row| row.try_get(0).ok());
+            if count != i64::try_from(rows.len()).ok() {
+                changed.extend(scans);
+                return Ok(());
+            }
+            let mut known = self.known.borrow_mut();
+            for (key, row) in keys.iter().zip(rows) {
+                known.put(Own::TABLE, Key::of(key.iter()), Some(Columns::clone(row)));
+            }
+            Ok(())
+        })?;
+        Ok(changed)
     }
 
     /// Returns the rows of a scan that was expected.
@@ -183,7 +218,9 @@ impl Read for Postgres {
             return Ok(());
         };
         let unknown = wanted.iter().filter(|scan| !self.is_known(scan));
-        for wanted in unknown.collect::<Vec<_>>().chunks(EXPECTED_MAX) {
+        let (own, mut others) = self.own.borrow().part(unknown.collect());
+        others.extend(self.confirm(&own)?);
+        for wanted in others.chunks(EXPECTED_MAX) {
             let ahead = Ahead::of(wanted.iter().copied());
             let waiting: Vec<_> = ahead.tables().map(|table| self.waiting(table)).collect();
             let statements = ahead.statements()?;

@@ -520,6 +520,24 @@ pub(super) fn by_keys<'v>(
     Ok(it)
 }
 
+/// Counts the rows that are found by their keys and were written last by a transaction.
+pub(super) fn written_by<'v>(
+    table: &Table,
+    keys: &'v [Vec<Value<'v>>],
+    transaction: &'v str,
+) -> Result<Statement<'v>, Error> {
+    let mut it = Statement::plain("select count(*) from ");
+    it.table(table);
+    it.push(" t, ");
+    let key: Vec<Column> = key_of(table).collect();
+    it.unnest(table, &key, keys)?;
+    it.found_by_key(table);
+    it.push(" and t.xmin = ");
+    it.mark(Param::Text(transaction.into()), Type::TEXT);
+    it.push("::xid");
+    Ok(it)
+}
+
 impl<'v> Statement<'v> {
     /// Writes rows as lists of values, one for each column; they are called `v`.
     ///

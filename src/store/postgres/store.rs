@@ -13,6 +13,7 @@ use super::foresight::Foresight;
 use super::habits::Habits;
 use super::known::Known;
 use super::link::{Answer, Link, Request};
+use super::own::Own;
 use super::pending::{Leaving, Pending};
 use super::statement::Statement;
 use crate::domain::Timestamp;
@@ -44,6 +45,8 @@ pub struct Postgres {
     pub(super) seen: RefCell<Option<Seen>>,
     /// Rows as they are, where nobody else has written since.
     pub(super) known: RefCell<Known>,
+    /// Rows as it has left them, whoever has written since.
+    pub(super) own: RefCell<Own>,
     /// Writes of the transaction that were not sent yet.
     pub(super) pending: RefCell<Pending>,
     /// What transactions that write ask for again and again.
@@ -159,6 +162,7 @@ impl Postgres {
             broken: RefCell::default(),
             seen: RefCell::default(),
             known: RefCell::default(),
+            own: RefCell::default(),
             pending: RefCell::default(),
             habits: RefCell::default(),
             foresight: RefCell::default(),
@@ -266,6 +270,7 @@ impl Postgres {
 
     /// Gives the connection up.
     pub(super) fn drop_link(&self) {
+        self.own.borrow_mut().clear();
         if let Some(connected) = self.link.take() {
             self.left_behind.replace(Some(connected.backend));
         }

@@ -40,7 +40,8 @@ const TAKE_TURN: &str = "with taken as (
         on conflict (id) do update set turn = excluded.turn, begun_at = excluded.begun_at
     )
     select number - 1, previous, (select turn from disburse.writer where id = $1), oldest,
-        floor(extract(epoch from clock_timestamp()) * 1000)::bigint, current_setting('synchronous_standby_names') from taken";
+        floor(extract(epoch from clock_timestamp()) * 1000)::bigint, current_setting('synchronous_standby_names'),
+        (txid_current() & 4294967295)::text from taken";
 
 /// The newest transaction that was committed, who made it, and the newest one of a writer; and who may still read and write.
 const NEWEST: &str = "select number, writer, (select turn from disburse.writer where id = $1), oldest from disburse.turn where one";
@@ -122,7 +123,9 @@ impl Postgres {
             oldest,
             at,
             waits,
+            transaction,
         } = newest_of(rows)?;
+        self.own.borrow_mut().begin(transaction);
         self.began_at.set(at);
         if let Some(waits) = waits {
             let waits = waits && self.address.is_promoted_whole;
@@ -244,6 +247,8 @@ struct Newest {
     at: Option<Timestamp>,
     /// Commits wait for all standbys that are named, where a turn was taken.
     waits: Option<bool>,
+    /// The number of the transaction as the rows have it that it writes; nothing where no turn was taken.
+    transaction: String,
 }
 
 fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
@@ -258,6 +263,7 @@ fn newest_of(rows: &[tokio_postgres::Row]) -> Result<Newest, Error> {
             oldest,
             at,
             waits,
+            transaction: row.try_get(6).unwrap_or_default(),
         })
     };
     let newest = rows.first().and_then(read);
@@ -365,6 +371,7 @@ impl Transact for Postgres {
             return ended;
         }
         self.committed.set(number);
+        self.own.borrow_mut().keep(&self.known.borrow());
         // What waited for a standby is there with all that was before it.
         self.all_waited.set(self.origin.get().waits);
         self.seen

@@ -73,6 +73,7 @@ impl Postgres {
             (Some(None) | None, _) => None,
         };
         known.numbered(table, &key);
+        self.own.borrow_mut().note(table, &key);
         match image {
             Some(image) => known.put(table, key.clone(), Some(image)),
             None => known.forget(table, &key),
@@ -191,6 +192,7 @@ impl Write for Postgres {
             match changed {
                 Some(Some((before, row))) => {
                     known.changed(table, &before, &row);
+                    self.own.borrow_mut().note(table, &key);
                     known.put(table, key.clone(), Some(row));
                     drop(known);
                     let mut pending = self.pending.borrow_mut();

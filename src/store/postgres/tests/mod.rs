@@ -8,6 +8,7 @@ mod foreseen;
 mod guards;
 mod losses;
 mod origin;
+mod own_rows;
 mod paging;
 mod plans;
 mod proxy;
