@@ -288,6 +288,9 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
         E::Outdated { .. } => {
             "update this program, and give the same command again: what it had under way is asked about, never posted blindly"
         }
+        E::NotOwner => {
+            "name the journal with the user that made it (disburse journal init): a move takes it away from everybody else. Nothing was moved"
+        }
         E::NotEmpty => {
             "make a journal in another database (disburse journal init), and move it there"
         }
@@ -451,7 +454,7 @@ mod tests {
         let causes = [
             (
                 journal::Error::SessionClosed {
-                    lease_ran_out: true,
+                    why: journal::Closed::LeaseRanOut,
                 },
                 4,
                 "start the run again",

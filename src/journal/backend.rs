@@ -16,11 +16,13 @@ use crate::journal::run::sessions;
 use crate::journal::run::{due, due_questions, verbs};
 use crate::journal::schema::open::Missing;
 use crate::journal::session::fence;
+use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::handle::Journal;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{
-    Acquired, Claim, Clearance, Due, Error, Finding, Halt, IncomingCallback, LoadPlan, LoadRow,
-    Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing, Transition,
+    Acquired, Claim, Clearance, Closed, Due, Error, Finding, Halt, IncomingCallback, LoadPlan,
+    LoadRow, Loaded, Location, Question, ReadBy, Received, RunTerms, RunToken, Standing,
+    Transition,
 };
 use crate::ledger::HeldFor;
 use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
@@ -126,6 +128,27 @@ impl Journal {
         .await
     }
 
+    /// Carries out a verb of a run, unless the clock of the store was set since it began: its session ends then, with what that changes.
+    async fn ask_of_run<T: Send + 'static, W>(
+        &self,
+        token: RunToken,
+        mut work: W,
+    ) -> Result<T, Error>
+    where
+        W: FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
+    {
+        let of_verb = (std::any::type_name::<W>(), None);
+        self.ask_named(CommitMode::Shared, of_verb, move |c| {
+            Ok(match sessions::clock_was_set(c, token, c.counted())? {
+                true => Err(Error::SessionClosed {
+                    why: Closed::ClockSet,
+                }),
+                false => Ok(work(c)?),
+            })
+        })
+        .await?
+    }
+
     /// Records the intent to post up to `limit` due payments of lanes that are not held; says what is due after them, and
     /// why the run must end, where a payment is met that must not be claimed.
     ///
@@ -138,7 +161,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<(Vec<Claim>, Due, Option<Halt>), Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
+        self.ask_of_run(token, move |c| {
             let (claims, halt) = verbs::claim(c, token, limit, now, &policy)?;
             Ok((claims, due::due(c, token, now)?, halt))
         })
@@ -188,7 +211,7 @@ impl Journal {
         now: Timestamp,
         policy: Arc<Policy>,
     ) -> Result<Vec<(PaymentId, Clearance)>, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
+        self.ask_of_run(token, move |c| {
             verbs::clearances(c, token, &seqs, now, &policy)
         })
         .await
@@ -205,7 +228,7 @@ impl Journal {
         now: Timestamp,
         lease: Timestamp,
     ) -> Result<(Vec<Question>, Due), Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
+        self.ask_of_run(token, move |c| {
             let questions = due_questions::questions(c, token, limit, now, lease)?;
             Ok((questions, due::due(c, token, now)?))
         })
@@ -225,8 +248,15 @@ impl Journal {
         moment: StepContext,
         policy: Arc<Policy>,
     ) -> Result<Vec<Transition>, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
-            by.map_or(Ok(()), |token| fence::assert_current(c, token))?;
+        let Some(token) = by else {
+            return self
+                .ask_again(CommitMode::Shared, move |c| {
+                    record::record(c, &findings, moment, &policy)
+                })
+                .await;
+        };
+        self.ask_of_run(token, move |c| {
+            fence::assert_current(c, token)?;
             record::record(c, &findings, moment, &policy)
         })
         .await
@@ -237,10 +267,9 @@ impl Journal {
     /// # Errors
     /// [`Error::Fenced`] when another run has taken over: a run that looks every second learns of it within that time.
     pub async fn due(&self, token: RunToken, now: Timestamp) -> Result<Due, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
+        self.ask_of_run(token, move |c| {
             fence::assert_current(c, token)?;
             sessions::renew(c, token)?;
-            sessions::watch_clock(c, token, now)?;
             due::due(c, token, now)
         })
         .await
@@ -293,7 +322,7 @@ impl Journal {
         request: SlotRequest,
         clock: impl Fn() -> RunnerTime + Send + 'static,
     ) -> Result<Granted, Error> {
-        self.ask_again(CommitMode::Shared, move |c| {
+        self.ask_of_run(token, move |c| {
             crate::journal::run::slots::slots(c, token, &request, &clock)
         })
         .await

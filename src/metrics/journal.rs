@@ -60,9 +60,11 @@ impl JournalFigures {
         if let Err(error) = &figures {
             tracing::warn!(%error, "metrics: the journal cannot be read");
         }
+        let figures = figures.ok();
+        let is_at_work = figures.as_ref().is_some_and(|figures| figures.runs);
         let told = Told {
-            figures: figures.ok(),
-            runs: holder(&self.at).is_some(),
+            runs: is_at_work || holder(&self.at).is_some(),
+            figures,
         };
         let now = Instant::now();
         let pause = (now - began).saturating_mul(SHARE).max(FRESH_FOR);

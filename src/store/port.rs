@@ -147,6 +147,14 @@ pub trait Transact: Write {
         false
     }
 
+    /// Returns whether its user may take the whole of it away from all others.
+    ///
+    /// # Errors
+    /// The store cannot tell.
+    fn is_owned(&self) -> Result<bool, Error> {
+        Ok(true)
+    }
+
     /// Returns the last known position of the server's log; `None` for a store that is not on a server.
     fn server_position(&self) -> Option<ServerPosition> {
         None

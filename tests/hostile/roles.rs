@@ -51,11 +51,16 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Gives a command as a user.
-    fn says(&mut self, role: &str, words: &[&str]) -> Ended {
+    /// Returns the address of the journal for a user.
+    fn address_of(&self, role: &str) -> String {
         let address = self.server.address(&self.database);
         let user = format!("{role}_of_{}@", self.database);
-        self.office.journal = Some(address.replace("disburse@", &user));
+        address.replace("disburse@", &user)
+    }
+
+    /// Gives a command as a user.
+    fn says(&mut self, role: &str, words: &[&str]) -> Ended {
+        self.office.journal = Some(self.address_of(role));
         let ended = self.office.call(words);
         let text = format!("{role}: {words:?}: {ended:?}");
         assert!(!text.contains("permission denied"), "{text}");
@@ -138,6 +143,19 @@ fn every_user_can_do_its_work_and_no_other() {
         assert_eq!(refused.code, Some(2), "{refused:?}");
         assert!(refused.err.contains("lacks rights"), "{refused:?}");
     }
+    // From whom it is taken away, it can pay no more.
+    for (role, why) in [
+        ("runner", "does not own it"),
+        ("operator", "does not own it"),
+        ("reader", "lacks rights"),
+    ] {
+        let from = desk.address_of(role);
+        let refused = desk.says(role, &["journal", "copy", &from, "away.db", "--yes"]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains(why), "{refused:?}");
+    }
+    let still_there = desk.does("runner", &["status", BATCH]);
+    assert!(!still_there.err.contains("moved"), "{still_there:?}");
     assert_eq!(gateway.ledger.posts(), posts);
     // What failed was retried, under an identifier of its own.
     let crimes = gateway.ledger.books().crimes(false);

@@ -197,7 +197,8 @@ async fn done(
     }
     output::line_unless(
         session.common.json,
-        "the recovery is done: from now on new files are paid without asking the gateway first",
+        "the recovery is done: from now on new files are paid without asking the gateway first\nnext: run each batch once more that disburse \
+        status shows as not finished: payments that waited for this are posted now",
     );
     if session.common.json {
         output::json(&json!({"done": true}));

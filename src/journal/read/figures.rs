@@ -9,6 +9,7 @@ use crate::domain::{BatchId, BatchName, Currency, LaneId, ServiceCode, Tally, Ti
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::{UNPRICED, state_of};
 use crate::journal::notices::waiting::count_waiting;
+use crate::journal::run::sessions::is_any_at_work;
 use crate::journal::{Error, Figures, HeldService, StandingRow};
 use crate::lifecycle::State;
 use crate::store::tables::{batch, chain, held_lane, life, tally};
@@ -23,7 +24,10 @@ impl Reader {
         let c = self.store();
         // Of one moment.
         c.begin_reading()?;
-        let found = read(c, batch);
+        let found = read(c, batch).and_then(|figures| {
+            let runs = is_any_at_work(c)?;
+            Ok(Figures { runs, ..figures })
+        });
         c.rollback()?;
         found
     }

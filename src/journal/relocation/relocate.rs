@@ -45,7 +45,7 @@ shape! {
 /// The same move again, after it was cut off, goes on where that is possible.
 ///
 /// # Errors
-/// [`Error::Held`]; [`Error::Exists`], [`Error::NotEmpty`], [`Error::Arriving`] for the target; [`Error::Moved`] for a source that is
+/// [`Error::NotOwner`]; [`Error::Held`]; [`Error::Exists`], [`Error::NotEmpty`], [`Error::Arriving`] for the target; [`Error::Moved`] for a source that is
 /// elsewhere; [`Error::NotSound`] when the journal is not what was recorded. Then it is where it was.
 pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     let name = whole_name(to)?;
@@ -57,6 +57,9 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
         };
     }
     let mut source = opened(from, Missing::Refuse)?;
+    if !source.is_owned()? {
+        return Err(Error::NotOwner);
+    }
     let mut made = Made::begin(to)?;
     let target = Reader::of(opening::writable(to, Missing::Create)?, None);
     let moved = carry(&mut source, &target, &name, &mut made)?;

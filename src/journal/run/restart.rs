@@ -165,7 +165,7 @@ pub(in crate::journal) fn restart_waits(
 }
 
 /// Begins the quarantines of payments in doubt anew.
-pub(in crate::journal) fn restart_doubts(
+fn restart_doubts(
     c: &dyn Write,
     batch_id: BatchId,
     now: Timestamp,
@@ -203,6 +203,24 @@ fn restart_questions(
             .before(&NEVER);
         c.set(&beyond, life::due_at, &reach.soon)?;
     }
+    Ok(())
+}
+
+/// Begins the waits of a batch anew whose times were counted by a clock that was set since: doubts wait their whole quarantine, and what is
+/// asked about is asked about soon.
+pub(in crate::journal) fn count_anew(
+    c: &WriteSession,
+    batch_id: BatchId,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), Error> {
+    doubt_anew(c, batch_id, now, policy)?;
+    restart_doubts(&**c, batch_id, now, policy)?;
+    for state in ASKED_ABOUT {
+        let put_off = asked_about(&batch_id, &state).before(&NEVER);
+        c.set(&put_off, life::due_at, &now)?;
+    }
+    c.forget_recent();
     Ok(())
 }
 

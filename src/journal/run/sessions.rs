@@ -10,11 +10,12 @@ use super::session_claims::{claimed_by, forget_claims};
 use crate::domain::{BatchId, Epoch, ResponseDetails, Timestamp};
 use crate::journal::payments::apply::apply;
 use crate::journal::payments::generations;
-use crate::journal::run::restart::{doubt_anew, restart_doubts};
+use crate::journal::run::restart::count_anew;
 use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
+use crate::journal::session::watched_clock::Seen;
 use crate::journal::writer::commit::PATIENCE;
 use crate::journal::{Error, RunToken, Runner, RunnerRecord};
 use crate::lifecycle::{Event, Policy, State, StepContext};
@@ -148,29 +149,53 @@ pub(in crate::journal) fn assert_alone(c: &WriteSession, batch_id: BatchId) -> R
     Ok(())
 }
 
-/// Begins the waits of doubts anew where the clock of the store was set ahead: no quarantine is over because somebody set a clock.
-///
-/// Whoever begins before this run has looked finds that its lease is over, and does the same.
-pub(in crate::journal) fn watch_clock(
+/// Returns whether the clock of the store was set since a run of this process began. Then the doubts of its batch wait from the start
+/// again, as no quarantine is over because somebody set a clock, and its session ends: it counts from another time than a run that begins
+/// now, and would take the other's posts for older, or younger, than they are.
+pub(in crate::journal) fn clock_was_set(
     c: &WriteSession,
     token: RunToken,
-    told: Timestamp,
-) -> Result<(), Error> {
+    counted: Duration,
+) -> Result<bool, Error> {
     if !c.is_shared() {
-        return Ok(());
+        return Ok(false);
     }
     let now = c.store_time()?;
-    let waited = c.waited();
-    let stepped = c.watched_clock(token.epoch, |clock| clock.look(told, now, waited));
-    if let Some(policy) = stepped.flatten() {
-        tracing::warn!(
-            "the clock of the journal's server was set ahead; payments in doubt wait from the start again"
-        );
-        doubt_anew(c, token.batch_id, now, &policy)?;
-        restart_doubts(&**c, token.batch_id, now, &policy)?;
-        c.forget_recent();
+    let policy = match c.watched_clock(token.epoch, |clock| clock.look(now, counted)) {
+        Some(Seen::Set(policy)) => policy,
+        Some(Seen::WasSet) => return Ok(true),
+        Some(Seen::Right) | None => return Ok(false),
+    };
+    tracing::warn!(
+        "the clock of the journal's server was set; payments in doubt wait from the start again, and the run ends"
+    );
+    if is_open(c, token)? {
+        close(c, (token.batch_id, token.epoch), now, &policy)?;
     }
-    Ok(())
+    c.flush()?;
+    count_anew(c, token.batch_id, now, &policy)?;
+    Ok(true)
+}
+
+/// Returns whether a run of any batch is at work on a store that several machines share.
+pub(in crate::journal) fn is_any_at_work(c: &dyn Transact) -> Result<bool, Error> {
+    if !c.is_shared() {
+        return Ok(false);
+    }
+    let now = c.now()?;
+    let open = Scan::by(&session::session_open);
+    Ok(c.any(&open.only(session::lease_until, Test::at_least(&now)))?)
+}
+
+/// Returns whether another run of a batch has not renewed its lease: it is gone, or the clock was set ahead, and it has not looked yet.
+// Whoever is alive renews it every second.
+pub(in crate::journal) fn is_any_unheard(
+    c: &dyn Read,
+    batch_id: BatchId,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
+    Ok(open.iter().any(|open| open.lease_until < now))
 }
 
 fn own(token: &RunToken) -> Scan<'_> {

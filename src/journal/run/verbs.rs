@@ -12,7 +12,7 @@ use super::lanes::held_lanes;
 use super::open_lanes::{OpenLane, counted, is_open, is_signed, open_lanes};
 use super::pin::pin;
 use super::rest::{What, disturb, last};
-use super::restart::{ask_given_up, doubt_anew, restart_waits};
+use super::restart::{ask_given_up, count_anew, doubt_anew, restart_waits};
 use super::{session_claims, sessions};
 use crate::domain::{BatchId, BatchName, Epoch, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::approval::standing::approvals;
@@ -52,7 +52,6 @@ pub(in crate::journal) fn acquire(
     policy: &Policy,
 ) -> Result<Acquired, Error> {
     c.mark(known_batch(c, batch)?);
-    let told = terms.now;
     let terms = &RunTerms {
         now: c.time(terms.now)?,
         ..terms.clone()
@@ -77,15 +76,14 @@ pub(in crate::journal) fn acquire(
         dates: dates(c, batch_id)?,
     };
     c.mark_epoch(token.epoch);
-    let expired = match c.is_shared() {
-        true => {
-            let closed = sessions::close_expired(c, batch_id, policy)?;
-            sessions::begin(c, (batch_id, token.epoch), &terms.runner, policy)?;
-            c.watch_clock(token.epoch, WatchedClock::begin(told, terms.now, policy));
-            closed
-        }
-        false => 0,
-    };
+    let (mut expired, mut is_unheard) = (0, false);
+    if c.is_shared() {
+        is_unheard = sessions::is_any_unheard(c, batch_id, terms.now)?;
+        expired = sessions::close_expired(c, batch_id, policy)?;
+        sessions::begin(c, (batch_id, token.epoch), &terms.runner, policy)?;
+        let clock = WatchedClock::begin(terms.now, c.counted(), policy);
+        c.watch_clock(token.epoch, clock);
+    }
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]
@@ -111,6 +109,9 @@ pub(in crate::journal) fn acquire(
         restart_waits(c, batch_id, terms, policy)?;
     } else {
         c.forget_recent();
+        if is_unheard {
+            count_anew(c, batch_id, terms.now, policy)?;
+        }
         ask_given_up(&**c, batch_id, terms.reach(), policy)?;
     }
     ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;

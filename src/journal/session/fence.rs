@@ -4,7 +4,7 @@ use crate::domain::{Epoch, Timestamp};
 use crate::journal::codec::facts::fact;
 use crate::journal::codec::values::corrupt;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::{Error, RunToken};
+use crate::journal::{Closed, Error, RunToken};
 use crate::store::tables::session;
 use crate::store::{Read, Reads, Scan, Test, shape};
 
@@ -26,7 +26,7 @@ pub(in crate::journal) fn assert_current(c: &WriteSession, token: RunToken) -> R
 }
 
 shape! {
-    struct Closed of session { lease_until: Timestamp, closed_at: Option<Timestamp> }
+    struct Ended of session { lease_until: Timestamp, closed_at: Option<Timestamp> }
 }
 
 /// Says why a run is no longer the one that has its batch.
@@ -34,9 +34,15 @@ fn fenced(c: &WriteSession, token: RunToken) -> Result<Error, Error> {
     if !c.is_shared() {
         return Ok(Error::Fenced);
     }
-    let own: Option<Closed> = c.first(&Scan::of(&session::TABLE).at(&token.epoch))?;
+    let own: Option<Ended> = c.first(&Scan::of(&session::TABLE).at(&token.epoch))?;
     let lease_ran_out = own.is_some_and(|own| own.closed_at.is_some_and(|at| own.lease_until < at));
-    Ok(Error::SessionClosed { lease_ran_out })
+    let clock_was_set = c.watched_clock(token.epoch, |clock| clock.was_set());
+    let why = match (clock_was_set, lease_ran_out) {
+        (Some(true), _) => Closed::ClockSet,
+        (_, true) => Closed::LeaseRanOut,
+        (_, false) => Closed::ServerChanged,
+    };
+    Ok(Error::SessionClosed { why })
 }
 
 /// Returns whether the session of a run is open, on a journal that several runs share.

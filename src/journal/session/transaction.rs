@@ -17,7 +17,7 @@ use super::ordered::{GivenOrder, Ordered};
 use super::payment_cache::{self, PaymentCache};
 use super::subject::Subject;
 use super::tallies::{self, Moves};
-use super::watched_clock::WatchedClock;
+use super::watched_clock::{Counter, WatchedClock};
 use crate::domain::{
     Actor, BatchId, Country, Epoch, EvidenceId, Money, Msisdn, PayerTransactionId, Payment,
     PaymentId, PhraseId, ServiceCode, Timestamp,
@@ -60,6 +60,9 @@ pub(in crate::journal) struct WriteSession {
     waited: Cell<Duration>,
     /// The clock of the store, as runs of this process count beside it.
     clocks: RefCell<BTreeMap<Epoch, WatchedClock>>,
+    counter: Counter,
+    /// What was counted when the transaction had its turn.
+    counted: Cell<Duration>,
     /// When the transaction asked the store for the time.
     asked_at: Cell<Option<Timestamp>>,
     /// Since when, by its own clock, the store was there whenever it was asked.
@@ -88,6 +91,8 @@ impl WriteSession {
             following: Following::default(),
             waited: Cell::default(),
             clocks: RefCell::default(),
+            counter: Counter::start(),
+            counted: Cell::default(),
             asked_at: Cell::default(),
             reached_since: Cell::default(),
             knows_recoveries: Cell::default(),
@@ -221,6 +226,7 @@ impl WriteSession {
     /// Called inside the transaction that begins.
     pub(in crate::journal) fn begin(&self) -> Result<(), Error> {
         self.asked_at.take();
+        self.counted.set(self.counter.elapsed());
         self.clocks
             .borrow_mut()
             .values_mut()
@@ -275,6 +281,11 @@ impl WriteSession {
         work: impl FnOnce(&mut WatchedClock) -> T,
     ) -> Option<T> {
         self.clocks.borrow_mut().get_mut(&run).map(work)
+    }
+
+    /// Returns what this process had counted when the transaction had its turn.
+    pub(in crate::journal) fn counted(&self) -> Duration {
+        self.counted.get()
     }
 
     /// Returns the client of a store that several processes share, where it is one in memory.

@@ -1,55 +1,102 @@
 //! The clock of a store that several machines share, as a run counts beside it.
+//!
+//! A run counts from what that clock showed when it began, so that nobody who sets a clock shortens a wait. One that begins later counts
+//! from another time then, and what the first has posted would be as old for it as the clock was set ahead: so the first one ends.
 
 use std::time::Duration;
 
-use crate::domain::Timestamp;
+use tokio::time::Instant;
+
+use crate::domain::{BootTime, Timestamp};
 use crate::lifecycle::Policy;
 
-/// A clock that goes ahead by more than this, while its run counts no such time, was set.
+/// A clock that goes by so much more or less than its run counts was set.
 const STEP_MAX: Duration = Duration::from_secs(20);
 
-/// How far the clock of the store was ahead of what a run counts, and by what its doubts wait.
-#[derive(Clone, Debug)]
-pub(in crate::journal) struct WatchedClock {
-    ahead: i64,
-    /// Seen in a transaction that is not committed yet.
-    seen: Option<i64>,
-    policy: Policy,
+/// What a process counts by a clock that nobody sets. The sleep of its machine counts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::journal) struct Counter {
+    began: Instant,
+    slept: Duration,
 }
 
-impl WatchedClock {
-    /// Begins with what a run counts at the moment at which it takes its batch.
-    pub(in crate::journal) fn begin(told: Timestamp, now: Timestamp, policy: &Policy) -> Self {
+impl Counter {
+    pub(in crate::journal) fn start() -> Self {
         Self {
-            ahead: now.as_millis().saturating_sub(told.as_millis()),
-            seen: None,
-            policy: policy.clone(),
+            began: Instant::now(),
+            slept: BootTime::slept(),
         }
     }
 
-    /// Compares what the run counts with the clock, for which it waited so long; returns the policy of its doubts where somebody has set
-    /// the clock ahead since.
-    pub(in crate::journal) fn look(
-        &mut self,
-        told: Timestamp,
-        now: Timestamp,
-        waited: Duration,
-    ) -> Option<Policy> {
-        let ahead = now.as_millis().saturating_sub(told.as_millis());
-        self.seen = Some(ahead);
-        let by = u128::try_from(ahead.saturating_sub(self.ahead)).unwrap_or(0);
-        let most = STEP_MAX.saturating_add(waited).as_millis();
-        (by > most).then(|| self.policy.clone())
+    /// Returns the time since its start.
+    pub(in crate::journal) fn elapsed(&self) -> Duration {
+        self.began.elapsed() + BootTime::slept().saturating_sub(self.slept)
+    }
+}
+
+/// What is seen of a clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::journal) enum Seen {
+    /// It goes as the run counts.
+    Right,
+    /// It was set: for the first time that anybody sees it. By the policy of the run, doubts wait anew.
+    Set(Policy),
+    /// It was set before.
+    WasSet,
+}
+
+/// What the clock of the store showed when a run began, what the process had counted by then, and by what its doubts wait.
+#[derive(Clone, Debug)]
+pub(in crate::journal) struct WatchedClock {
+    showed: Timestamp,
+    counted: Duration,
+    policy: Policy,
+    was_set: bool,
+    /// Seen in a transaction that is not committed yet.
+    is_seen: bool,
+}
+
+impl WatchedClock {
+    /// Begins when a run takes its batch.
+    pub(in crate::journal) fn begin(showed: Timestamp, counted: Duration, policy: &Policy) -> Self {
+        Self {
+            showed,
+            counted,
+            policy: policy.clone(),
+            was_set: false,
+            is_seen: false,
+        }
+    }
+
+    /// Compares what it shows with what was counted.
+    pub(in crate::journal) fn look(&mut self, shows: Timestamp, counted: Duration) -> Seen {
+        if self.was_set || self.is_seen {
+            return Seen::WasSet;
+        }
+        let by_clock = shows.as_millis().saturating_sub(self.showed.as_millis());
+        let by_count = counted.saturating_sub(self.counted).as_millis();
+        let by_count = i64::try_from(by_count).unwrap_or(i64::MAX);
+        let apart = by_clock.saturating_sub(by_count).unsigned_abs();
+        if u128::from(apart) <= STEP_MAX.as_millis() {
+            return Seen::Right;
+        }
+        self.is_seen = true;
+        Seen::Set(self.policy.clone())
+    }
+
+    /// Returns whether it was seen that it was set.
+    pub(in crate::journal) fn was_set(&self) -> bool {
+        self.was_set || self.is_seen
     }
 
     /// A transaction begins: the one before it was committed.
     pub(in crate::journal) fn keep(&mut self) {
-        self.ahead = self.seen.take().unwrap_or(self.ahead);
+        self.was_set |= std::mem::take(&mut self.is_seen);
     }
 
     /// The transaction came to nothing.
     pub(in crate::journal) fn forget(&mut self) {
-        self.seen = None;
+        self.is_seen = false;
     }
 }
 
@@ -62,28 +109,36 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_ahead_is_seen_until_that_was_committed() {
-        let mut clock = WatchedClock::begin(at(5), at(3_600), &Policy::default());
-        let wait = Duration::from_secs(8);
-        for (told, now, is_seen) in [
-            (at(65), at(3_660), false),
-            // It waited for its turn.
-            (at(70), at(3_690), false),
-            (at(71), at(3_966), true),
-            (at(72), at(3_967), true),
+    fn a_clock_that_was_set_is_seen_until_that_was_committed() {
+        let secs = Duration::from_secs;
+        // What it shows, and what was counted, since the run began.
+        for (shows, counted, is_right) in [
+            (60, 60, true),
+            (80, 60, true),
+            (81, 60, false),
+            (3_660, 60, false),
+            (40, 60, true),
+            (39, 60, false),
+            (-3_540, 60, false),
+            // It was waited for, or the machine slept.
+            (7_260, 7_250, true),
         ] {
-            assert_eq!(clock.look(told, now, wait).is_some(), is_seen, "{told}");
+            let policy = Policy::default();
+            let mut clock = WatchedClock::begin(at(5_000), secs(7), &policy);
+            let mut look = || clock.look(at(5_000 + shows), secs(7 + counted));
+            let expected = match is_right {
+                true => [Seen::Right, Seen::Right],
+                false => [Seen::Set(policy), Seen::WasSet],
+            };
+            assert_eq!([look(), look()], expected, "{shows} {counted}");
+            assert_eq!(clock.was_set(), !is_right);
             clock.forget();
+            assert_eq!(clock.look(at(5_060), secs(67)), Seen::Right, "taken back");
         }
-        assert!(clock.look(at(73), at(3_968), wait).is_some());
+        let mut clock = WatchedClock::begin(at(0), secs(0), &Policy::default());
+        assert!(matches!(clock.look(at(100), secs(1)), Seen::Set(_)));
         clock.keep();
-        assert!(clock.look(at(74), at(3_969), wait).is_none());
-        clock.keep();
-        assert!(clock.look(at(75), at(70), wait).is_none(), "set back");
-        clock.keep();
-        assert!(
-            clock.look(at(76), at(3_971), wait).is_some(),
-            "and ahead again"
-        );
+        clock.forget();
+        assert_eq!(clock.look(at(2), secs(2)), Seen::WasSet, "set right again");
     }
 }

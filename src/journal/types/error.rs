@@ -112,6 +112,10 @@ pub enum Error {
         moved"
     )]
     NotEmpty,
+    #[error(
+        "this user of the server may write the journal, and does not own it: only its owner moves it"
+    )]
+    NotOwner,
     #[error("the table {table} arrived different from how it was sent; nothing was moved")]
     Unlike { table: &'static str },
     #[error(
@@ -247,8 +251,8 @@ pub enum Error {
     Kept { batch: BatchName, why: Kept },
     #[error("another run has taken over this journal")]
     Fenced,
-    #[error("{}", closed_text(*lease_ran_out))]
-    SessionClosed { lease_ran_out: bool },
+    #[error("{}", closed_text(*why))]
+    SessionClosed { why: Closed },
     #[error("{what}")]
     Outdated { what: String },
     #[error("the journal holds something that no release of disburse writes: {what}")]
@@ -334,15 +338,30 @@ pub enum Error {
     Poisoned { cause: Box<Error> },
 }
 
+/// Why the session of a run was closed that shares its journal with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// Another one has closed it: its lease ran out.
+    LeaseRanOut,
+    /// The server was promoted, restored or replaced.
+    ServerChanged,
+    /// The clock of the server was set.
+    ClockSet,
+}
+
 /// Says why a run may not go on that shares its journal with others.
-fn closed_text(lease_ran_out: bool) -> &'static str {
-    match lease_ran_out {
-        true => {
+fn closed_text(why: Closed) -> &'static str {
+    match why {
+        Closed::LeaseRanOut => {
             "another host has closed the session of this run, because its lease ran out: this run had not reached the \
             journal, or not finished with it, for more than 10 s"
         }
-        false => {
+        Closed::ServerChanged => {
             "the session of this run was closed: the server of the journal was promoted, restored or replaced meanwhile"
+        }
+        Closed::ClockSet => {
+            "the clock of the journal's server was set by more than 20 s while this run was at work, so that its waits would be too \
+            short, or too long: its session is closed, and payments in doubt wait from the start again"
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Figures {
     pub evidence_rows: u64,
     /// Notices that were not delivered yet, of whichever batch.
     pub notices_waiting: u64,
+    /// A run of whichever batch is at work, as a journal tells that several machines share.
+    pub runs: bool,
 }
 
 /// A service that is held.

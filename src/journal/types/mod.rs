@@ -38,7 +38,7 @@ pub use bills::{
 pub use decisions::{
     Answered, Cancelled, Decided, Decision, Looked, Seen, ToCancel, ToWithdraw, WITHDRAWN_SHOWN,
 };
-pub use error::{Error, FileOnly, Kind};
+pub use error::{Closed, Error, FileOnly, Kind};
 pub use figures::{Figures, HeldService};
 pub use forgetting::{ArchivedAs, ForgetOrder, Forgotten, LetGo, PaidIn, Party};
 pub use generations::{

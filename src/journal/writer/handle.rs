@@ -199,11 +199,22 @@ impl Journal {
         &self,
         manner: CommitMode,
         about: Option<PayerTransactionId>,
-        mut work: W,
+        work: W,
     ) -> Result<T, Error>
     where
         W: FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
     {
+        let name = std::any::type_name::<W>();
+        self.ask_named(manner, (name, about), work).await
+    }
+
+    /// The same of a verb by its name.
+    pub(in crate::journal) async fn ask_named<T: Send + 'static>(
+        &self,
+        manner: CommitMode,
+        (name, about): (&'static str, Option<PayerTransactionId>),
+        mut work: impl FnMut(&mut WriteSession) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let value = Arc::new(Mutex::new(None));
         let (slot, hand) = (Arc::clone(&value), self.hand());
         let again = Box::new(move |connection: &mut WriteSession| {
@@ -211,11 +222,7 @@ impl Journal {
             put(&slot, found);
             Ok(())
         });
-        let work = Work::Again {
-            again,
-            name: std::any::type_name::<W>(),
-            about,
-        };
+        let work = Work::Again { again, name, about };
         Box::pin(self.perform(manner, work)).await?;
         take(&value).ok_or_else(stopped)
     }

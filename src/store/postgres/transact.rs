@@ -275,6 +275,10 @@ impl Transact for Postgres {
         true
     }
 
+    fn is_owned(&self) -> Result<bool, Error> {
+        self.is_owner()
+    }
+
     fn server_position(&self) -> Option<ServerPosition> {
         let turn = self.seen.borrow().as_ref().map_or(0, |(number, _)| *number);
         Some(ServerPosition {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::domain::{Tally, Timestamp};
 use crate::journal::tests::{plan, row};
 use crate::journal::{
-    Error, Home, Journal, LoadRow, Location, Reader, RunTerms, RunToken, Runner, server,
+    Closed, Error, Home, Journal, LoadRow, Location, Reader, RunTerms, RunToken, Runner, server,
 };
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::recovery::Cause;
@@ -452,7 +452,7 @@ async fn a_run_that_is_under_way_when_it_is_noticed_posts_nothing_more() {
         matches!(
             told,
             Err(Error::SessionClosed {
-                lease_ran_out: false
+                why: Closed::ServerChanged
             })
         ),
         "{told:?}"

@@ -13,7 +13,7 @@ use crate::journal::run::gateway_moved::move_gateway;
 use crate::journal::run::verbs::{abandon_own, acquire, claim};
 use crate::journal::session::fence::assert_current;
 use crate::journal::tests::{plan, row};
-use crate::journal::{Claim, GatewayMoved, Home, LoadRow, RunTerms};
+use crate::journal::{Claim, Closed, GatewayMoved, Home, LoadRow, RunTerms};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::lifecycle::{Class, CodeMeaning};
 use crate::store::memory::Memory;
@@ -230,7 +230,7 @@ fn a_run_that_is_not_heard_of_leaves_its_own_in_doubt_and_nothing_else() {
         desk.tell(12, dead, lost[1], accepted()),
     ] {
         let closed = Error::SessionClosed {
-            lease_ran_out: true,
+            why: Closed::LeaseRanOut,
         };
         let said = refused.unwrap_err().to_string();
         assert_eq!(said, closed.to_string());
@@ -278,7 +278,7 @@ fn a_run_that_ends_leaves_no_session_and_no_claims() {
     assert!(matches!(
         refused,
         Err(Error::SessionClosed {
-            lease_ran_out: false
+            why: Closed::ServerChanged
         })
     ));
     // The number of a session is never given again.
@@ -332,20 +332,52 @@ fn the_first_of_all_runs_begins_the_waits_anew_and_the_next_leaves_them() {
 }
 
 #[test]
-fn a_clock_that_is_set_ahead_ends_no_quarantine() {
-    let mut desk = Desk::with(2);
-    let one = desk.acquire(0, "one");
-    let seqs = desk.claim(0, one, 1);
-    desk.tell(1, one, seqs[0], Event::Lost).unwrap();
-    let from = |desk: &Desk| -> Option<Timestamp> {
+fn a_clock_that_is_set_ends_no_quarantine_and_the_session_of_whoever_counts_from_another_time() {
+    for set_to in [704, 100] {
+        let mut desk = Desk::with(3);
+        let one = desk.acquire(400, "one");
+        let counted = desk.c.counted();
+        let seqs = desk.claim(400, one, 2);
+        desk.tell(401, one, seqs[0], Event::Lost).unwrap();
+        let from = |desk: &Desk, seq| -> Option<Timestamp> {
+            let own = Scan::of(&life::TABLE).at(seq);
+            desk.c.value(&own, life::quarantine_from).unwrap()
+        };
+        let look = |desk: &mut Desk, shown, secs| {
+            let counted = counted + Duration::from_secs(secs);
+            let looked = desk.act(shown, |c, _| clock_was_set(c, one, counted));
+            looked.unwrap()
+        };
+        assert!(!look(&mut desk, 403, 3));
+        assert!(!look(&mut desk, 416, 4), "a little");
+        assert_eq!(from(&desk, &seqs[0]), Some(at(401)));
+        assert!(look(&mut desk, set_to, 5));
+        assert!(look(&mut desk, set_to + 1, 6), "and its next verb");
+        // What it had under way is in doubt.
+        for seq in &seqs {
+            assert_eq!(desk.state(*seq), State::InDoubt);
+            assert_eq!(from(&desk, seq), Some(at(set_to)));
+        }
+        let refused = desk.act(set_to + 2, |c, _| assert_current(c, one));
+        let why = Closed::ClockSet;
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            Error::SessionClosed { why }.to_string()
+        );
+    }
+}
+
+#[test]
+fn whoever_begins_after_the_clock_was_set_and_before_anybody_has_looked_ends_no_quarantine() {
+    for (set_to, since) in [(4, 1), (15, 15), (90, 90)] {
+        let mut desk = Desk::with(2);
+        let one = desk.acquire(0, "one");
+        let seqs = desk.claim(0, one, 1);
+        desk.tell(1, one, seqs[0], Event::Lost).unwrap();
+        desk.acquire(set_to, "two");
         let own = Scan::of(&life::TABLE).at(&seqs[0]);
-        desk.c.value(&own, life::quarantine_from).unwrap()
-    };
-    // What the store's clock says, and what the run counts.
-    for (shown, counted, since) in [(3, 3, 1), (16, 4, 1), (304, 4, 304), (305, 5, 304)] {
-        desk.act(shown, |c, _| watch_clock(c, one, at(counted)))
-            .unwrap();
-        assert_eq!(from(&desk), Some(at(since)), "{shown}");
+        let from: Option<Timestamp> = desk.c.value(&own, life::quarantine_from).unwrap();
+        assert_eq!(from, Some(at(since)), "{set_to}");
     }
 }
 
@@ -413,6 +445,7 @@ fn whoever_comes_beside_another_one_asks_about_what_nobody_asks_about_any_more()
 #[test]
 fn those_who_run_a_batch_are_shown() {
     let mut desk = Desk::with(5);
+    assert!(!is_any_at_work(&*desk.c).unwrap());
     let token = desk.acquire(0, "one");
     desk.claim(0, token, 3);
     desk.acquire(8, "two");
@@ -431,6 +464,9 @@ fn those_who_run_a_batch_are_shown() {
     desk.set_clock(15);
     let shown = runners(&*desk.c, token.batch_id).unwrap();
     assert!(shown[0].is_expired && !shown[1].is_expired);
+    assert!(is_any_at_work(&*desk.c).unwrap());
+    desk.set_clock(19);
+    assert!(!is_any_at_work(&*desk.c).unwrap());
 }
 
 /// Each changes what every run of the batch goes by.
