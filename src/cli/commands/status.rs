@@ -519,14 +519,19 @@ pub(in crate::cli) fn waiting_texts(batch: &BatchName, standing: &Standing) -> V
             _ => format!("the retry {} {waits}", held.id),
         }
     });
+    let is_any_told = named.clone().next().is_some() || until_done.is_some();
     let more = standing
         .waiting_count
         .saturating_sub(standing.until_done + named.count() as u64);
     let rest = (more > 0).then(|| {
-        format!(
-            "{} more like these: disburse report {batch} --out reports/{batch} lists them all",
-            output::counted(more, "payment")
-        )
+        let count = output::counted(more, "payment");
+        match is_any_told {
+            true => format!(
+                "{count} more like these: disburse report {batch} --out reports/{batch} lists them all"
+            ),
+            // The recovery that they waited for is done.
+            false => format!("{count} waited, and nothing holds them back any more: the next run posts them (disburse run {batch})"),
+        }
     });
     told.chain(until_done).chain(rest).collect()
 }
