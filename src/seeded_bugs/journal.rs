@@ -215,6 +215,13 @@ pub(crate) fn time_of_leases(found: Timestamp) -> Timestamp {
     }
 }
 
+/// The clock of the server was never set.
+pub(crate) fn clock_is_right() -> Option<Result<bool, Error>> {
+    SeededBug::ServerClockUnwatched
+        .is_active()
+        .then_some(Ok(false))
+}
+
 /// Since when a payment is in doubt whose run is not heard of any more.
 pub(crate) fn doubted_at(found: Timestamp, posted_at: Option<Timestamp>) -> Timestamp {
     match SeededBug::QuarantineFromClaim.is_active() {

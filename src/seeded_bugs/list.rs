@@ -203,6 +203,8 @@ pub(crate) enum SeededBug {
     LeaseIgnored,
     /// The lease of another run is over by the clock of whoever looks.
     LeaseByOwnClock,
+    /// Nobody looks whether the clock of the server was set.
+    ServerClockUnwatched,
     /// What a run had under way that is not heard of is in doubt since it was claimed, and not since its session was closed.
     QuarantineFromClaim,
     /// A run has the number of one that has ended.
@@ -219,7 +221,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 86] = [
+    pub(crate) const ALL: [Self; 87] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -300,6 +302,7 @@ impl SeededBug {
         Self::ClosedSessionGoesOn,
         Self::LeaseIgnored,
         Self::LeaseByOwnClock,
+        Self::ServerClockUnwatched,
         Self::QuarantineFromClaim,
         Self::SessionGivenAgain,
         Self::ConfirmedForAnother,

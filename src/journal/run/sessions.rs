@@ -161,6 +161,7 @@ pub(in crate::journal) fn clock_was_set(
         return Ok(false);
     }
     let now = c.store_time()?;
+    planted_instead!(journal::clock_is_right());
     let policy = match c.watched_clock(token.epoch, |clock| clock.look(now, counted)) {
         Some(Seen::Set(policy)) => policy,
         Some(Seen::WasSet) => return Ok(true),
@@ -195,6 +196,7 @@ pub(in crate::journal) fn is_any_unheard(
     now: Timestamp,
 ) -> Result<bool, Error> {
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
+    planted_instead!(journal::clock_is_right());
     Ok(open.iter().any(|open| open.lease_until < now))
 }
 

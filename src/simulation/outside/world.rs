@@ -26,6 +26,9 @@ const PUSH_AGAIN_MS: u64 = 2_000;
 
 /// The clocks of two servers, or of a server and a run, are this far apart at most.
 pub(in crate::simulation) const CLOCKS_DIFFER_MS: i64 = 1_000;
+/// Somebody who sets the clock of a server does so by more and by less than this: by little, a quarantine is shorter by as much.
+const SET_BY_LEAST_MS: i64 = 25_000;
+const SET_BY_MOST_MS: i64 = 7_200_000;
 /// The time at which a simulation begins.
 const EPOCH_MS: i64 = 1_795_824_000_000;
 
@@ -155,6 +158,8 @@ pub(in crate::simulation) struct Shape {
     pub is_shared: bool,
     /// By how much its clock is ahead of that of the first server, in milliseconds.
     pub shift: i64,
+    /// Somebody has set it.
+    pub server_was_set: bool,
     /// What somebody has edited in the journal's file.
     pub tampered: Option<PayerTransactionId>,
     /// Callbacks find nobody, and nobody orders anything: what was edited must not move before it is taken back.
@@ -204,6 +209,7 @@ impl World {
                 doors: BTreeMap::new(),
                 is_shared: false,
                 shift: 0,
+                server_was_set: false,
                 tampered: None,
                 deaf: false,
                 orders_lost: false,
@@ -402,7 +408,7 @@ impl Shape {
 
     /// Whether the clock of a run may be another one than it was.
     pub fn may_run_otherwise(&self) -> bool {
-        self.was_set && !self.is_shared
+        self.was_set && (!self.is_shared || self.server_was_set)
     }
 
     /// One of the processes that listen.
@@ -438,6 +444,18 @@ impl Shape {
         };
         self.was_set = true;
         self.note(|| "the clock jumps".into());
+        if self.is_shared {
+            self.set_the_servers_clock();
+        }
+    }
+
+    /// Sets that of the server: what was sent is not older by it.
+    fn set_the_servers_clock(&mut self) {
+        let by = self.rng.i64(SET_BY_LEAST_MS..SET_BY_MOST_MS);
+        let by = if self.rng.bool() { by } else { -by };
+        self.shift += by;
+        self.server_was_set = true;
+        self.note(|| format!("the clock of the server is set by {by} ms"));
     }
 
     /// Begins a life: the runtime's clock goes on where the world's stands.
