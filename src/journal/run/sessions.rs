@@ -15,7 +15,7 @@ use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::session::watched_clock::Seen;
+use crate::journal::session::watched_clock::{Seen, may_be_set_ahead};
 use crate::journal::writer::commit::PATIENCE;
 use crate::journal::{Error, RunToken, Runner, RunnerRecord};
 use crate::lifecycle::{Event, Policy, State, StepContext};
@@ -161,7 +161,6 @@ pub(in crate::journal) fn clock_was_set(
         return Ok(false);
     }
     let now = c.store_time()?;
-    planted_instead!(journal::clock_is_right());
     let policy = match c.watched_clock(token.epoch, |clock| clock.look(now, counted)) {
         Some(Seen::Set(policy)) => policy,
         Some(Seen::WasSet) => return Ok(true),
@@ -188,16 +187,15 @@ pub(in crate::journal) fn is_any_at_work(c: &dyn Transact) -> Result<bool, Error
     Ok(c.any(&open.only(session::lease_until, Test::at_least(&now)))?)
 }
 
-/// Returns whether another run of a batch has not renewed its lease: it is gone, or the clock was set ahead, and it has not looked yet.
-// Whoever is alive renews it every second.
+/// Returns whether another run of a batch is not heard of: it is gone, or the clock was set ahead, and it has not looked yet.
 pub(in crate::journal) fn is_any_unheard(
     c: &dyn Read,
     batch_id: BatchId,
     now: Timestamp,
 ) -> Result<bool, Error> {
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
-    planted_instead!(journal::clock_is_right());
-    Ok(open.iter().any(|open| open.lease_until < now))
+    let mut leases = open.iter().map(|open| open.lease_until);
+    Ok(leases.any(|until| may_be_set_ahead(until, LEASE, now)))
 }
 
 fn own(token: &RunToken) -> Scan<'_> {

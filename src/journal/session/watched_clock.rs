@@ -13,6 +13,22 @@ use crate::lifecycle::Policy;
 /// A clock that goes by so much more or less than its run counts was set.
 const STEP_MAX: Duration = Duration::from_secs(20);
 
+/// Whoever is alive renews its lease within this time.
+const RENEWED_WITHIN: Duration = Duration::from_secs(2);
+
+fn most_apart() -> Duration {
+    planted!(journal::step_of_clock(STEP_MAX))
+}
+
+/// Returns whether a lease may be over because the clock was set ahead, while its run lives and has not looked yet.
+pub(in crate::journal) fn may_be_set_ahead(
+    lease_until: Timestamp,
+    lease: Duration,
+    now: Timestamp,
+) -> bool {
+    now.since(lease_until) >= most_apart().saturating_sub(lease + RENEWED_WITHIN)
+}
+
 /// What a process counts by a clock that nobody sets. The sleep of its machine counts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::journal) struct Counter {
@@ -77,7 +93,7 @@ impl WatchedClock {
         let by_count = counted.saturating_sub(self.counted).as_millis();
         let by_count = i64::try_from(by_count).unwrap_or(i64::MAX);
         let apart = by_clock.saturating_sub(by_count).unsigned_abs();
-        if u128::from(apart) <= STEP_MAX.as_millis() {
+        if u128::from(apart) <= most_apart().as_millis() {
             return Seen::Right;
         }
         self.is_seen = true;
@@ -140,5 +156,21 @@ mod tests {
         clock.keep();
         clock.forget();
         assert_eq!(clock.look(at(2), secs(2)), Seen::WasSet, "set right again");
+    }
+
+    #[test]
+    fn a_lease_that_a_step_would_end_may_be_that_of_a_run_that_lives() {
+        let lease = Duration::from_secs(10);
+        // A run that lives has renewed it a second ago, and the clock was set ahead by the least that counts.
+        assert!(may_be_set_ahead(at(109), lease, at(100 + 20)));
+        for (now, may_be) in [
+            (90, false),
+            (110, false),
+            (117, false),
+            (118, true),
+            (3_700, true),
+        ] {
+            assert_eq!(may_be_set_ahead(at(110), lease, at(now)), may_be, "{now}");
+        }
     }
 }
