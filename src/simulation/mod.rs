@@ -156,7 +156,9 @@ fn simulate_on(medium: Medium, seed: u64, traced: bool) -> Outcome {
     scene.world.idle(10_000_000);
     let mut violations = std::mem::take(&mut scene.world.lock().violations);
     scene.judge(&mut violations);
-    if violations.is_empty() && (!finished || healing_ms > HEALING_MS_MAX) {
+    // A server whose clock is set back by hours is waited for by whatever has a time: nothing of money rests on how long.
+    let server_was_set = scene.world.lock().server_was_set;
+    if violations.is_empty() && !server_was_set && (!finished || healing_ms > HEALING_MS_MAX) {
         violations.push(format!(
             "20: finished: {finished}, {healing_ms} ms after the gateway became healthy"
         ));

@@ -220,6 +220,10 @@ pub(in crate::journal) fn count_anew(
         let put_off = asked_about(&batch_id, &state).before(&NEVER);
         c.set(&put_off, life::due_at, &now)?;
     }
+    let lanes: Vec<LaneId> = c.values(&Scan::of(&service::TABLE), service::service_id)?;
+    for lane in lanes {
+        restart_posts(c, batch_id, lane)?;
+    }
     c.forget_recent();
     Ok(())
 }

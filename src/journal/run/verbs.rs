@@ -99,21 +99,9 @@ pub(in crate::journal) fn acquire(
     }
     in_force::begin(c, batch_id, terms.limits.as_ref(), is_open, terms.now)?;
     let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
-    let mut abandoned = expired;
     let confirmed = planted!(journal::confirmed_beside(token.confirmed, is_alone));
     let token = RunToken { confirmed, ..token };
-    // What other runs have under way, and what they wait for, is theirs.
-    if is_alone {
-        doubt_anew(c, batch_id, terms.now, policy)?;
-        abandoned += abandon(c, batch_id, terms.now, policy)?;
-        restart_waits(c, batch_id, terms, policy)?;
-    } else {
-        c.forget_recent();
-        if is_unheard {
-            count_anew(c, batch_id, terms.now, policy)?;
-        }
-        ask_given_up(&**c, batch_id, terms.reach(), policy)?;
-    }
+    let abandoned = expired + wait_anew(c, batch_id, terms, policy, (is_alone, is_unheard))?;
     ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
     // Where several runs ask, each of them finds all that is to be asked in the queue.
@@ -128,6 +116,29 @@ pub(in crate::journal) fn acquire(
         abandoned,
         held: held_lanes(c, batch_id)?,
     })
+}
+
+/// Begins the waits of a batch anew that a run takes; returns how many payments an earlier one had under way.
+fn wait_anew(
+    c: &WriteSession,
+    batch_id: BatchId,
+    terms: &RunTerms,
+    policy: &Policy,
+    (is_alone, is_unheard): (bool, bool),
+) -> Result<u64, Error> {
+    // What other runs have under way, and what they wait for, is theirs.
+    if is_alone {
+        doubt_anew(c, batch_id, terms.now, policy)?;
+        let abandoned = abandon(c, batch_id, terms.now, policy)?;
+        restart_waits(c, batch_id, terms, policy)?;
+        return Ok(abandoned);
+    }
+    c.forget_recent();
+    if is_unheard {
+        count_anew(c, batch_id, terms.now, policy)?;
+    }
+    ask_given_up(&**c, batch_id, terms.reach(), policy)?;
+    Ok(0)
 }
 
 /// Counts one more run.

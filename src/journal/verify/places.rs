@@ -36,10 +36,13 @@ impl Places {
 mod tests {
     use super::*;
 
+    /// The blocks in which claims begin and end.
+    type Claims = &'static [(usize, usize)];
+
     #[test]
     fn the_next_claim_begins_where_as_much_is_claimed_by_others_as_the_last_two_times() {
-        // Blocks in which claims begin and end, and where the next one is expected.
-        let cases: [(&[(usize, usize)], Option<usize>); 8] = [
+        // Claims, and where the next one is expected.
+        let cases: [(Claims, Option<usize>); 8] = [
             (&[], None),
             (&[(0, 1)], None),
             (&[(0, 1), (2, 3)], None),
