@@ -15,7 +15,7 @@ use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::session::watched_clock::{Seen, may_be_set_ahead};
+use crate::journal::session::watched_clock::{Seen, is_set_back, may_have_been_set};
 use crate::journal::writer::commit::PATIENCE;
 use crate::journal::{Error, RunToken, Runner, RunnerRecord};
 use crate::lifecycle::{Event, Policy, State, StepContext};
@@ -187,15 +187,15 @@ pub(in crate::journal) fn is_any_at_work(c: &dyn Transact) -> Result<bool, Error
     Ok(c.any(&open.only(session::lease_until, Test::at_least(&now)))?)
 }
 
-/// Returns whether another run of a batch is not heard of: it is gone, or the clock was set ahead, and it has not looked yet.
-pub(in crate::journal) fn is_any_unheard(
+/// Returns whether the lease of another run of a batch shows that the clock may have been set, and nobody has looked yet; or that run is gone.
+pub(in crate::journal) fn may_clock_have_been_set(
     c: &dyn Read,
     batch_id: BatchId,
     now: Timestamp,
 ) -> Result<bool, Error> {
     let open: Vec<Open> = c.list(&Scan::by(&session::session_open).at(&batch_id))?;
     let mut leases = open.iter().map(|open| open.lease_until);
-    Ok(leases.any(|until| may_be_set_ahead(until, LEASE, now)))
+    Ok(leases.any(|until| may_have_been_set(until, LEASE, now)))
 }
 
 fn own(token: &RunToken) -> Scan<'_> {
@@ -243,7 +243,7 @@ pub(in crate::journal) fn close_expired(
     // No lease lasts longer: the clock was set back since, and nobody would be heard of before it is there again.
     for ahead in open
         .iter()
-        .filter(|open| open.lease_until > now.after(LEASE * 2))
+        .filter(|open| is_set_back(open.lease_until, LEASE, now))
     {
         let own = Scan::of(&session::TABLE).at(&ahead.session_id);
         c.set(&own, session::lease_until, &now.after(LEASE))?;

@@ -76,9 +76,9 @@ pub(in crate::journal) fn acquire(
         dates: dates(c, batch_id)?,
     };
     c.mark_epoch(token.epoch);
-    let (mut expired, mut is_unheard) = (0, false);
+    let (mut expired, mut was_set) = (0, false);
     if c.is_shared() {
-        is_unheard = sessions::is_any_unheard(c, batch_id, terms.now)?;
+        was_set = sessions::may_clock_have_been_set(c, batch_id, terms.now)?;
         expired = sessions::close_expired(c, batch_id, policy)?;
         sessions::begin(c, (batch_id, token.epoch), &terms.runner, policy)?;
         let clock = WatchedClock::begin(terms.now, c.counted(), policy);
@@ -101,7 +101,7 @@ pub(in crate::journal) fn acquire(
     let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
     let confirmed = planted!(journal::confirmed_beside(token.confirmed, is_alone));
     let token = RunToken { confirmed, ..token };
-    let abandoned = expired + wait_anew(c, batch_id, terms, policy, (is_alone, is_unheard))?;
+    let abandoned = expired + wait_anew(c, batch_id, terms, policy, (is_alone, was_set))?;
     ask_stale::ask_all_again(c, batch_id, terms.now, policy)?;
     generations::settle_all(c, batch_id, terms.now, policy)?;
     // Where several runs ask, each of them finds all that is to be asked in the queue.
@@ -124,7 +124,7 @@ fn wait_anew(
     batch_id: BatchId,
     terms: &RunTerms,
     policy: &Policy,
-    (is_alone, is_unheard): (bool, bool),
+    (is_alone, was_set): (bool, bool),
 ) -> Result<u64, Error> {
     // What other runs have under way, and what they wait for, is theirs.
     if is_alone {
@@ -134,7 +134,7 @@ fn wait_anew(
         return Ok(abandoned);
     }
     c.forget_recent();
-    if is_unheard {
+    if was_set {
         count_anew(c, batch_id, terms.now, policy)?;
     }
     ask_given_up(&**c, batch_id, terms.reach(), policy)?;

@@ -20,13 +20,24 @@ fn most_apart() -> Duration {
     planted!(journal::step_of_clock(STEP_MAX))
 }
 
-/// Returns whether a lease may be over because the clock was set ahead, while its run lives and has not looked yet.
-pub(in crate::journal) fn may_be_set_ahead(
+/// Returns whether a lease shows that the clock may have been set: ahead, so that the lease is over while its run lives and has not looked
+/// yet; or back, as no lease lasts so long.
+pub(in crate::journal) fn may_have_been_set(
     lease_until: Timestamp,
     lease: Duration,
     now: Timestamp,
 ) -> bool {
-    now.since(lease_until) >= most_apart().saturating_sub(lease + RENEWED_WITHIN)
+    is_set_back(lease_until, lease, now)
+        || now.since(lease_until) >= most_apart().saturating_sub(lease + RENEWED_WITHIN)
+}
+
+/// Returns whether a lease ends later than any does that was given by the clock as it goes now.
+pub(in crate::journal) fn is_set_back(
+    lease_until: Timestamp,
+    lease: Duration,
+    now: Timestamp,
+) -> bool {
+    lease_until > now.after(lease * 2)
 }
 
 /// What a process counts by a clock that nobody sets. The sleep of its machine counts.
@@ -162,15 +173,17 @@ mod tests {
     fn a_lease_that_a_step_would_end_may_be_that_of_a_run_that_lives() {
         let lease = Duration::from_secs(10);
         // A run that lives has renewed it a second ago, and the clock was set ahead by the least that counts.
-        assert!(may_be_set_ahead(at(109), lease, at(100 + 20)));
+        assert!(may_have_been_set(at(109), lease, at(100 + 20)));
         for (now, may_be) in [
+            // No lease lasts so long: it was set back since.
+            (89, true),
             (90, false),
             (110, false),
             (117, false),
             (118, true),
             (3_700, true),
         ] {
-            assert_eq!(may_be_set_ahead(at(110), lease, at(now)), may_be, "{now}");
+            assert_eq!(may_have_been_set(at(110), lease, at(now)), may_be, "{now}");
         }
     }
 }

@@ -160,6 +160,8 @@ pub(in crate::simulation) struct Shape {
     pub shift: i64,
     /// Somebody has set it.
     pub server_was_set: bool,
+    /// By how much it was set back, all in all: whatever has a time waits as much longer.
+    pub set_back: Duration,
     /// What somebody has edited in the journal's file.
     pub tampered: Option<PayerTransactionId>,
     /// Callbacks find nobody, and nobody orders anything: what was edited must not move before it is taken back.
@@ -210,6 +212,7 @@ impl World {
                 is_shared: false,
                 shift: 0,
                 server_was_set: false,
+                set_back: Duration::ZERO,
                 tampered: None,
                 deaf: false,
                 orders_lost: false,
@@ -455,6 +458,7 @@ impl Shape {
         let by = if self.rng.bool() { by } else { -by };
         self.shift += by;
         self.server_was_set = true;
+        self.set_back += Duration::from_millis(u64::try_from(-by).unwrap_or(0));
         self.note(|| format!("the clock of the server is set by {by} ms"));
     }
 

@@ -382,6 +382,20 @@ fn whoever_begins_after_the_clock_was_set_and_before_anybody_has_looked_ends_no_
 }
 
 #[test]
+fn whoever_begins_after_the_clock_was_set_back_beside_a_run_that_is_gone_asks_by_the_clock_as_it_goes_now()
+ {
+    let mut desk = Desk::with(2);
+    let gone = desk.acquire(7_000, "gone");
+    let seqs = desk.claim(7_000, gone, 1);
+    desk.tell(7_000, gone, seqs[0], Event::Lost).unwrap();
+    desk.acquire(3, "other");
+    let own = Scan::of(&life::TABLE).at(&seqs[0]);
+    let from: Option<Timestamp> = desk.c.value(&own, life::quarantine_from).unwrap();
+    let due: Option<Timestamp> = desk.c.value(&own, life::due_at).unwrap();
+    assert_eq!((from, due), (Some(at(3)), Some(at(3))));
+}
+
+#[test]
 fn a_clock_that_is_set_back_keeps_nobody_waiting() {
     let mut desk = Desk::with(2);
     let gone = desk.acquire(900, "gone");
