@@ -301,6 +301,81 @@ fn a_row_is_not_mended_in_place_of_a_retry_that_is_lost() {
     world.expect(0, &["verify", "a"]).says("sound");
 }
 
+/// Each of two failures of one debt may be paid, as far as the copy knows, and neither hinders the retry of the other one that is lost.
+#[test]
+fn a_lost_retry_is_given_again_although_its_row_has_failed_in_another_batch_too() {
+    for (seed, was_paid) in [(313, true), (314, false)] {
+        let (world, books, _server, _) = world(seed, 1, 2);
+        world.expect(0, &LOAD);
+        world.expect(3, &RUN);
+        world.expect(0, &["load", "a.csv", "--batch", "other"]);
+        world.expect(3, &["run", "other", "--yes"]);
+        world.expect(0, &["backup", "copy.db"]);
+        world.expect(0, &RETRY);
+        if was_paid {
+            world.expect(0, &RUN);
+        }
+        assert_eq!(executions(&books), u32::from(was_paid));
+        put_back(&world, &[]);
+
+        let run_both = || {
+            world.disburse(&RUN);
+            world.disburse(&["run", "other", "--yes"]);
+        };
+        run_both();
+        world.expect(0, &RETRY);
+        run_both();
+        let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
+        world.expect(0, &word);
+        run_both();
+        world.expect(0, &["recover", "--done", "--yes"]);
+        run_both();
+        world.expect(0, &RUN);
+        assert_eq!(executions(&books), 1, "{was_paid}");
+        world
+            .expect(2, &["retry", "other", "--yes"])
+            .says("loaded again into batch a");
+        world.expect(0, &["verify", "a"]).says("sound");
+    }
+}
+
+/// A retry of the same row in another batch waits where a lost retry has paid: it is cancelled, and the lost one is asked about.
+#[test]
+fn a_lost_retry_comes_back_although_its_row_is_retried_in_another_batch_meanwhile() {
+    let (world, books, _server, rows) = world(312, 1, 2);
+    world.expect(0, &LOAD);
+    world.expect(3, &RUN);
+    world.expect(0, &["load", "a.csv", "--batch", "other"]);
+    world.expect(3, &["run", "other", "--yes"]);
+    world.expect(0, &["backup", "copy.db"]);
+    world.expect(0, &RETRY);
+    world.expect(0, &RUN);
+    assert_eq!(executions(&books), 1);
+    put_back(&world, &[]);
+
+    world.expect(3, &RUN);
+    world.expect(3, &["run", "other", "--yes"]);
+    world.expect(0, &["retry", "other", "--yes"]);
+    world
+        .expect(2, &RETRY)
+        .says("1 failure was loaded again into batch other")
+        .says("one of them may have paid this row: load it nowhere else")
+        .says("disburse cancel BATCH REFERENCE");
+    let cancel = ["cancel", "other", &rows[0].reference, "--reason", "x"];
+    world.expect(0, &[&cancel[..], &["--yes"]].concat());
+    world.expect(3, &["run", "other", "--yes"]);
+    world.expect(0, &RETRY);
+    world.expect(0, &RUN);
+    let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
+    world.expect(0, &word);
+    world.disburse(&["run", "other", "--yes"]);
+    world.expect(0, &["recover", "--done", "--yes"]);
+    world.disburse(&["run", "other", "--yes"]);
+    world.expect(0, &RUN);
+    assert_eq!(executions(&books), 1);
+    world.expect(0, &["verify", "a"]).says("sound");
+}
+
 #[test]
 fn what_is_on_record_of_a_recovery_is_not_edited_away() {
     let (world, books, _server, rows) = world(309, 2, 1);

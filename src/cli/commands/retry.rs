@@ -22,6 +22,7 @@ use crate::journal::{
 use crate::ledger::Purpose;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
+use crate::ledger::recovery::OrdersLost;
 use crate::lifecycle::CodeTable;
 
 /// `disburse retry`.
@@ -78,8 +79,9 @@ pub(in crate::cli) async fn retry(
         Given::Done(count) => count,
         Given::Not(status) => return Ok(status),
     };
+    let anew_hint = anew_hint(session.journal()?.orders_lost().await?);
     if count == 0
-        && let Some(error) = none_retried(&batch, &unretried)
+        && let Some(error) = none_retried(&batch, &unretried, anew_hint)
     {
         return Err(error);
     }
@@ -95,7 +97,7 @@ pub(in crate::cli) async fn retry(
             ),
         },
     );
-    tell_unretried(&batch, &unretried);
+    tell_unretried(&batch, &unretried, anew_hint);
     if count > 0 {
         session.note(&next_text(session, &batch)?);
     }
@@ -132,7 +134,11 @@ fn refuse_read_otherwise(
 }
 
 /// Returns why not one failure is retried, where that is so.
-fn none_retried(batch: &BatchName, unretried: &[Unretried]) -> Option<Error> {
+fn none_retried(
+    batch: &BatchName,
+    unretried: &[Unretried],
+    anew_hint: &'static str,
+) -> Option<Error> {
     let documents = not_retried(unretried);
     let anew = loaded_anew(unretried);
     if documents == 0 && !anew.is_empty() {
@@ -141,7 +147,7 @@ fn none_retried(batch: &BatchName, unretried: &[Unretried]) -> Option<Error> {
                 "no failure of batch {batch} can be retried: {}",
                 anew_text(&anew)
             ))
-            .hint(ANEW_HINT),
+            .hint(anew_hint),
         );
     }
     let since = not_in_view(unretried);
@@ -172,7 +178,7 @@ fn none_retried(batch: &BatchName, unretried: &[Unretried]) -> Option<Error> {
 }
 
 /// Says which failures are not retried, and what to do about them.
-fn tell_unretried(batch: &BatchName, unretried: &[Unretried]) {
+fn tell_unretried(batch: &BatchName, unretried: &[Unretried], anew_hint: &str) {
     let documents = not_retried(unretried);
     let anew = loaded_anew(unretried);
     let since = not_in_view(unretried);
@@ -203,7 +209,7 @@ fn tell_unretried(batch: &BatchName, unretried: &[Unretried]) {
     }
     if !anew.is_empty() {
         output::complain("warning", &format!("not retried: {}", anew_text(&anew)));
-        output::complain("hint", ANEW_HINT);
+        output::complain("hint", anew_hint);
     }
     if !since.is_empty() {
         output::complain(
@@ -375,6 +381,19 @@ const ANEW_HINT: &str = "`disburse explain REFERENCE` shows both rows. If the la
      left unpaid, and you need to do nothing. If it is another debt, such as the next month's wages under the same \
      reference, load the failed row into a new batch, with the month in its reference (EMP-00001-2026-10), and with \
      the same recipient and amount, by which a later `retry` recognises it";
+
+/// The same while orders are lost: one of them may have paid the row, so it is loaded nowhere else.
+const ANEW_HINT_OF_LOST: &str = "`disburse explain REFERENCE` shows both rows. Orders are lost (`disburse recover` lists them), and one of \
+     them may have paid this row: load it nowhere else. Run the batch of the later row, which asks the gateway about it. If you are giving a \
+     lost retry again, and the later row waits to be posted, cancel it first (disburse cancel BATCH REFERENCE). Once it is cancelled or has \
+     failed, repeat this retry";
+
+fn anew_hint(lost: OrdersLost) -> &'static str {
+    match lost.is_none() {
+        true => ANEW_HINT,
+        false => ANEW_HINT_OF_LOST,
+    }
+}
 
 /// Says why there is nothing to retry: what has failed with other codes, and where the batch stands.
 async fn nothing_to_retry(

@@ -211,13 +211,16 @@ impl<'a> Anew<'a> {
                 line: other.row.line,
             });
         }
-        if judge(references, same, other.standing, age, &terms) == Likeness::Repeat
-            || of_failure && pays_failure(other.standing)
-        {
+        // What has failed unless something was missed is asked about again: whatever pays its debt waits for the answer.
+        let has_failed =
+            other.missed || matches!(other.standing, Standing::Failed | Standing::Cancelled);
+        let counts = judge(references, same, other.standing, age, &terms) == Likeness::Repeat
+            || of_failure && pays_failure(other.standing);
+        if counts && !other.missed {
             if found.counts.is_none() {
                 found.counts = Some(name_of_batch(self.c, other.seq)?);
             }
-        } else if matches!(other.standing, Standing::Failed | Standing::Cancelled)
+        } else if has_failed
             && (of_failure || likeness(references, same, &terms) == Likeness::Repeat)
         {
             found.unpaid.push(other.seq);

@@ -42,6 +42,8 @@ pub(in crate::journal) struct Other {
     pub(in crate::journal) state: &'static str,
     /// It has failed by the word of a person, which the gateway has not confirmed.
     pub(in crate::journal) by_word: bool,
+    /// It has failed, and the journal may have missed what became of it: the gateway is asked again before anything leaves for its debt.
+    pub(in crate::journal) missed: bool,
     /// When it was loaded, or retried last.
     pub(in crate::journal) newest: Timestamp,
     /// Its generations, the oldest first.
@@ -133,29 +135,30 @@ fn read_other(
     let loaded_at = loaded_at.ok_or_else(|| corrupt("a row without its load"))?;
     let loaded_at = stored.received_at.max(loaded_at);
     let has_begun = c.any(&Scan::of(&life::TABLE).at(&seq))?;
-    let (standing, state, by_word, newest, generations) = match has_begun {
+    let (standing, told, newest, generations) = match has_begun {
         false => {
-            let state = match stored.instruction.money.amount {
-                None => "unpriced",
-                Some(_) => State::Ready.name(),
-            };
-            (Standing::Unfinished, state, false, loaded_at, vec![seq])
+            let told = stored
+                .instruction
+                .money
+                .amount
+                .map(|_| Told::State(State::Ready));
+            (Standing::Unfinished, told, loaded_at, vec![seq])
         }
         true => {
             let members = of_row(c, seq)?;
             let (standing, told) = standing_of_row(c, vouched, seq, &members)?;
             let newest = newest_of_row(c, &members, loaded_at)?;
             let generations = members.iter().map(|member| member.seq).collect();
-            let by_word = told == Told::ByWord;
-            (standing, told.text(), by_word, newest, generations)
+            (standing, Some(told), newest, generations)
         }
     };
     Ok(Some(Other {
         seq,
         row: stored.instruction,
         standing,
-        state,
-        by_word,
+        state: told.map_or("unpriced", Told::text),
+        by_word: told == Some(Told::ByWord),
+        missed: told == Some(Told::Missed),
         newest,
         generations,
     }))
