@@ -87,7 +87,7 @@ impl Postgres {
     }
 
     /// Knows rows again that this writer has written, where nobody has written them since; returns the scans of the others.
-    fn confirm<'s>(&self, own: &[Group<'s>]) -> Result<Vec<&'s Scan<'s>>, Error> {
+    pub(super) fn confirm<'s>(&self, own: &[Group<'s>]) -> Result<Vec<&'s Scan<'s>>, Error> {
         let checks = own.iter().flat_map(|group| {
             let parts = group.keys.chunks(BY_KEYS);
             parts.map(|keys| statement::written_by(Own::TABLE, keys, &group.transaction))
