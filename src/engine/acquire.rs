@@ -36,6 +36,7 @@ pub(super) async fn acquire<G>(plan: &Plan<G>) -> Result<(Acquired, u64, Timesta
             limits: plan.ceilings.clone(),
             runner: plan.runner.clone(),
             now,
+            shows: Some(now),
         };
         let (asked, leased) = (plan.pulse.look(), plan.pulse.time());
         let acquired = plan

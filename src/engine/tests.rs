@@ -334,6 +334,7 @@ async fn runs_that_share_a_journal_keep_to_one_rate() {
             limits: None,
             runner: Runner::default(),
             now: Timestamp::from_millis(WALL),
+            shows: Some(Timestamp::from_millis(WALL)),
         };
         let acquired = journal.acquire(batch(), terms, policy()).await.unwrap();
         let until = Instant::now() + Duration::from_secs(20);

@@ -17,6 +17,7 @@ use crate::journal::run::{due, due_questions, verbs};
 use crate::journal::schema::open::Missing;
 use crate::journal::session::fence;
 use crate::journal::session::transaction::WriteSession;
+use crate::journal::session::watched_clock::Counter;
 use crate::journal::writer::handle::Journal;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{
@@ -115,14 +116,21 @@ impl Journal {
     /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`].
+    /// [`Error::UnknownBatch`], [`Error::OtherGateway`], [`Error::OtherWire`], [`Error::OtherAccount`]; [`Error::SessionClosed`] where the
+    /// clock of the store was set since that of the run began.
     pub async fn acquire(
         &self,
         batch: BatchName,
         terms: RunTerms,
         policy: Arc<Policy>,
     ) -> Result<Acquired, Error> {
+        // What the run's clock shows by the time that the transaction has its turn.
+        let since = Counter::start();
         self.ask_again(CommitMode::Alone, move |c| {
+            let terms = RunTerms {
+                shows: terms.shows.map(|shows| shows.after(since.elapsed())),
+                ..terms.clone()
+            };
             verbs::acquire(c, &batch, &terms, &policy)
         })
         .await

@@ -19,7 +19,7 @@ use crate::engine::{self, Clock, Limits, Pacing, Plan, Progress, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::simulated::{Fuse, Latency, Process, set_clock};
 use crate::journal::weather::Path;
-use crate::journal::{Error, Home, Journal, Kind, Runner, Transition};
+use crate::journal::{Closed, Error, Home, Journal, Kind, Runner, Transition};
 use crate::ledger::confirmation::{Answer, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
@@ -382,13 +382,17 @@ impl Scene {
                 shape.note(|| format!("run {run} {error}"));
                 let fenced = shape.is_fenced(run, &self.disk) || shape.runs[run].troubled;
                 let tampered = shape.tampered.is_some();
-                let is_shared = shape.is_shared;
+                let (is_shared, was_set) = (shape.is_shared, shape.server_was_set);
                 // Whoever is asked below looks at the world.
                 drop(shape);
                 let excused = match &error {
                     Error::Altered { .. } => tampered,
                     // It would change what a run goes by that is at work, or was killed a moment ago: later it may.
                     Error::Held { .. } => is_shared,
+                    // Of a run that had read the clock before it was set.
+                    Error::SessionClosed {
+                        why: Closed::ClockSet,
+                    } => was_set,
                     Error::PaidElsewhere { found, .. } => self.is_stuck(&found.what),
                     // A copy that was put back may be from before the account had another name.
                     Error::OtherAccount { pinned, .. } => self.is_told(pinned),

@@ -220,6 +220,7 @@ pub fn terms(secs: i64) -> RunTerms {
         limits: None,
         runner: Runner::default(),
         now: at(secs),
+        shows: None,
     }
 }
 

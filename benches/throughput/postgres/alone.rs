@@ -252,5 +252,6 @@ fn terms(policy: &Policy) -> RunTerms {
             query_rate: 1_000_000,
         },
         now: Timestamp::from_millis(now()),
+        shows: None,
     }
 }

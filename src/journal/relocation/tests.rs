@@ -89,6 +89,7 @@ fn terms() -> RunTerms {
         limits: None,
         runner: Runner::default(),
         now: at(10),
+        shows: None,
     }
 }
 

@@ -34,8 +34,8 @@ use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::assert_current;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::session::watched_clock::WatchedClock;
-use crate::journal::{Acquired, Claim, Clearance, Error, Halt, RunTerms, RunToken};
+use crate::journal::session::watched_clock::{Seen, WatchedClock};
+use crate::journal::{Acquired, Claim, Clearance, Closed, Error, Halt, RunTerms, RunToken};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::Gate;
 use crate::ledger::confirmation::{Bound, Confirmation};
@@ -81,7 +81,13 @@ pub(in crate::journal) fn acquire(
         was_set = sessions::may_clock_have_been_set(c, batch_id, terms.now)?;
         expired = sessions::close_expired(c, batch_id, policy)?;
         sessions::begin(c, (batch_id, token.epoch), &terms.runner, policy)?;
-        let clock = WatchedClock::begin(terms.now, c.counted(), policy);
+        // By its own clock it records what it hears, and that may have begun long ago: somebody was asked something since.
+        let shows = terms.shows.unwrap_or(terms.now);
+        let mut clock = WatchedClock::begin(shows, c.counted(), policy);
+        if clock.look(terms.now, c.counted()) != Seen::Right {
+            let why = Closed::ClockSet;
+            return Err(Error::SessionClosed { why });
+        }
         c.watch_clock(token.epoch, clock);
     }
     confirmed::record(c, batch_id, &confirmation, terms.now)?;

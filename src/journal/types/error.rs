@@ -360,7 +360,7 @@ fn closed_text(why: Closed) -> &'static str {
             "the session of this run was closed: the server of the journal was promoted, restored or replaced meanwhile"
         }
         Closed::ClockSet => {
-            "the clock of the journal's server was set by more than 20 s while this run was at work, so that its waits would be too \
+            "the clock of the journal's server was set by more than 20 s since this run began, so that its waits would be too \
             short, or too long: its session is closed, and payments in doubt wait from the start again"
         }
     }

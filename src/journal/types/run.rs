@@ -90,6 +90,9 @@ pub struct RunTerms {
     pub runner: Runner,
     /// The time.
     pub now: Timestamp,
+    /// What the clock shows by which the run dates what it hears; `None` where each of its words has a time of its own. A store that several
+    /// machines share compares it with its own clock.
+    pub shows: Option<Timestamp>,
 }
 
 impl RunTerms {

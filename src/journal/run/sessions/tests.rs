@@ -112,6 +112,7 @@ impl Desk {
                 ..Runner::default()
             },
             now: at(secs),
+            shows: Some(at(secs)),
         }
     }
 
@@ -382,6 +383,33 @@ fn whoever_begins_after_the_clock_was_set_and_before_anybody_has_looked_ends_no_
 }
 
 #[test]
+fn a_run_whose_clock_began_before_that_of_the_server_was_set_takes_no_batch() {
+    for (shows, taken) in [
+        (100, true),
+        (120, true),
+        (80, true),
+        (121, false),
+        (79, false),
+    ] {
+        let mut desk = Desk::with(2);
+        let terms = RunTerms {
+            shows: Some(at(shows)),
+            ..desk.terms(100, "one")
+        };
+        let batch = desk.batch.clone();
+        let found = desk.act(100, |c, policy| acquire(c, &batch, &terms, policy));
+        match found {
+            Ok(_) => assert!(taken, "{shows}"),
+            Err(error) => {
+                let why = Closed::ClockSet;
+                assert_eq!(error.to_string(), Error::SessionClosed { why }.to_string());
+                assert!(!taken, "{shows}");
+            }
+        }
+    }
+}
+
+#[test]
 fn whoever_begins_after_the_clock_was_set_back_beside_a_run_that_is_gone_asks_by_the_clock_as_it_goes_now()
  {
     let mut desk = Desk::with(2);
@@ -414,13 +442,13 @@ fn a_clock_that_is_set_back_keeps_nobody_waiting() {
 fn runs_that_wait_otherwise_for_not_found_are_not_at_work_together() {
     let mut desk = Desk::with(2);
     desk.acquire(0, "one");
-    let terms = desk.terms(1, "other");
     let batch = desk.batch.clone();
     let shorter = Policy {
         not_found_quarantine: Duration::from_secs(5),
         ..desk.policy.clone()
     };
     let mut take = |secs| {
+        let terms = desk.terms(secs, "other");
         desk.act(secs, |c, _| acquire(c, &batch, &terms, &shorter))
             .map(drop)
     };
@@ -563,6 +591,7 @@ fn a_run_that_asks_within_the_limit_of_posts_and_one_that_does_not_are_not_at_wo
     // The first one is not heard from any more.
     let later = RunTerms {
         now: at(60),
+        shows: Some(at(60)),
         ..terms
     };
     let taken = desk.act(60, |c, policy| acquire(c, &batch, &later, policy));
