@@ -147,7 +147,7 @@ impl Journal {
     {
         let of_verb = (std::any::type_name::<W>(), None);
         self.ask_named(CommitMode::Shared, of_verb, move |c| {
-            Ok(match sessions::clock_was_set(c, token, c.counted())? {
+            Ok(match sessions::clock_was_set(c, token, c.turn())? {
                 true => Err(Error::SessionClosed {
                     why: Closed::ClockSet,
                 }),

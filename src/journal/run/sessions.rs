@@ -15,7 +15,7 @@ use crate::journal::session::expected::in_turn;
 use crate::journal::session::fence::is_open;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::session::watched_clock::{Seen, is_set_back, may_have_been_set};
+use crate::journal::session::watched_clock::{Seen, Turn, is_set_back, may_have_been_set};
 use crate::journal::writer::commit::PATIENCE;
 use crate::journal::{Error, RunToken, Runner, RunnerRecord};
 use crate::lifecycle::{Event, Policy, State, StepContext};
@@ -155,13 +155,13 @@ pub(in crate::journal) fn assert_alone(c: &WriteSession, batch_id: BatchId) -> R
 pub(in crate::journal) fn clock_was_set(
     c: &WriteSession,
     token: RunToken,
-    counted: Duration,
+    turn: Turn,
 ) -> Result<bool, Error> {
     if !c.is_shared() {
         return Ok(false);
     }
     let now = c.store_time()?;
-    let policy = match c.watched_clock(token.epoch, |clock| clock.look(now, counted)) {
+    let policy = match c.watched_clock(token.epoch, |clock| clock.look(now, turn)) {
         Some(Seen::Set(policy)) => policy,
         Some(Seen::WasSet) => return Ok(true),
         Some(Seen::Right) | None => return Ok(false),

@@ -84,7 +84,7 @@ pub(in crate::journal) fn acquire(
         // By its own clock it records what it hears, and that may have begun long ago: somebody was asked something since.
         let shows = terms.shows.unwrap_or(terms.now);
         let mut clock = WatchedClock::begin(shows, c.counted(), policy);
-        if clock.look(terms.now, c.counted()) != Seen::Right {
+        if clock.look(terms.now, c.turn()) != Seen::Right {
             let why = Closed::ClockSet;
             return Err(Error::SessionClosed { why });
         }

@@ -17,7 +17,7 @@ use super::ordered::{GivenOrder, Ordered};
 use super::payment_cache::{self, PaymentCache};
 use super::subject::Subject;
 use super::tallies::{self, Moves};
-use super::watched_clock::{Counter, WatchedClock};
+use super::watched_clock::{Counter, Turn, WatchedClock};
 use crate::domain::{
     Actor, BatchId, Country, Epoch, EvidenceId, Money, Msisdn, PayerTransactionId, Payment,
     PaymentId, PhraseId, ServiceCode, Timestamp,
@@ -61,8 +61,10 @@ pub(in crate::journal) struct WriteSession {
     /// The clock of the store, as runs of this process count beside it.
     clocks: RefCell<BTreeMap<Epoch, WatchedClock>>,
     counter: Counter,
-    /// What was counted when the transaction had its turn.
-    counted: Cell<Duration>,
+    /// What was counted when the transaction had its turn, and before.
+    turn: Cell<Turn>,
+    /// What was counted when the one asked that waits for it.
+    asked: Cell<Option<Duration>>,
     /// When the transaction asked the store for the time.
     asked_at: Cell<Option<Timestamp>>,
     /// Since when, by its own clock, the store was there whenever it was asked.
@@ -92,12 +94,24 @@ impl WriteSession {
             waited: Cell::default(),
             clocks: RefCell::default(),
             counter: Counter::start(),
-            counted: Cell::default(),
+            turn: Cell::default(),
+            asked: Cell::default(),
             asked_at: Cell::default(),
             reached_since: Cell::default(),
             knows_recoveries: Cell::default(),
             scratch: OnceCell::new(),
         }
+    }
+
+    /// Notes that a transaction asks for its turn, if it has not asked yet.
+    pub(in crate::journal) fn ask_for_turn(&self) {
+        let asked = self.asked.get().unwrap_or_else(|| self.counter.elapsed());
+        self.asked.set(Some(asked));
+    }
+
+    /// It has not got it.
+    pub(in crate::journal) fn wait_no_more(&self) {
+        self.asked.take();
     }
 
     /// Notes how long the transaction that begins waited for those before it.
@@ -226,7 +240,9 @@ impl WriteSession {
     /// Called inside the transaction that begins.
     pub(in crate::journal) fn begin(&self) -> Result<(), Error> {
         self.asked_at.take();
-        self.counted.set(self.counter.elapsed());
+        let had = self.counter.elapsed();
+        let asked = self.asked.take().unwrap_or(had);
+        self.turn.set(Turn { asked, had });
         self.clocks
             .borrow_mut()
             .values_mut()
@@ -283,9 +299,14 @@ impl WriteSession {
         self.clocks.borrow_mut().get_mut(&run).map(work)
     }
 
-    /// Returns what this process had counted when the transaction had its turn.
+    /// Returns what this process had counted when it asked for the turn of this transaction, and when it had it.
+    pub(in crate::journal) fn turn(&self) -> Turn {
+        self.turn.get()
+    }
+
+    /// Returns what this process has counted.
     pub(in crate::journal) fn counted(&self) -> Duration {
-        self.counted.get()
+        self.counter.elapsed()
     }
 
     /// Returns the client of a store that several processes share, where it is one in memory.

@@ -61,6 +61,14 @@ impl Counter {
     }
 }
 
+/// What a process had counted when it asked for the turn of a transaction, and when it had it. The clock of the store was read in between:
+/// whoever stands still there has not seen that it was set.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::journal) struct Turn {
+    pub(in crate::journal) asked: Duration,
+    pub(in crate::journal) had: Duration,
+}
+
 /// What is seen of a clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::journal) enum Seen {
@@ -95,16 +103,17 @@ impl WatchedClock {
         }
     }
 
-    /// Compares what it shows with what was counted.
-    pub(in crate::journal) fn look(&mut self, shows: Timestamp, counted: Duration) -> Seen {
+    /// Compares what it showed with what was counted meanwhile.
+    pub(in crate::journal) fn look(&mut self, showed: Timestamp, counted: Turn) -> Seen {
         if self.was_set || self.is_seen {
             return Seen::WasSet;
         }
-        let by_clock = shows.as_millis().saturating_sub(self.showed.as_millis());
-        let by_count = counted.saturating_sub(self.counted).as_millis();
-        let by_count = i64::try_from(by_count).unwrap_or(i64::MAX);
-        let apart = by_clock.saturating_sub(by_count).unsigned_abs();
-        if u128::from(apart) <= most_apart().as_millis() {
+        let millis = |of: Duration| i64::try_from(of.as_millis()).unwrap_or(i64::MAX);
+        let by_clock = showed.as_millis().saturating_sub(self.showed.as_millis());
+        let [least, most] = [counted.asked, counted.had]
+            .map(|counted| millis(counted).saturating_sub(millis(self.counted)));
+        let apart = by_clock - by_clock.clamp(least, most.max(least));
+        if apart.saturating_abs() <= millis(most_apart()) {
             return Seen::Right;
         }
         self.is_seen = true;
@@ -135,6 +144,11 @@ mod tests {
         Timestamp::from_millis(secs * 1_000)
     }
 
+    fn turn(asked: u64, had: u64) -> Turn {
+        let [asked, had] = [asked, had].map(Duration::from_secs);
+        Turn { asked, had }
+    }
+
     #[test]
     fn a_clock_that_was_set_is_seen_until_that_was_committed() {
         let secs = Duration::from_secs;
@@ -152,7 +166,7 @@ mod tests {
         ] {
             let policy = Policy::default();
             let mut clock = WatchedClock::begin(at(5_000), secs(7), &policy);
-            let mut look = || clock.look(at(5_000 + shows), secs(7 + counted));
+            let mut look = || clock.look(at(5_000 + shows), turn(7 + counted, 7 + counted));
             let expected = match is_right {
                 true => [Seen::Right, Seen::Right],
                 false => [Seen::Set(policy), Seen::WasSet],
@@ -160,13 +174,41 @@ mod tests {
             assert_eq!([look(), look()], expected, "{shows} {counted}");
             assert_eq!(clock.was_set(), !is_right);
             clock.forget();
-            assert_eq!(clock.look(at(5_060), secs(67)), Seen::Right, "taken back");
+            assert_eq!(
+                clock.look(at(5_060), turn(67, 67)),
+                Seen::Right,
+                "taken back"
+            );
         }
         let mut clock = WatchedClock::begin(at(0), secs(0), &Policy::default());
-        assert!(matches!(clock.look(at(100), secs(1)), Seen::Set(_)));
+        assert!(matches!(clock.look(at(100), turn(1, 1)), Seen::Set(_)));
         clock.keep();
         clock.forget();
-        assert_eq!(clock.look(at(2), secs(2)), Seen::WasSet, "set right again");
+        assert_eq!(
+            clock.look(at(2), turn(2, 2)),
+            Seen::WasSet,
+            "set right again"
+        );
+    }
+
+    #[test]
+    fn whoever_stands_still_on_its_turn_sees_a_clock_that_goes_on() {
+        for (shows, is_right) in [
+            (-1, false),
+            (0, true),
+            (20, true),
+            (50, true),
+            (80, true),
+            (90, true),
+            (91, false),
+        ] {
+            let mut clock = WatchedClock::begin(at(0), Duration::ZERO, &Policy::default());
+            let seen = clock.look(at(shows), turn(20, 70));
+            assert_eq!(seen == Seen::Right, is_right, "{shows}");
+        }
+        // It asked for its turn before the run's clock was read.
+        let mut clock = WatchedClock::begin(at(60), Duration::from_secs(60), &Policy::default());
+        assert_eq!(clock.look(at(5), turn(4, 60)), Seen::Right);
     }
 
     #[test]

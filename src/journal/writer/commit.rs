@@ -127,7 +127,8 @@ fn commit_once(
     let waits = Instant::now();
     let names: Vec<&'static str> = works.iter().map(Work::name).collect();
     connection.plan(&names);
-    Transact::begin(&**connection)?;
+    connection.ask_for_turn();
+    Transact::begin(&**connection).inspect_err(|_| connection.wait_no_more())?;
     connection.note_wait(waits.elapsed());
     let joining = more();
     let names: Vec<&'static str> = joining.iter().map(Work::name).collect();

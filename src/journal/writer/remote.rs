@@ -153,6 +153,7 @@ impl<'a> Remote<'a> {
     async fn begin(&self, weather: Weather) -> Result<(Turn, bool), Error> {
         let until = self.until(WAITS_MAX);
         self.connect(until).await?;
+        self.inline.disk.ask_for_turn();
         let turn = self.take_turn(until, weather.noticed).await?;
         sleep(weather.within).await;
         self.reach(self.until(WAITS_MAX)).await?;

@@ -193,6 +193,13 @@ impl Disk {
         self.client_of(|client| Arc::clone(client.server()))
     }
 
+    /// Notes that the next transaction of the process asks for its turn.
+    pub(super) fn ask_for_turn(&self) {
+        let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let chained = disk.as_ref().expect("the disk is there until it is read");
+        chained.ask_for_turn();
+    }
+
     pub(super) fn client_of<T>(&self, work: impl FnOnce(&Client) -> T) -> Option<T> {
         let disk = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let chained = disk.as_ref().expect("the disk is there until it is read");

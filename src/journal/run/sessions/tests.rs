@@ -12,6 +12,7 @@ use crate::journal::run::due_questions::questions;
 use crate::journal::run::gateway_moved::move_gateway;
 use crate::journal::run::verbs::{abandon_own, acquire, claim};
 use crate::journal::session::fence::assert_current;
+use crate::journal::session::watched_clock::Turn;
 use crate::journal::tests::{plan, row};
 use crate::journal::{Claim, Closed, GatewayMoved, Home, LoadRow, RunTerms};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
@@ -346,7 +347,11 @@ fn a_clock_that_is_set_ends_no_quarantine_and_the_session_of_whoever_counts_from
         };
         let look = |desk: &mut Desk, shown, secs| {
             let counted = counted + Duration::from_secs(secs);
-            let looked = desk.act(shown, |c, _| clock_was_set(c, one, counted));
+            let turn = Turn {
+                asked: counted,
+                had: counted,
+            };
+            let looked = desk.act(shown, |c, _| clock_was_set(c, one, turn));
             looked.unwrap()
         };
         assert!(!look(&mut desk, 403, 3));
@@ -386,8 +391,8 @@ fn whoever_begins_after_the_clock_was_set_and_before_anybody_has_looked_ends_no_
 fn a_run_whose_clock_began_before_that_of_the_server_was_set_takes_no_batch() {
     for (shows, taken) in [
         (100, true),
-        (120, true),
-        (80, true),
+        (119, true),
+        (81, true),
         (121, false),
         (79, false),
     ] {
