@@ -13,6 +13,7 @@ use crate::cli::terminal::output;
 use crate::domain::Timestamp;
 use crate::journal::ServerAddress;
 use crate::journal::survey::{JournalFacts, Rights, Surveyed, survey};
+use crate::ledger::recovery::Succession;
 use crate::store::server_facts::{ServerFacts, Slot, Standby};
 
 /// The oldest release that is taken, and the newest one that was tried.
@@ -45,13 +46,23 @@ pub(in crate::cli) fn check(
 }
 
 fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
-    let primaries = surveyed.servers.iter().filter(|(_, seen)| is_primary(seen));
-    let primaries = primaries.count();
+    let all = surveyed.servers.iter();
+    let primaries: Vec<(&str, &ServerFacts)> = all
+        .filter_map(|(host, seen)| Some((host.as_str(), seen.as_ref().ok()?)))
+        .filter(|(_, facts)| !facts.is_standby)
+        .collect();
+    let mut in_force = primaries.len();
     let mut found = Vec::new();
     for (host, seen) in &surveyed.servers {
         match seen {
-            Ok(facts) => found.extend(judge(host, facts)),
-            Err(why) if primaries > 0 => found.push(Finding::warning(host, why).advised(
+            Ok(facts) => match successor(facts, &primaries) {
+                Some(newer) => {
+                    in_force -= 1;
+                    found.push(overtaken(host, facts, newer));
+                }
+                None => found.extend(judge(host, facts)),
+            },
+            Err(why) if !primaries.is_empty() => found.push(Finding::warning(host, why).advised(
                 "the journal works on another server in the meantime; bring this one back",
             )),
             Err(why) => found.push(
@@ -60,22 +71,43 @@ fn judge_servers(surveyed: &Surveyed) -> Vec<Finding> {
             ),
         }
     }
-    match primaries {
+    match in_force {
         0 if surveyed.servers.iter().any(|(_, seen)| seen.is_ok()) => found.push(
             Finding::problem("primary", "no server of the address takes writes")
                 .advised("start the primary, or promote a standby; if it is a server that the address does not name, name all of the cluster: postgres://USER@HOST1,HOST2/DATABASE"),
         ),
         0 | 1 => {}
         _ => found.push(
-            Finding::problem("primary", "more than one server of the address takes writes")
-                .advised("stop the one on the lower timeline, an old primary, and make it a standby of the other one; on one timeline each may lack what the other one has, and no command uses either"),
+            Finding::problem("primary", "more than one server of the address takes writes, and neither has taken the place of the other: each may lack what the other one has, and no command uses either")
+                .advised("stop the one that was not to be promoted, and make it a standby of the other one"),
         ),
     }
     found
 }
 
-fn is_primary(seen: &Result<ServerFacts, String>) -> bool {
-    seen.as_ref().is_ok_and(|facts| !facts.is_standby)
+/// Returns the primary that has taken the place of this one.
+fn successor<'s>(
+    facts: &ServerFacts,
+    primaries: &[(&'s str, &'s ServerFacts)],
+) -> Option<(&'s str, &'s ServerFacts)> {
+    let newer = primaries.iter().find(|(_, other)| {
+        !facts.is_standby && facts.origin.after(&other.origin) == Succession::Overtaken
+    });
+    newer.copied()
+}
+
+/// Says of an old primary what is to be done with it, and nothing of its settings: what makes it write again would let it pay.
+fn overtaken(host: &str, facts: &ServerFacts, (newer, other): (&str, &ServerFacts)) -> Finding {
+    Finding::problem(
+        host,
+        format!(
+            "it is an old primary, on timeline {}, and takes writes: {newer}, on timeline {}, has taken its place, and is the one that commands use",
+            facts.origin.timeline, other.origin.timeline
+        ),
+    )
+    .advised(format!(
+        "stop it, and make it a standby of {newer}. Change no setting of it before: what lets it write again may let it pay"
+    ))
 }
 
 /// Judges one server.

@@ -177,6 +177,15 @@ fn of_several_servers_one_takes_writes() {
         }))
     };
     let away = || Err("nobody answers".to_owned());
+    // One whose place another one has taken: nobody is told to let it write again.
+    let old = || ServerFacts {
+        origin: Origin {
+            timeline: 2,
+            ..good().origin
+        },
+        standbys: Vec::new(),
+        ..good()
+    };
     assert_eq!(seen(vec![Ok(good()), Ok(standby())]), []);
     for (servers, level, part) in [
         (vec![Ok(good()), away()], Warning, "nobody answers"),
@@ -190,6 +199,16 @@ fn of_several_servers_one_takes_writes() {
             vec![Ok(good()), Ok(good())],
             Problem,
             "more than one server",
+        ),
+        (
+            vec![Ok(old()), Ok(good())],
+            Problem,
+            "old primary, on timeline 2, and takes writes: db1, on timeline 3",
+        ),
+        (
+            vec![Ok(good()), Ok(old())],
+            Problem,
+            "db0, on timeline 3, has taken its place",
         ),
     ] {
         let odd = seen(servers);
