@@ -609,7 +609,8 @@ pub(super) fn check_schema(
     match access {
         _ if lacking.is_empty() => Ok(()),
         Access::Run => Err(ConnectError::NoRunner { user, what }),
-        Access::Read | Access::Write => Err(ConnectError::NoPrivileges { user, what }),
+        Access::Write => Err(ConnectError::OnlyReads { user, what }),
+        Access::Read => Err(ConnectError::NoPrivileges { user, what }),
     }
 }
 

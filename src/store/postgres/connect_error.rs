@@ -280,6 +280,18 @@ pub enum ConnectError {
         /// What it lacks.
         what: String,
     },
+    /// The user may only read.
+    #[error(
+        "the user {user} may only read: it lacks {what}. Orders of people (such as cancel, retry, resolve, reconcile, recover) need a user with \
+        the role disburse_operator; load, run and listen need one with disburse_runner. Name such a user in the address; disburse journal \
+        init prints the statements that grant these roles"
+    )]
+    OnlyReads {
+        /// The user.
+        user: String,
+        /// What it lacks.
+        what: String,
+    },
     /// The user may not make a journal.
     #[error(
         "the user {user} may not make a journal in the database {database}: its owner, or an administrator, must first \
