@@ -127,8 +127,9 @@ impl Journal {
         // What the run's clock shows by the time that the transaction has its turn.
         let since = Counter::start();
         self.ask_again(CommitMode::Alone, move |c| {
+            let shows = terms.shows.map(|shows| shows.after(since.elapsed()));
             let terms = RunTerms {
-                shows: terms.shows.map(|shows| shows.after(since.elapsed())),
+                shows: planted!(journal::clock_of_run(shows)),
                 ..terms.clone()
             };
             verbs::acquire(c, &batch, &terms, &policy)

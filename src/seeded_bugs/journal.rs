@@ -223,6 +223,11 @@ pub(crate) fn step_of_clock(found: Duration) -> Duration {
     }
 }
 
+/// What the clock of a run shows as it takes its batch.
+pub(crate) fn clock_of_run(found: Option<Timestamp>) -> Option<Timestamp> {
+    found.filter(|_| !SeededBug::RunClockUnread.is_active())
+}
+
 /// Since when a payment is in doubt whose run is not heard of any more.
 pub(crate) fn doubted_at(found: Timestamp, posted_at: Option<Timestamp>) -> Timestamp {
     match SeededBug::QuarantineFromClaim.is_active() {

@@ -205,6 +205,8 @@ pub(crate) enum SeededBug {
     LeaseByOwnClock,
     /// Nobody looks whether the clock of the server was set.
     ServerClockUnwatched,
+    /// Nobody compares the clock of a run with that of the server as it takes its batch.
+    RunClockUnread,
     /// What a run had under way that is not heard of is in doubt since it was claimed, and not since its session was closed.
     QuarantineFromClaim,
     /// A run has the number of one that has ended.
@@ -221,7 +223,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 87] = [
+    pub(crate) const ALL: [Self; 88] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -303,6 +305,7 @@ impl SeededBug {
         Self::LeaseIgnored,
         Self::LeaseByOwnClock,
         Self::ServerClockUnwatched,
+        Self::RunClockUnread,
         Self::QuarantineFromClaim,
         Self::SessionGivenAgain,
         Self::ConfirmedForAnother,
