@@ -93,7 +93,7 @@ impl Host {
             limits: None,
             runner: Runner::default(),
             now: at(secs),
-            shows: Some(at(secs)),
+            shows: None,
         };
         let acquired = journal.acquire(plan().batch, terms, Arc::default()).await;
         Ok(acquired?.token)
