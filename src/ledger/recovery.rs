@@ -20,8 +20,8 @@ mod server;
 pub use on_chain::{OnRecord, Unlike, unlike};
 pub use ordered::{Presumption, begins_recovery};
 pub use orders::{
-    ORDERS_MAX, Order, OrdersLost, held_back, kept_orders, may_be_declared_given, missing_orders,
-    must_not_be_forgotten, not_given, orders_lost, with_orders,
+    ORDERS_MAX, Order, OrdersLost, given_first, held_back, kept_orders, may_be_declared_given,
+    missing_orders, must_not_be_forgotten, not_given, orders_lost, with_orders,
 };
 pub use presumed::{
     Arrival, Became, NotDone, Since, became, is_presumed, may_be_done, may_be_released,

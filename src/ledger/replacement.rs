@@ -140,8 +140,8 @@ impl fmt::Display for Refusal {
             ),
             Self::LoadedAnew(batch) => write!(
                 f,
-                "names a payment whose row, as it was or as it is now, was loaded again into batch {batch}, and is paid there, or may be: remove this row. If it is a \
-                 separate debt, load it into a new batch; that load asks you to confirm"
+                "names a payment whose row, as it was or as it is now, was loaded again into batch {batch}, and is paid there, or may be: remove this row. If it \
+                 waits there to be posted, and this row is to be paid in its place, cancel it there first (disburse cancel {batch} REFERENCE). If it is a separate debt, load it into a new batch; that load asks you to confirm"
             ),
             Self::OtherReference => f.write_str(
                 "names a payment with another reference; write the reference as it was",

@@ -301,6 +301,44 @@ fn a_row_is_not_mended_in_place_of_a_retry_that_is_lost() {
     world.expect(0, &["verify", "a"]).says("sound");
 }
 
+/// The gateway knows the retry of a corrected row by the identifier of that: a retry of the row as it was would be the second payment.
+#[test]
+fn a_lost_retry_of_a_corrected_row_is_given_again_after_the_correction() {
+    let (world, books, _server, rows) = world(315, 1, 2);
+    world.expect(0, &LOAD);
+    world.expect(3, &RUN);
+    world.expect(0, &["report", "a", "--out", "r"]);
+    world.expect(0, &["backup", "copy.db"]);
+    let mended = world
+        .read("r/failed.csv")
+        .replace(&rows[0].msisdn, "254722000315");
+    world.write("failed.csv", &mended);
+    let correct = ["load", "failed.csv", "--batch", "a", "--amend"];
+    world.expect(0, &correct);
+    world.expect(3, &RUN);
+    world.expect(0, &RETRY);
+    world.expect(0, &RUN);
+    assert_eq!(executions(&books), 1);
+    put_back(&world, &[]);
+
+    world.disburse(&RUN);
+    world
+        .expect(2, &RETRY)
+        .says("correct of 1 payment of batch a")
+        .says("Nothing was loaded or ordered")
+        .says("load the corrected file as it was then");
+    world.expect(0, &correct);
+    world.disburse(&RUN);
+    world.expect(0, &RETRY);
+    world.disburse(&RUN);
+    let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
+    world.expect(0, &word);
+    world.expect(0, &["recover", "--done", "--yes"]);
+    world.expect(0, &RUN);
+    assert_eq!(executions(&books), 1);
+    world.expect(0, &["verify", "a"]).says("sound");
+}
+
 /// Each of two failures of one debt may be paid, as far as the copy knows, and neither hinders the retry of the other one that is lost.
 #[test]
 fn a_lost_retry_is_given_again_although_its_row_has_failed_in_another_batch_too() {

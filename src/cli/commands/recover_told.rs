@@ -167,7 +167,7 @@ pub(super) fn next(
     }
     if !orders_lost.is_none() {
         next.push(
-            "give the lost orders again (disburse cancel, resolve, retry, schedule, load --amend of a corrected file; earlier reports, and the people who \
+            "give the lost orders again, in their order (disburse cancel, resolve, retry, schedule, load --amend of a corrected file; earlier reports, and the people who \
              gave them, know which): otherwise a payment is posted that such an order had stopped. Give a retry again as a retry, and do not mend or load its row instead: \
              only then is the gateway asked about what the lost retry paid"
                 .to_owned(),

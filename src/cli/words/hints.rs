@@ -84,7 +84,13 @@ fn of_debt(error: &Error) -> Option<String> {
             finish_other(found),
             found.id
         ),
-        Error::RetryLost { order, .. } => format!(
+        Error::GivenFirst { order, .. } if order.act == "correct" => format!(
+            "give that order again first ({}): load the corrected file as it was then, with `disburse load FILE --batch {} --amend`, and retry \
+             nothing of the batch before, as a retry of the row as it was goes by another identifier. `disburse recover` shows each step",
+            order.sentence(),
+            order.batch
+        ),
+        Error::GivenFirst { order, .. } => format!(
             "give that order again first ({}; with `disburse retry` or `disburse resolve`), for the same payments as \
              then, and do not mend their rows instead: only then is the gateway asked about the payments of that \
              order, and a paid one recognised. Load the other rows after that. `disburse recover` shows each step",
@@ -116,7 +122,7 @@ fn altered(look: &str) -> String {
 /// What to do about orders that are lost.
 pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: (1) load the \
     files that this journal lacks; (2) run each batch, which asks the gateway, and posts nothing; (3) give the lost \
-    orders again as they were (disburse cancel, resolve, retry, schedule, load --amend). Give a retry again as a \
+    orders again as they were, and in their order (disburse cancel, resolve, retry, schedule, load --amend). Give a retry again as a \
     retry: a row that you mend instead may be paid a second time; (4) confirm that they were given again, or that \
     there were none: disburse recover --orders-given-again --reason TEXT; (5) run again, which posts";
 

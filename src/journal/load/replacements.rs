@@ -14,7 +14,7 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::salt;
 use crate::journal::operator::retry::succeed;
 use crate::journal::payments::watched::watch;
-use crate::journal::recovery::lost_orders::assert_no_retry_lost;
+use crate::journal::recovery::lost_orders::assert_in_order;
 use crate::journal::recovery::payers::assert_none_lost;
 use crate::journal::repeats::anew::{Anew, Elsewhere};
 use crate::journal::session::members::{of_row, states};
@@ -120,7 +120,7 @@ impl Load<'_> {
         }
         if self.plan.repeats.is_some() {
             assert_none_lost(self.c)?;
-            assert_no_retry_lost(self.c, &self.plan.batch)?;
+            assert_in_order(self.c, &self.plan.batch, "correct")?;
         }
         if let Some(what) = check_generations(self.c, (self.batch_id, named.lane), named.seq)? {
             let batch = self.plan.batch.clone();

@@ -20,7 +20,7 @@ use crate::journal::evidence::instruction_blocks::instruction_digest;
 use crate::journal::evidence::salt;
 use crate::journal::load::link::Link;
 use crate::journal::payments::watched::watch;
-use crate::journal::recovery::lost_orders::Touched;
+use crate::journal::recovery::lost_orders::{Touched, assert_in_order};
 use crate::journal::recovery::noticed::{open_recovery, was_there_when_noticed};
 use crate::journal::recovery::on_chain;
 use crate::journal::repeats::anew::Anew;
@@ -62,6 +62,7 @@ pub(in crate::journal) fn retry(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let batch_number = known_batch(c, batch)?;
+    assert_in_order(c, batch, "retry")?;
     let anew = Anew::begin(c, batch_number, repeats.map(|(plan, now)| (plan, *now)))?;
     c.mark(batch_number);
     let scheme = scheme_in_use(c, batch_number, batch)?;

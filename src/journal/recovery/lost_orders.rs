@@ -22,7 +22,7 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::ledger::payer::key;
 use crate::ledger::recovery::{
-    Order, OrdersLost, may_be_declared_given, missing_orders, not_given, orders_lost,
+    Order, OrdersLost, given_first, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
 use crate::store::tables::{instruction, lost_order, recovery};
 use crate::store::{Read, Reads, Scan, Test, Writes, shape};
@@ -156,21 +156,18 @@ fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
     Ok(not_given(&missing, &[]))
 }
 
-/// Refuses to pay a corrected row in place of what had failed, while an order that may have paid it is lost: under the identifier
-/// of the row the gateway does not know what that order posted.
-pub(in crate::journal) fn assert_no_retry_lost(
+/// Refuses to pay what has failed, `act` again, while an order that came before, and may have paid it, is lost: under another identifier
+/// the gateway does not know what that order posted.
+pub(in crate::journal) fn assert_in_order(
     c: &dyn Read,
     batch: &BatchName,
+    act: &str,
 ) -> Result<(), Error> {
-    let name = key(batch.as_str());
-    let lost = missing(c)?;
-    let lost = lost
-        .into_iter()
-        .find(|order| order.may_have_paid_failures(&name));
-    match lost {
-        Some(order) => Err(Error::RetryLost {
+    let missing = missing(c)?;
+    match given_first(&missing, &key(batch.as_str()), act) {
+        Some(order) => Err(Error::GivenFirst {
             batch: batch.clone(),
-            order: Box::new(order),
+            order: Box::new(order.clone()),
         }),
         None => Ok(()),
     }

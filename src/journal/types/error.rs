@@ -319,10 +319,10 @@ pub enum Error {
     OrdersMissing { missing: Vec<Order> },
     #[error(
         "batch {batch}: an order that this journal has lost ({}) may have paid the failed rows, and nobody has given \
-        it again. Nothing was loaded",
+        it again. Nothing was loaded or ordered",
         order.sentence()
     )]
-    RetryLost { batch: BatchName, order: Box<Order> },
+    GivenFirst { batch: BatchName, order: Box<Order> },
     #[error(
         "this journal (an older copy or a new one) lacks all or part of {}, posted from its place, which may have paid what failed. Nothing was ordered or loaded",
         lost.text()

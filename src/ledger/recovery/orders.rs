@@ -119,6 +119,19 @@ pub fn not_given(lost: &[Order], given: &[Order]) -> Vec<Order> {
     missing
 }
 
+/// Returns the lost order that is to be given again before this one, `act`: a retry of a row that was corrected before cannot be told
+/// from one of the row as it was, and a row that is corrected in place of a retry hides what the retry has paid. `missing`: in their order.
+#[must_use]
+pub fn given_first<'o>(missing: &'o [Order], batch: &str, act: &str) -> Option<&'o Order> {
+    let of_failures = |order: &&Order| {
+        order.batch == batch
+            && (order.act == "correct" || order.may_have_paid_failures(&order.batch))
+    };
+    let first = missing.iter().find(of_failures)?;
+    let corrects = |act: &str| act == "correct";
+    (corrects(&first.act) != corrects(act)).then_some(first)
+}
+
 /// Returns whether a person's word is taken that the lost orders were given again, where so many are known that were not: the
 /// person says so many.
 #[must_use]

@@ -455,3 +455,39 @@ fn a_lost_order_that_pays_failures_keeps_mended_rows_of_its_batch() {
         assert_eq!(found, expected, "{act} {batch}");
     }
 }
+
+/// A retry of a row that was corrected is known by the identifier of the corrected row alone.
+#[test]
+fn lost_orders_about_failures_are_given_again_in_their_order() {
+    let order = |(number, act, batch): (u64, &str, &str)| Order {
+        number,
+        at: Timestamp::from_millis(0),
+        act: act.to_owned(),
+        batch: batch.to_owned(),
+        payments: 1,
+        digest: number.to_string(),
+        user: "u".to_owned(),
+    };
+    let corrected = (1, "correct", "w");
+    let retried = (2, "retry", "w");
+    let resolved = (3, "resolve", "w");
+    let elsewhere = (4, "retry", "v");
+    let cancelled = (5, "cancel", "w");
+    for (missing, act, first) in [
+        (vec![], "retry", None),
+        (vec![corrected, retried], "correct", None),
+        (vec![corrected, retried], "retry", Some(1)),
+        (vec![retried, corrected], "correct", Some(2)),
+        (vec![retried, corrected], "retry", None),
+        (vec![corrected], "retry", Some(1)),
+        (vec![retried], "correct", Some(2)),
+        (vec![resolved], "correct", Some(3)),
+        (vec![resolved, retried], "retry", None),
+        (vec![elsewhere, cancelled], "retry", None),
+        (vec![elsewhere, cancelled], "correct", None),
+    ] {
+        let missing: Vec<Order> = missing.into_iter().map(order).collect();
+        let found = given_first(&missing, "w", act).map(|order| order.number);
+        assert_eq!(found, first, "{missing:?} {act}");
+    }
+}

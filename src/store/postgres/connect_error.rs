@@ -282,7 +282,7 @@ pub enum ConnectError {
     },
     /// The user may only read.
     #[error(
-        "the user {user} may only read: it lacks {what}. Orders of people (such as cancel, retry, resolve, reconcile, recover) need a user with \
+        "the user {user} may only read: it lacks rights ({what}). Orders of people (such as cancel, retry, resolve, reconcile, recover) need a user with \
         the role disburse_operator; load, run and listen need one with disburse_runner. Name such a user in the address; disburse journal \
         init prints the statements that grant these roles"
     )]
