@@ -79,7 +79,7 @@ pub(in crate::cli) async fn retry(
         Given::Done(count) => count,
         Given::Not(status) => return Ok(status),
     };
-    let anew_hint = anew_hint(session.journal()?.orders_lost().await?);
+    let anew_hint = anew_hint(journal.orders_lost().await?);
     if count == 0
         && let Some(error) = none_retried(&batch, &unretried, anew_hint)
     {
@@ -88,20 +88,24 @@ pub(in crate::cli) async fn retry(
     tell(
         session,
         json!({"retried": count, "not_retried": unretried.iter().map(unretried_json).collect::<Vec<_>>()}),
-        &match count {
-            0 => nothing,
-            1 => "1 failed payment is to be paid again, under a new identifier".to_owned(),
-            _ => format!(
-                "{} are to be paid again, each under a new identifier",
-                output::counted(count, "failed payment")
-            ),
-        },
+        &retried_text(count, nothing),
     );
     tell_unretried(&batch, &unretried, anew_hint);
     if count > 0 {
         session.note(&next_text(session, &batch)?);
     }
     Ok(ExitStatus::Done)
+}
+
+fn retried_text(count: u64, nothing: String) -> String {
+    match count {
+        0 => nothing,
+        1 => "1 failed payment is to be paid again, under a new identifier".to_owned(),
+        _ => format!(
+            "{} are to be paid again, each under a new identifier",
+            output::counted(count, "failed payment")
+        ),
+    }
 }
 
 /// Refuses a retry of what failed by a code that the tables in force do not call a failure: it may have been paid.
