@@ -17,6 +17,7 @@ const NAMED: [&str; 5] = ["run", "a", "--yes", "--asked-as", "acme"];
 const LOAD: [&str; 4] = ["load", "a.csv", "--batch", "a"];
 const PRESUMED: [&str; 5] = ["load", "a.csv", "--batch", "a", "--presume-posted"];
 const RETRY: [&str; 3] = ["retry", "a", "--yes"];
+const GIVEN_AGAIN: [&str; 5] = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
 const WAITS: &str = "waits until you confirm with `disburse recover --done` that all batches";
 
 /// What a gateway executed, and what it says of each identifier.
@@ -74,6 +75,12 @@ fn lose_everything(world: &World) {
 
 fn executions(books: &Mutex<Books>) -> u32 {
     books.lock().unwrap().executions
+}
+
+/// Nobody was paid a second time, and the journal says how it came to that.
+fn assert_executed_once(world: &World, books: &Mutex<Books>) {
+    assert_eq!(executions(books), 1);
+    world.expect(0, &["verify", "a"]).says("sound");
 }
 
 fn edit(world: &World, sql: &str) {
@@ -287,18 +294,16 @@ fn a_row_is_not_mended_in_place_of_a_retry_that_is_lost() {
         .says("retry of 1 payment of batch a")
         .says("Nothing was loaded")
         .says("give that order again first");
-    let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
     world
-        .expect(2, &word)
+        .expect(2, &GIVEN_AGAIN)
         .says("Give a listed retry again as a retry, and do not mend or load its row instead");
     // The hint is followed: the gateway is asked about the retry, and nobody is paid a second time.
     world.expect(0, &RETRY);
     world.expect(0, &RUN);
-    world.expect(0, &word);
+    world.expect(0, &GIVEN_AGAIN);
     world.expect(0, &["recover", "--done", "--yes"]);
     world.expect(0, &RUN);
-    assert_eq!(executions(&books), 1);
-    world.expect(0, &["verify", "a"]).says("sound");
+    assert_executed_once(&world, &books);
 }
 
 /// The gateway knows the retry of a corrected row by the identifier of that: a retry of the row as it was would be the second payment.
@@ -331,12 +336,10 @@ fn a_lost_retry_of_a_corrected_row_is_given_again_after_the_correction() {
     world.disburse(&RUN);
     world.expect(0, &RETRY);
     world.disburse(&RUN);
-    let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
-    world.expect(0, &word);
+    world.expect(0, &GIVEN_AGAIN);
     world.expect(0, &["recover", "--done", "--yes"]);
     world.expect(0, &RUN);
-    assert_eq!(executions(&books), 1);
-    world.expect(0, &["verify", "a"]).says("sound");
+    assert_executed_once(&world, &books);
 }
 
 /// Each of two failures of one debt may be paid, as far as the copy knows, and neither hinders the retry of the other one that is lost.
@@ -363,8 +366,7 @@ fn a_lost_retry_is_given_again_although_its_row_has_failed_in_another_batch_too(
         run_both();
         world.expect(0, &RETRY);
         run_both();
-        let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
-        world.expect(0, &word);
+        world.expect(0, &GIVEN_AGAIN);
         run_both();
         world.expect(0, &["recover", "--done", "--yes"]);
         run_both();
@@ -404,14 +406,12 @@ fn a_lost_retry_comes_back_although_its_row_is_retried_in_another_batch_meanwhil
     world.expect(3, &["run", "other", "--yes"]);
     world.expect(0, &RETRY);
     world.expect(0, &RUN);
-    let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
-    world.expect(0, &word);
+    world.expect(0, &GIVEN_AGAIN);
     world.disburse(&["run", "other", "--yes"]);
     world.expect(0, &["recover", "--done", "--yes"]);
     world.disburse(&["run", "other", "--yes"]);
     world.expect(0, &RUN);
-    assert_eq!(executions(&books), 1);
-    world.expect(0, &["verify", "a"]).says("sound");
+    assert_executed_once(&world, &books);
 }
 
 #[test]
