@@ -21,8 +21,13 @@ const NOTE: usize = 512;
 const WORD: usize = 256;
 /// Room for who posted, behind both.
 const PAYERS: usize = 6144;
+/// Room for when a write of the mark began, behind all of them.
+const BEGUN: usize = 128;
 /// Room for what ends each: a blank, a digest, and the end of its line.
 const CHECK: usize = 64 + 2;
+
+/// Where that is.
+const BEGUN_AT: usize = NOTE + WORD + PAYERS;
 
 /// Held for the length of a run; the system releases it however the process ends.
 ///
@@ -157,6 +162,27 @@ impl Lookout {
     /// Writes it; the file stays open, as it is written after every commit.
     pub(super) fn write(&self, seen: &Witness) {
         self.write_at(&to_bytes(seen), NOTE);
+    }
+
+    /// Returns when a write of the mark began that has not ended.
+    pub(super) fn begun(&self) -> Option<u64> {
+        let file = open_file(&self.path, false).ok()?;
+        let mut bytes = [0; BEGUN];
+        let read = file.read_at(&mut bytes, BEGUN_AT as u64).ok()?;
+        checked(&bytes[..read])?
+            .strip_prefix("writes since ")?
+            .parse()
+            .ok()
+    }
+
+    /// Says that the mark is about to be written.
+    pub(super) fn begins(&self, at: u64) {
+        self.write_at(&with_check(format!("writes since {at}"), BEGUN), BEGUN_AT);
+    }
+
+    /// Says that it has been.
+    pub(super) fn ends(&self) {
+        self.write_at(&with_check("writes nothing".into(), BEGUN), BEGUN_AT);
     }
 
     /// Writes who posted, where that is news.
@@ -301,12 +327,19 @@ mod tests {
         }
         lookout.write_payers(&payers);
         assert_eq!(lookout.payers(), payers, "the largest fits");
+        assert_eq!(lookout.begun(), None);
+        lookout.begins(u64::MAX);
+        assert_eq!(lookout.begun(), Some(u64::MAX));
         let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
         assert_eq!(lookout.read(), Some(seen), "a run leaves it");
         seen.epoch = Epoch::new(1);
         lookout.write(&seen);
         assert_eq!(lookout.read(), Some(seen));
         assert!(holder(&journal).unwrap().starts_with("process "));
+        assert_eq!(lookout.payers(), payers);
+        assert_eq!(lookout.begun(), Some(u64::MAX));
+        lookout.ends();
+        assert_eq!(lookout.begun(), None);
         let mut torn = std::fs::read(folder.path().join("j.db.lock")).unwrap();
         torn[NOTE + 20] ^= 1;
         std::fs::write(folder.path().join("j.db.lock"), &torn).unwrap();

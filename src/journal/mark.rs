@@ -66,7 +66,7 @@ impl Place {
             Self::Beside(path, lookout) => match open(path, false) {
                 Ok(file) => {
                     let (mark, _, stamp) =
-                        read_still(&file).map_err(|cause| failed(path, &cause))?;
+                        read_still(&file, lookout).map_err(|cause| failed(path, &cause))?;
                     Ok(Traces {
                         mark,
                         stamp,
@@ -159,7 +159,7 @@ impl Held<'_> {
                 let changed = changed(file).map_err(|cause| failed(path, &cause))?;
                 Ok(Traces {
                     mark: mark.clone(),
-                    stamp: stamp(*named, changed),
+                    stamp: stamp(*named, changed, lookout),
                     witness: lookout.read(),
                     payers: lookout.payers(),
                 })
@@ -187,7 +187,7 @@ impl Held<'_> {
                     Mark::Read(_) if named.is_none() => 1,
                     Mark::Read(_) | Mark::Missing | Mark::Unreadable => TRIES,
                 };
-                *named = write_stamped(file, &marked, *turn, tries)
+                *named = write_stamped(file, lookout, &marked, *turn, tries)
                     .and_then(|named| {
                         if synced {
                             sync(file, path).map(|()| named)
@@ -196,6 +196,7 @@ impl Held<'_> {
                         }
                     })
                     .map_err(|cause| failed(path, &cause))?;
+                lookout.ends();
                 lookout.write(&Witness::of(&marked));
                 lookout.write_payers(&marked.payers);
                 *mark = Mark::Read(marked);
@@ -216,6 +217,7 @@ fn of_memory(mark: &Option<Marked>) -> Traces {
             named: 0,
             changed: 0,
             started: None,
+            begun: None,
         }),
         ..Traces::NONE
     }
@@ -238,23 +240,24 @@ fn now() -> u64 {
     u64::try_from(nanos).unwrap_or(0)
 }
 
-fn stamp(named: Option<u64>, changed: u64) -> Option<Stamp> {
+fn stamp(named: Option<u64>, changed: u64, lookout: &Lookout) -> Option<Stamp> {
     let uptime = crate::domain::BootTime::now().map(|uptime| uptime.parts().1);
     named.map(|named| Stamp {
         named,
         changed,
         started: uptime.map(|millis| now().saturating_sub(millis.saturating_mul(1_000_000))),
+        begun: lookout.begun(),
     })
 }
 
 /// Reads a mark that another process may be writing, and when it was written.
-fn read_still(file: &File) -> std::io::Result<(Mark, u64, Option<Stamp>)> {
+fn read_still(file: &File, lookout: &Lookout) -> std::io::Result<(Mark, u64, Option<Stamp>)> {
     let mut before = changed(file)?;
     for _ in 0..READS {
         let (mark, turn, named) = read(file)?;
         let after = changed(file)?;
         if before == after {
-            return Ok((mark, turn, stamp(named, after)));
+            return Ok((mark, turn, stamp(named, after, lookout)));
         }
         before = after;
     }
@@ -349,9 +352,11 @@ struct Page {
     marked: Marked,
 }
 
-/// Writes a page that names the time of its file; returns that time, or `None` where the two cannot be made to agree.
+/// Writes a page that names the time of its file; returns that time, or `None` where the two cannot be made to agree. The lock
+/// file says that it is begun.
 fn write_stamped(
     file: &File,
+    lookout: &Lookout,
     marked: &Marked,
     turn: u64,
     tries: usize,
@@ -359,6 +364,7 @@ fn write_stamped(
     let slack = u64::try_from(STAMP_SLACK.as_nanos()).unwrap_or(u64::MAX);
     for _ in 0..tries {
         let named = now();
+        lookout.begins(named);
         write(file, marked, turn, Some(named))?;
         if changed(file)?.abs_diff(named) <= slack {
             return Ok(Some(named));

@@ -39,6 +39,9 @@ pub const POSITIONS_MAX: usize = 24;
 /// A mark is written within this time of the moment that it names; it is written anew where it took longer.
 pub const STAMP_SLACK: Duration = Duration::from_millis(50);
 
+/// A write of a mark that was begun has reached its file within this time, or never does.
+const REACHES_ITS_FILE: Duration = Duration::from_secs(10);
+
 /// A loss of power takes what was written last, and may leave the time of it.
 const LOST_WITH_POWER: Duration = Duration::from_secs(60);
 
@@ -86,6 +89,8 @@ pub struct Stamp {
     pub changed: u64,
     /// When the machine was started, where the system tells.
     pub started: Option<u64>,
+    /// When a write of it began that has not ended: its process was killed, or is at it.
+    pub begun: Option<u64>,
 }
 
 impl Stamp {
@@ -94,8 +99,21 @@ impl Stamp {
     pub fn is_as_written(self) -> bool {
         let apart = Duration::from_nanos(self.named.abs_diff(self.changed));
         let before_the_start = self.started.is_some_and(|started| self.changed < started);
-        let is_as_written = apart <= STAMP_SLACK || before_the_start && apart <= LOST_WITH_POWER;
+        let is_as_written = apart <= STAMP_SLACK
+            || before_the_start && apart <= LOST_WITH_POWER
+            || self.was_cut_off();
         planted!(ledger::is_as_written(is_as_written))
+    }
+
+    /// Returns whether a write that did not end changed the file: the system tells a file that it is written before it takes the
+    /// bytes, and takes none of a process that is killed between the two.
+    fn was_cut_off(self) -> bool {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.begun.is_some_and(|begun| {
+            let from = begun.saturating_sub(nanos(STAMP_SLACK));
+            let until = begun.saturating_add(nanos(REACHES_ITS_FILE));
+            (from..=until).contains(&self.changed)
+        })
     }
 }
 

@@ -150,6 +150,20 @@ fn a_mark_names_the_time_of_its_file_and_shows_whatever_was_done_to_it_since() {
         do_it();
         assert!(!is_as_written(), "{deed}");
     }
+    // A write whose process was killed before the file system took its bytes: no more than the time of the file is another.
+    let Place::Beside(_, lookout) = &place else {
+        unreachable!()
+    };
+    let change = || std::fs::set_permissions(&path, path.metadata().unwrap().permissions());
+    anew();
+    std::thread::sleep(2 * STAMP_SLACK);
+    lookout.begins(now());
+    change().unwrap();
+    assert!(is_as_written(), "a write was cut off");
+    anew();
+    std::thread::sleep(2 * STAMP_SLACK);
+    change().unwrap();
+    assert!(!is_as_written(), "the write that was cut off is no excuse");
     // Nobody has done anything to it, however long it lies there.
     anew();
     std::thread::sleep(2 * STAMP_SLACK);
@@ -160,11 +174,14 @@ fn a_mark_names_the_time_of_its_file_and_shows_whatever_was_done_to_it_since() {
 #[test]
 fn a_mark_without_a_time_is_compared_with_none() {
     let (_folder, place) = place();
-    let Place::Beside(path, _) = &place else {
+    let Place::Beside(path, lookout) = &place else {
         unreachable!()
     };
     let file = open(path, true).unwrap();
-    assert_eq!(write_stamped(&file, &marked(1), 1, 0).unwrap(), None);
+    assert_eq!(
+        write_stamped(&file, lookout, &marked(1), 1, 0).unwrap(),
+        None
+    );
     let traces = place.look().unwrap();
     assert_eq!((traces.mark, traces.stamp), (Mark::Read(marked(1)), None));
     assert_eq!(traces.witness, None);

@@ -181,6 +181,7 @@ fn a_mark_that_was_moved_says_nothing_of_a_server() {
         named: 0,
         changed: 1_000_000_000_000,
         started: None,
+        begun: None,
     });
     let traces = Traces {
         mark: seen(40),

@@ -8,6 +8,7 @@ fn stamp(named: u64, changed: u64) -> Stamp {
         named,
         changed,
         started: None,
+        begun: None,
     }
 }
 
@@ -32,6 +33,12 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
     let started = |changed: u64, started: u64| {
         Some(Stamp {
             started: Some(started),
+            ..stamp(written, changed)
+        })
+    };
+    let begun = |changed: u64, begun: u64| {
+        Some(Stamp {
+            begun: Some(begun),
             ..stamp(written, changed)
         })
     };
@@ -79,6 +86,42 @@ fn an_older_journal_that_comes_back_with_its_mark_shows_by_its_time_or_by_the_lo
             started(written + 30 * SECOND, written - SECOND),
             fits,
             Verdict::Copy(C::TouchedMark),
+        ),
+        (
+            "killed before its bytes were taken",
+            begun(written + 7 * SECOND, written + 7 * SECOND),
+            fits,
+            Verdict::Current,
+        ),
+        (
+            "the same, on a busy machine",
+            begun(written + 17 * SECOND, written + 7 * SECOND),
+            fits,
+            Verdict::Current,
+        ),
+        (
+            "by a coarser clock then",
+            begun(written + 7 * SECOND - 9 * MS, written + 7 * SECOND),
+            fits,
+            Verdict::Current,
+        ),
+        (
+            "put back before a write that was cut off",
+            begun(written + 6 * SECOND, written + 7 * SECOND),
+            fits,
+            Verdict::Copy(C::TouchedMark),
+        ),
+        (
+            "put back long after a write that was cut off",
+            begun(written + 17 * SECOND + MS, written + 7 * SECOND),
+            fits,
+            Verdict::Copy(C::TouchedMark),
+        ),
+        (
+            "cut off, and the lock file is ahead",
+            begun(written + 7 * SECOND, written + 7 * SECOND),
+            ahead(|seen| seen.evidence = EvidenceId::new(21)),
+            Verdict::Behind(C::MissingEvidence),
         ),
         (
             "a later run",
@@ -338,11 +381,13 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         named: 7,
         changed: 7,
         started: None,
+        begun: None,
     });
     let touched = Some(Stamp {
         named: 7,
         changed: 9_000_000_000,
         started: None,
+        begun: None,
     });
     let mark = |journal| {
         Mark::Read(Marked {
