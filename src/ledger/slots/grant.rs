@@ -198,7 +198,8 @@ pub(super) fn spaced(
         return nothing;
     };
     let is_afresh = request.is_afresh || was_set;
-    let row = row.map(|row| began(row, now, is_afresh, spread));
+    let found = row;
+    let row = found.clone().map(|row| began(row, now, is_afresh, spread));
     // Whoever knows the time of the store less well may be late beside what is granted now.
     let earliest = now.after(request.lead);
     let kept = row
@@ -236,7 +237,8 @@ pub(super) fn spaced(
     });
     let free = after.as_ref().map_or(behind, |after| after.next_at);
     Granted {
-        row: after.or(row.filter(|_| is_afresh)),
+        // What began anew is kept: it would begin anew for whoever asks next, and never come.
+        row: after.or(row).filter(|row| found.as_ref() != Some(row)),
         slots,
         again_at: (count < wanted).then(|| free.before(AHEAD_MAX)),
         is_afresh,
@@ -251,12 +253,19 @@ fn began(row: SlotRow, now: StoreTime, is_afresh: bool, spread: Spread) -> SlotR
     let is_of_other_clock = row.next_at > now.after(ROW_AHEAD_MAX);
     let late = row.lateness.at(now).map_or(spread, |late| late.max(spread));
     let quiet = now.after(AHEAD_MAX + WINDOW + late.get());
-    let next_at = match (is_of_other_clock, is_afresh) {
-        (true, _) => quiet,
-        (false, true) => row.next_at.max(quiet),
-        (false, false) => row.next_at,
-    };
-    SlotRow { next_at, ..row }
+    match (is_of_other_clock, is_afresh) {
+        (true, _) => SlotRow {
+            next_at: quiet,
+            // Until times of the other clock.
+            lateness: Lateness::default(),
+            ..row
+        },
+        (false, true) => SlotRow {
+            next_at: row.next_at.max(quiet),
+            ..row
+        },
+        (false, false) => row,
+    }
 }
 
 /// How far apart requests leave.
