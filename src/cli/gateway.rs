@@ -389,7 +389,8 @@ pub(super) fn limits(
     })
 }
 
-fn max_wait(text: &str) -> Result<Duration, Error> {
+/// Reads how long a run goes on while no payment moves.
+pub(super) fn max_wait(text: &str) -> Result<Duration, Error> {
     config::duration(text)
         .map_err(|expected| Error::refused(format!("--max-wait {text}: expected {expected}")))
 }

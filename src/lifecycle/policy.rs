@@ -127,6 +127,15 @@ impl Policy {
         moment.now.after(shortened(pause, moment.jitter))
     }
 
+    /// Returns the time within which a run decides about a payment in doubt that the gateway does not know: its quarantine begins
+    /// with the run, and "not found" has to be said twice after that. `None` where the gateway cannot be asked.
+    #[must_use]
+    pub fn decides_within(&self) -> Option<Duration> {
+        let asked_twice = self.first_query_after.max(2 * self.query_backoff_max);
+        self.status_query
+            .then_some(self.not_found_quarantine + asked_twice)
+    }
+
     /// Returns when "not found" begins to prove something.
     #[must_use]
     pub fn quarantine_ends(&self, life: &PaymentState) -> Timestamp {
@@ -151,6 +160,25 @@ fn shortened(pause: Duration, jitter: u8) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_decides_within_the_quarantine_and_two_questions() {
+        let secs = Duration::from_secs;
+        for (first, backoff, quarantine, can_ask, expected) in [
+            (40, 600, 120, true, Some(1_320)),
+            (40, 10, 120, true, Some(160)),
+            (40, 600, 120, false, None),
+        ] {
+            let policy = Policy {
+                first_query_after: secs(first),
+                query_backoff_max: secs(backoff),
+                not_found_quarantine: secs(quarantine),
+                status_query: can_ask,
+                ..Policy::default()
+            };
+            assert_eq!(policy.decides_within(), expected.map(secs));
+        }
+    }
 
     #[test]
     fn backoff_doubles_to_its_maximum_and_jitter_only_shortens_it() {

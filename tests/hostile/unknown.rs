@@ -360,3 +360,27 @@ fn a_run_resumed_long_after_it_was_killed_still_ends_by_itself() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check("resumed late", &gateway, &office, ended.code);
 }
+
+#[test]
+fn a_run_that_waits_too_short_for_what_is_unknown_says_what_is_long_enough() {
+    let gateway = Gateway::start(|post: &Post<'_>| match post.nth {
+        1 if post.reference == "ROW-00005" => Conduct::spoilt(Effect::Nothing, Form::Reset),
+        _ => Conduct::honest(),
+    });
+    let setup = Setup {
+        max_wait: "700ms",
+        ..patient()
+    };
+    let office = Office::open(&gateway, setup);
+    for _ in 0..4 {
+        let ended = office.pay();
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        let hint = format!("to wait for long enough: disburse run {BATCH} --max-wait 2s");
+        assert!(ended.err.contains(&hint), "{ended:?}");
+        assert_eq!(payments(&office)["ROW-00005"].state, "in_doubt");
+    }
+    let ended = office.call(&["run", BATCH, "--yes", "--max-wait", "2s"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check("not found, and time for it", &gateway, &office, ended.code);
+    assert_eq!(gateway.ledger.posts(), 13);
+}

@@ -1,6 +1,7 @@
 //! One run: what is ordered, what it works on, and what it came to.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -68,6 +69,8 @@ pub(in crate::cli) struct Outcome {
     pub(in crate::cli) summary: Summary,
     /// A run asks whether held lanes have float again.
     pub(in crate::cli) reopens_lanes: bool,
+    /// What `--max-wait` would have to allow for a run to decide about payments in doubt, where it allows less.
+    pub(in crate::cli) decides_within: Option<Duration>,
     /// Orders of people that the journal does not know of: nothing was posted because of them.
     pub(in crate::cli) orders_lost: OrdersLost,
     pub(in crate::cli) ledger: Option<crate::sandbox::Verdict>,

@@ -310,8 +310,11 @@ pub(in crate::cli) async fn carry_out(
     let (outcome, ledger) = beside::perform(job, sandbox).await;
     page.into_iter().for_each(Watched::end);
     let (summary, probed) = outcome?;
+    let max_wait = super::gateway::max_wait(&options.max_wait)?;
+    let decides_within = settings.profile.policy.decides_within();
     Ok(Outcome {
         summary,
+        decides_within: decides_within.filter(|needed| *needed > max_wait),
         probed,
         reopens_lanes: settings.profile.float.reopen_lanes,
         orders_lost,

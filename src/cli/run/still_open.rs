@@ -1,5 +1,7 @@
 //! Why a batch is not finished when its run has ended, and what is to be done about it.
 
+use std::time::Duration;
+
 use super::super::exit::ExitStatus;
 use super::super::session::{Commands, run_command, sandbox_flag};
 use super::examples::Examples;
@@ -76,11 +78,7 @@ pub(super) fn why_open(
             format!("check base_url and the network, then: {run}"),
         ),
         Ending::NeedsDecision => undecided(&run, batch, outcome, standing, examples),
-        Ending::TimedOut => (
-            ExitStatus::Unfinished,
-            "no payment moved for as long as --max-wait allows".to_owned(),
-            format!("to go on waiting: {run}"),
-        ),
+        Ending::TimedOut => timed_out(&run, outcome, standing),
         Ending::Posted => (
             ExitStatus::Unfinished,
             format!("everything is posted; {open} without an outcome yet"),
@@ -92,6 +90,36 @@ pub(super) fn why_open(
             format!("to go on: {run}"),
         ),
     })
+}
+
+/// No payment moved for long.
+// A quarantine begins anew with each run: one that ends before it, as the last one did, would leave what is in doubt as it is.
+fn timed_out(run: &str, outcome: &Outcome, standing: &Standing) -> Open {
+    let what = "no payment moved for as long as --max-wait allows";
+    let in_doubt = standing.of(State::InDoubt).count > 0;
+    let (what, hint) = match outcome.decides_within.filter(|_| in_doubt) {
+        None => (what.to_owned(), format!("to go on waiting: {run}")),
+        Some(needed) => {
+            let needed = whole(needed);
+            (
+                format!(
+                    "{what}; that is too short for payments whose outcome is unknown: with each run, the time begins anew after which \
+                     \"not found\" proves something"
+                ),
+                format!("to wait for long enough: {run} --max-wait {needed}"),
+            )
+        }
+    };
+    (ExitStatus::Unfinished, what, hint)
+}
+
+/// Returns a time as `--max-wait` takes it, rounded up.
+fn whole(time: Duration) -> String {
+    let secs = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    match secs {
+        0..=119 => format!("{secs}s"),
+        _ => format!("{}m", secs.div_ceil(60)),
+    }
 }
 
 /// What is left waits for a time, or has none any more.
