@@ -123,6 +123,52 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
 }
 
 #[test]
+fn a_failure_that_a_retry_replaced_is_told_apart_from_who_is_still_unpaid() {
+    let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml", "--yes"];
+    desk.run(&failing).finished(3);
+    let failed = payments(&desk);
+    let day = today(&desk);
+    let desk = desk.file("s.csv", format!("date,amount,reference\n{day},7.00,rent\n"));
+    let count = |kind: &str| {
+        let found = reconcile(&desk, &["--json"]).finished(3).json();
+        found["found"][kind]["count"].as_u64().unwrap_or_default()
+    };
+    assert_eq!((count("unpaid"), count("replaced")), (3, 0));
+    let retry = ["retry", "b", "R-1", "R-2", "--sandbox", "--yes"];
+    desk.run(&retry).finished(0);
+    desk.run(&["run", "b", "--sandbox", "--faults", "none", "--yes"])
+        .finished(3);
+    let paid = payments(&desk);
+    assert_eq!(states(&desk), ["paid", "paid", "failed"]);
+    let lines = ["R-1", "R-2"].map(|reference| {
+        assert_ne!(paid[reference].0, failed[reference].0);
+        let amount = if reference == "R-1" {
+            "100.00"
+        } else {
+            "200.50"
+        };
+        format!("{day},{amount},{}\n", paid[reference].0)
+    });
+    let statement = format!("date,amount,reference\n{}", lines.concat());
+    let desk = desk.file("s.csv", statement);
+    let said = reconcile(&desk, &[]).finished(0);
+    for told in [
+        "paid on both sides",
+        "not paid on either side",
+        "not paid, and replaced by a retry",
+    ] {
+        assert!(said.out.contains(told), "{}", said.out);
+    }
+    let found = reconcile(&desk, &["--json"]).finished(0).json();
+    for (kind, count) in [("agreed", 2), ("unpaid", 1), ("replaced", 2)] {
+        assert_eq!(found["found"][kind]["count"], count, "{kind}: {found}");
+    }
+    assert_eq!(states(&desk), ["paid", "paid", "failed"]);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
 fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing() {
     let desk = Desk::waiting();
     payments(&desk);

@@ -26,7 +26,7 @@ const TABLES: &str = "
     ) strict;
     create table name (key text not null, n integer not null) strict;
     create table payment (
-        seq integer primary key, state integer not null, posted integer not null, minor integer not null, currency text not null,
+        seq integer primary key, state integer not null, posted integer not null, replaced integer not null, minor integer not null, currency text not null,
         msisdn text not null, account text not null, country text not null, rkey text, from_day integer not null,
         to_day integer not null, last_day integer not null, id text not null, reference text not null, line integer not null,
         paid integer not null default 0, returned integer not null default 0, pending integer not null default 0,

@@ -109,6 +109,8 @@ struct Lived {
     settled_at: Option<Timestamp>,
     /// What the gateway called it: its own identifier, the receipt, the receipt of its bank.
     names: [Option<String>; 3],
+    /// The retry that stands for its row.
+    replaced_by: Option<PaymentId>,
 }
 
 impl Lived {
@@ -117,15 +119,17 @@ impl Lived {
         life: PaymentState::NEW,
         settled_at: None,
         names: [None, None, None],
+        replaced_by: None,
     };
 }
 
 /// Which columns stand behind those of [`PaymentState`].
-const BEHIND: [Column; 4] = [
+const BEHIND: [Column; 5] = [
     life::settled_at,
     life::gateway_transaction_id,
     life::receipt_number,
     life::application_id,
+    life::replaced_by,
 ];
 
 impl Shape for Lived {
@@ -153,6 +157,7 @@ impl Shape for Lived {
                 row.get(behind + 2)?,
                 row.get(behind + 3)?,
             ],
+            replaced_by: row.get(behind + 4)?,
         })
     }
 
@@ -160,6 +165,7 @@ impl Shape for Lived {
         let mut values = self.life.values();
         values.push(self.settled_at.to_value());
         values.extend(self.names.iter().map(Field::to_value));
+        values.push(self.replaced_by.to_value());
         values
     }
 }
@@ -186,13 +192,14 @@ fn lay_out_one(
     let last = Day::of(last.unwrap_or(received), zone);
     desk.c
         .prepare_cached(
-            "insert into payment (seq, state, posted, minor, currency, msisdn, account, country, rkey, from_day, to_day, last_day, id, reference, line)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            "insert into payment (seq, state, posted, replaced, minor, currency, msisdn, account, country, rkey, from_day, to_day, last_day, id, reference, line)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             row.seq,
             state_number(life.state),
             posted,
+            lived.replaced_by.is_some(),
             row.amount,
             row.currency,
             row.msisdn,
@@ -436,7 +443,7 @@ impl StatementDesk {
 
     /// Writes down what is found of each payment.
     fn judge(&self, period: Option<Period>) -> Result<(), Error> {
-        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry from payment order by seq")?;
+        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, replaced from payment order by seq")?;
         let mut note = self
             .c
             .prepare("update payment set kind = ?2 where seq = ?1")?;
@@ -449,7 +456,8 @@ impl StatementDesk {
                 row.get(2)?,
                 &shown_of(row, 4)?,
                 covered,
-            );
+            )
+            .where_replaced(row.get(11)?);
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
         self.c
@@ -478,7 +486,10 @@ impl StatementDesk {
             }
             let about_payments = condition(kind).is_none();
             told.shares_days |= about_payments
-                && !matches!(kind, FindingKind::NotCovered | FindingKind::Unpaid)
+                && !matches!(
+                    kind,
+                    FindingKind::NotCovered | FindingKind::Unpaid | FindingKind::Replaced
+                )
                 && tally.count > 0;
             if tally.count > 0 {
                 told.found.push((kind, tally));

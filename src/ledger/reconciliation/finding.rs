@@ -205,6 +205,8 @@ pub enum FindingKind {
     Agreed,
     /// Not paid on either side.
     Unpaid,
+    /// Not paid on either side, and a retry stands for its row.
+    Replaced,
     /// A line about a payment of another batch.
     OtherBatch,
     /// A charge.
@@ -217,7 +219,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them, the worst first.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::PaidThereOnly,
         Self::TwiceThere,
         Self::Returned,
@@ -232,6 +234,7 @@ impl FindingKind {
         Self::UnknownThere,
         Self::Agreed,
         Self::Unpaid,
+        Self::Replaced,
         Self::OtherBatch,
         Self::Charge,
         Self::Credit,
@@ -242,6 +245,15 @@ impl FindingKind {
     #[must_use]
     pub fn needs_a_person(self) -> bool {
         self < Self::Agreed
+    }
+
+    /// Returns it of a payment that a retry has replaced, or has not: what was not paid then is no row that is still unpaid.
+    #[must_use]
+    pub fn where_replaced(self, is_replaced: bool) -> Self {
+        match self {
+            Self::Unpaid if is_replaced => Self::Replaced,
+            kind => kind,
+        }
     }
 
     /// Returns its name in files.
@@ -262,6 +274,7 @@ impl FindingKind {
             Self::UnknownThere => "unknown_there",
             Self::Agreed => "agreed",
             Self::Unpaid => "unpaid",
+            Self::Replaced => "replaced",
             Self::OtherBatch => "other_batch",
             Self::Charge => "charge",
             Self::Credit => "credit",
@@ -287,6 +300,7 @@ impl FindingKind {
             Self::UnknownThere => "lines of which nothing is known here",
             Self::Agreed => "paid on both sides",
             Self::Unpaid => "not paid on either side",
+            Self::Replaced => "not paid, and replaced by a retry",
             Self::OtherBatch => "lines about other batches",
             Self::Charge => "charges",
             Self::Credit => "credits",

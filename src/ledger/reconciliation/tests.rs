@@ -383,6 +383,18 @@ fn silence_is_said_only_of_the_days_that_the_statement_shows() {
 }
 
 #[test]
+fn what_a_retry_replaced_is_not_unpaid_any_more_and_all_else_is_said_as_before() {
+    for kind in FindingKind::ALL {
+        let expected = match kind {
+            FindingKind::Unpaid => FindingKind::Replaced,
+            other => other,
+        };
+        assert_eq!(kind.where_replaced(true), expected);
+        assert_eq!(kind.where_replaced(false), kind);
+    }
+}
+
+#[test]
 fn amount_and_recipient_alone_ask_a_person() {
     let mut shown = Shown::default();
     shown.add(Bearing::Paid, MatchedBy::AmountAndRecipient, 1);
