@@ -19,6 +19,7 @@ use crate::ledger::pin::Pin;
 use crate::ledger::reconciliation::{Settle, Shown};
 use crate::ledger::recovery::{OrdersLost, Verdict};
 use crate::ledger::repeats::{Standing, Terms};
+use crate::ledger::slots::SlotRow;
 use crate::lifecycle::{Event, State};
 
 /// Of a file that is amended: is a row of it a new one or a mended one?
@@ -321,4 +322,11 @@ pub(crate) fn counted_as(found: State) -> State {
         State::InDoubt if SeededBug::DoubtGivenBack.is_active() => State::Ready,
         found => found,
     }
+}
+
+/// What is kept of slots; `is_of_now`: some were granted, or a runner has said that the clock was set.
+pub(crate) fn slots_kept(found: Option<SlotRow>, is_of_now: bool) -> Option<SlotRow> {
+    found
+        .filter(|_| is_of_now || !SeededBug::OtherClocksSlotsKept.is_active())
+        .filter(|_| !SeededBug::SlotsGrantedTwice.is_active())
 }

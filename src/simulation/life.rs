@@ -15,7 +15,7 @@ use super::scene::Scene;
 use crate::callback::{self, Addresses};
 use crate::dialect::Dialect;
 use crate::domain::{Country, PayerTransactionId, Pulse, Rate, WireZone};
-use crate::engine::{self, Clock, Limits, Pacing, Plan, Progress, Run, Summary};
+use crate::engine::{self, Clock, Ending, Limits, Pacing, Plan, Progress, Run, Summary};
 use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::simulated::{Fuse, Latency, Process, set_clock};
 use crate::journal::weather::Path;
@@ -377,7 +377,18 @@ impl Scene {
         }
         match end {
             End::Crashed => shape.note(|| format!("run {run} crashes")),
-            End::Ended(Ok(summary)) => shape.note(|| format!("run {run} {summary:?}")),
+            End::Ended(Ok(summary)) => {
+                shape.note(|| format!("run {run} {summary:?}"));
+                // Whatever it waited for, it could have asked.
+                if healthy
+                    && summary.ending == Ending::TimedOut
+                    && (summary.posted, summary.asked) == (0, 0)
+                {
+                    shape.violation(format!(
+                        "20: run {run} waited for as long as it may, and neither posted nor asked"
+                    ));
+                }
+            }
             End::Ended(Err(error)) => {
                 shape.note(|| format!("run {run} {error}"));
                 let fenced = shape.is_fenced(run, &self.disk) || shape.runs[run].troubled;
@@ -526,6 +537,7 @@ impl Scene {
         let shown = journal.shown(self.batch()).await?;
         let confirmation = Confirmation::of(shown.open(), shown.bound, Answer::Flag);
         let shown = self.generations().iter().map(|g| g.id).collect();
+        let pacing = Pacing::of(&journal);
         let plan = Plan {
             journal,
             gateway: Arc::new(self.line(
@@ -541,7 +553,7 @@ impl Scene {
             confirmation,
             approval: self.eyes.rule_of_run(),
             policy: policy(callbacks, settings.settle_on),
-            pacing: Pacing::Local,
+            pacing,
             limits: Limits {
                 callbacks,
                 ..limits

@@ -238,7 +238,10 @@ pub(super) fn spaced(
     let free = after.as_ref().map_or(behind, |after| after.next_at);
     Granted {
         // What began anew is kept: it would begin anew for whoever asks next, and never come.
-        row: after.or(row).filter(|row| found.as_ref() != Some(row)),
+        row: planted!(ledger::slots_kept(
+            after.or(row).filter(|row| found.as_ref() != Some(row)),
+            slots.is_some() || is_afresh
+        )),
         slots,
         again_at: (count < wanted).then(|| free.before(AHEAD_MAX)),
         is_afresh,

@@ -16,8 +16,6 @@ const SUPERSEDED_BY_EARLIER: i64 = 31;
 const REPEATED: i64 = 6;
 
 const SECOND_MS: u64 = 1_000;
-/// Whether runs that share a store hold the rate of their account over all of them; otherwise each holds its own.
-const SHARES_RATE: bool = false;
 
 /// One generation of a row, as the journal has it.
 pub(in crate::simulation) struct Generation {
@@ -202,11 +200,8 @@ impl Scene {
 
     fn judge_pace(&self, violations: &mut Vec<String>) {
         let shape = self.world.lock();
-        let is_together = |one: &Sent, other: &Sent| match shape.is_shared && !SHARES_RATE {
-            // Each account has its own: two of them may post at once.
-            false => one.account == other.account,
-            true => one.run == other.run,
-        };
+        // Each account has its own: two of them may post at once. Runs that share a store hold it together.
+        let is_together = |one: &Sent, other: &Sent| one.account == other.account;
         for (index, first) in shape.sends.iter().enumerate() {
             let within = shape.sends[index..]
                 .iter()

@@ -182,7 +182,6 @@ impl Shape {
                 count,
                 rate,
                 account: self.runs[run].account,
-                run,
             };
             self.sends.push(sent);
         }

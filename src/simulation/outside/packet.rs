@@ -78,8 +78,6 @@ pub(in crate::simulation) struct Sent {
     pub rate: usize,
     /// From which account.
     pub account: &'static str,
-    /// By which run.
-    pub run: usize,
 }
 
 /// What comes back, and what it proves.
