@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::forms::{Body, Form};
 use super::gateway::Gateway;
 use super::office::{BATCH, Ended, Office, Setup, until_while};
+use super::oracle::payments;
 use super::script::{Answer, Both, Conduct, Effect, Post, Query, millis};
 use super::tongue::OTHERS;
 
@@ -237,4 +238,52 @@ fn what_is_learned_while_the_gateway_is_asked_makes_the_decision_void() {
         "something new was learned about it while the question was open",
     );
     assert_eq!(state(&office), "paid");
+}
+
+/// The gateway's word comes second here; where it comes first, the reconciliation finds what is wrong.
+#[test]
+fn what_a_statement_showed_paid_while_it_was_open_is_no_failure_that_is_paid_again() {
+    let mouth = Mouth::open(Effect::EXECUTE);
+    let setup = Setup {
+        rows: 2,
+        max_wait: "3s",
+        ..Setup::default()
+    };
+    let office = Office::open(&mouth.gateway, setup);
+    assert_eq!(office.pay().code, Some(4));
+    let known = payments(&office);
+    let report = std::fs::read_to_string(office.path("report/report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let day = &report["created_at"].as_str().unwrap()[..10];
+    let shown = &known["ROW-00000"];
+    let statement = format!(
+        "date,amount,reference\n{day},{},{}\n",
+        shown.amount, shown.id
+    );
+    std::fs::write(office.path("s.csv"), statement).unwrap();
+    let reconcile = [
+        "reconcile",
+        BATCH,
+        "s.csv",
+        "--currency",
+        "KES",
+        "--paid-out",
+    ];
+    assert_eq!(office.call(&reconcile).code, Some(3));
+    mouth.says(141);
+    let ended = office.pay();
+    let rows = payments(&office);
+    assert_eq!(rows["ROW-00000"].state, "conflict", "{ended:?}");
+    assert_eq!(rows["ROW-00001"].state, "failed", "{ended:?}");
+    let told = office.call(&["explain", BATCH, "ROW-00000"]);
+    assert!(
+        told.out.contains("s.csv") && told.out.contains("line 2"),
+        "{told:?}"
+    );
+    let told = office.call(&["retry", BATCH, "--yes"]);
+    assert!(
+        told.out.contains("1 failed payment is to be paid again"),
+        "{told:?}"
+    );
+    assert_eq!(office.call(&["verify", BATCH]).code, Some(0));
 }

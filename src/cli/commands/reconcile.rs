@@ -12,7 +12,9 @@ use crate::cli::files::statement::{StatementFile, terms};
 use crate::cli::order_signing::OrderSigning;
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
-use crate::journal::{FINDINGS_KEPT, Location, Reader, Reconciled, StatementDesk, StatementFacts};
+use crate::journal::{
+    FINDINGS_KEPT, Location, OPEN_FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts,
+};
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
@@ -88,6 +90,14 @@ pub(in crate::cli) async fn reconcile(
     }
 }
 
+/// How many findings of a kind are kept one by one.
+fn kept_of(kind: FindingKind) -> usize {
+    match kind {
+        FindingKind::OpenPaidThere => OPEN_FINDINGS_KEPT,
+        _ => FINDINGS_KEPT,
+    }
+}
+
 /// What is done away from the runtime: the statement is read, and met with the payments.
 struct Work {
     terms: Terms,
@@ -136,7 +146,7 @@ impl Work {
                     false => unproposed += 1,
                 }
             }
-            if finding.kind.needs_a_person() && of_kind <= FINDINGS_KEPT {
+            if finding.kind.needs_a_person() && of_kind <= kept_of(finding.kind) {
                 kept.push(finding);
             }
             Ok(())

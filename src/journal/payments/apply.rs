@@ -1,6 +1,7 @@
 //! What evidence makes of a payment, written: the only place where its life changes. The rule is [`crate::ledger::evidence::apply`].
 
 use super::agreed::{judged, note_other};
+use super::shown::hold_failure;
 use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::codec::detail::detail_of;
@@ -66,6 +67,7 @@ pub(in crate::journal) fn write(
     if let Some(why) = change.opens {
         open_all(c, subject.batch_id, why)?;
     }
+    let was_failed = subject.moved.life.state == State::Failed;
     let is_aside = waits_aside(c, subject, change);
     if change.is_written {
         save(c, subject, change, !is_aside, moment.now)?;
@@ -81,7 +83,10 @@ pub(in crate::journal) fn write(
     for row in change.rows.iter().flatten() {
         append(c, subject, row, source, moment.now, policy)?;
     }
-    Ok(())
+    match was_failed {
+        true => Ok(()),
+        false => hold_failure(c, subject, moment),
+    }
 }
 
 /// Appends a row of evidence.

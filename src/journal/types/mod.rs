@@ -52,8 +52,8 @@ pub use preflight::*;
 pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use reconciliation::{
-    FINDINGS_KEPT, Reconciled, ReconciliationRecord, StatedEntry, StatedPayment, StatementFacts,
-    StatementFinding,
+    FINDINGS_KEPT, OPEN_FINDINGS_KEPT, Reconciled, ReconciliationRecord, StatedEntry,
+    StatedPayment, StatementFacts, StatementFinding,
 };
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
 pub use refusal::{CrossRowError, Difference, LoadRefusal};

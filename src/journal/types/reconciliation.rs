@@ -7,6 +7,9 @@ use crate::lifecycle::State;
 /// Findings that are kept one by one, of each kind; all are counted.
 pub const FINDINGS_KEPT: usize = 200;
 
+/// So many are kept of payments whose outcome is open here, and that the statement shows paid: if one of them fails later, it is known then.
+pub const OPEN_FINDINGS_KEPT: usize = 10_000;
+
 /// What a statement was of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementFacts {

@@ -10,6 +10,9 @@ use crate::ledger::reconciliation::FindingKind;
 use crate::report::rows::entry::{BatchHeader, Stated};
 use crate::report::words::text;
 
+/// Findings of one statement that the page shows; it counts all.
+const SHOWN_MAX: usize = 2_000;
+
 pub(super) fn write(out: &mut impl io::Write, header: &BatchHeader) -> io::Result<()> {
     if header.statements.is_empty() {
         return Ok(());
@@ -114,7 +117,12 @@ impl Statement {
             let amounts = amounts(&found["amounts"]);
             counts.push((kind.in_words(), text::count(count), amounts));
         }
-        let findings: Vec<Finding> = stated.findings.iter().map(Finding::of).collect();
+        let findings: Vec<Finding> = stated
+            .findings
+            .iter()
+            .take(SHOWN_MAX)
+            .map(Finding::of)
+            .collect();
         Self {
             title: word(summary, "statement").to_owned(),
             facts: facts.join(" · "),
