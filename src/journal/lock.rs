@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::{Epoch, EvidenceId, Timestamp};
 use crate::ledger::payer::Payers;
-use crate::ledger::recovery::Witness;
+use crate::ledger::recovery::{STAMP_SLACK, Witness};
 use crate::store;
 
-use super::{Error, Location};
+use super::{Error, Location, mark};
 
 /// Room for the name of the holder; behind it stands how far the journal was.
 const NOTE: usize = 512;
@@ -164,15 +164,14 @@ impl Lookout {
         self.write_at(&to_bytes(seen), NOTE);
     }
 
-    /// Returns when a write of the mark began that has not ended.
+    /// Returns when a write of the mark began that has not ended. Only what its file's own time confirms, which nobody can set: a lock
+    /// file that was put back says nothing here, nor one that somebody has written since.
     pub(super) fn begun(&self) -> Option<u64> {
         let file = open_file(&self.path, false).ok()?;
-        let mut bytes = [0; BEGUN];
-        let read = file.read_at(&mut bytes, BEGUN_AT as u64).ok()?;
-        checked(&bytes[..read])?
-            .strip_prefix("writes since ")?
-            .parse()
-            .ok()
+        let begun = begun_of(&file)?;
+        let changed = mark::changed(&file).ok()?;
+        let apart = Duration::from_nanos(changed.abs_diff(begun));
+        (apart <= STAMP_SLACK).then_some(begun)
     }
 
     /// Says that the mark is about to be written.
@@ -208,6 +207,14 @@ impl Lookout {
             let _ = file.write_all_at(bytes, at as u64);
         }
     }
+}
+
+/// Reads when a write of the mark began.
+fn begun_of(file: &File) -> Option<u64> {
+    let mut bytes = [0; BEGUN];
+    let read = file.read_at(&mut bytes, BEGUN_AT as u64).ok()?;
+    let text = checked(&bytes[..read])?.strip_prefix("writes since ")?;
+    text.parse().ok()
 }
 
 /// Puts a digest behind a text, and fills its room.
@@ -329,7 +336,9 @@ mod tests {
         assert_eq!(lookout.payers(), payers, "the largest fits");
         assert_eq!(lookout.begun(), None);
         lookout.begins(u64::MAX);
-        assert_eq!(lookout.begun(), Some(u64::MAX));
+        assert_eq!(lookout.begun(), None, "its file has another time");
+        lookout.begins(mark::now());
+        assert!(lookout.begun().is_some());
         let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
         assert_eq!(lookout.read(), Some(seen), "a run leaves it");
         seen.epoch = Epoch::new(1);
@@ -337,7 +346,10 @@ mod tests {
         assert_eq!(lookout.read(), Some(seen));
         assert!(holder(&journal).unwrap().starts_with("process "));
         assert_eq!(lookout.payers(), payers);
-        assert_eq!(lookout.begun(), Some(u64::MAX));
+        assert_eq!(lookout.begun(), None, "somebody has written there since");
+        let begun = mark::now();
+        lookout.begins(begun);
+        assert_eq!(lookout.begun(), Some(begun));
         lookout.ends();
         assert_eq!(lookout.begun(), None);
         let mut torn = std::fs::read(folder.path().join("j.db.lock")).unwrap();

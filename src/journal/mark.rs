@@ -224,14 +224,14 @@ fn of_memory(mark: &Option<Marked>) -> Traces {
 }
 
 /// When a file was changed last, in nanoseconds: by the clock of its file system, which nobody else sets.
-fn changed(file: &File) -> std::io::Result<u64> {
+pub(super) fn changed(file: &File) -> std::io::Result<u64> {
     let metadata = file.metadata()?;
     let (secs, nanos) = (metadata.ctime(), metadata.ctime_nsec());
     Ok(u64::try_from(secs.saturating_mul(1_000_000_000).saturating_add(nanos)).unwrap_or(0))
 }
 
 /// The time of day, in nanoseconds.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let nanos = time
         .tv_sec
@@ -363,8 +363,9 @@ fn write_stamped(
 ) -> std::io::Result<Option<u64>> {
     let slack = u64::try_from(STAMP_SLACK.as_nanos()).unwrap_or(u64::MAX);
     for _ in 0..tries {
+        // First: a lock file that is slow must not make the page late.
+        lookout.begins(now());
         let named = now();
-        lookout.begins(named);
         write(file, marked, turn, Some(named))?;
         if changed(file)?.abs_diff(named) <= slack {
             return Ok(Some(named));

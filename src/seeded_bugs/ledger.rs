@@ -324,9 +324,7 @@ pub(crate) fn counted_as(found: State) -> State {
     }
 }
 
-/// What is kept of slots; `is_of_now`: some were granted, or a runner has said that the clock was set.
-pub(crate) fn slots_kept(found: Option<SlotRow>, is_of_now: bool) -> Option<SlotRow> {
-    found
-        .filter(|_| is_of_now || !SeededBug::OtherClocksSlotsKept.is_active())
-        .filter(|_| !SeededBug::SlotsGrantedTwice.is_active())
+/// What is kept of slots that were granted.
+pub(crate) fn slots_kept(found: Option<SlotRow>) -> Option<SlotRow> {
+    found.filter(|_| !SeededBug::SlotsGrantedTwice.is_active())
 }

@@ -207,8 +207,6 @@ pub(crate) enum SeededBug {
     ServerClockUnwatched,
     /// Nobody compares the clock of a run with that of the server as it takes its batch.
     RunClockUnread,
-    /// Slots of a clock that was set back are let go, and those that take their place are not kept.
-    OtherClocksSlotsKept,
     /// Slots that were granted are granted once more.
     SlotsGrantedTwice,
     /// What a run had under way that is not heard of is in doubt since it was claimed, and not since its session was closed.
@@ -227,7 +225,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 90] = [
+    pub(crate) const ALL: [Self; 89] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -310,7 +308,6 @@ impl SeededBug {
         Self::LeaseByOwnClock,
         Self::ServerClockUnwatched,
         Self::RunClockUnread,
-        Self::OtherClocksSlotsKept,
         Self::SlotsGrantedTwice,
         Self::QuarantineFromClaim,
         Self::SessionGivenAgain,

@@ -239,8 +239,7 @@ pub(super) fn spaced(
     Granted {
         // What began anew is kept: it would begin anew for whoever asks next, and never come.
         row: planted!(ledger::slots_kept(
-            after.or(row).filter(|row| found.as_ref() != Some(row)),
-            slots.is_some() || is_afresh
+            after.or(row).filter(|row| found.as_ref() != Some(row))
         )),
         slots,
         again_at: (count < wanted).then(|| free.before(AHEAD_MAX)),
