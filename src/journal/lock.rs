@@ -339,6 +339,7 @@ mod tests {
         assert_eq!(lookout.begun(), None, "its file has another time");
         lookout.begins(mark::now());
         assert!(lookout.begun().is_some());
+        std::thread::sleep(2 * STAMP_SLACK);
         let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
         assert_eq!(lookout.read(), Some(seen), "a run leaves it");
         seen.epoch = Epoch::new(1);

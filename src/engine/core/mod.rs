@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
+
 use crate::domain::{LaneId, Tally, Timestamp};
 use crate::journal::{Claim, Due, Question, Standing, Transition};
 use crate::lifecycle::{Action, PaymentState, State};
@@ -31,6 +33,9 @@ use rounds::Rounds;
 pub use state::{Core, Limits};
 use state::{earliest, is_due};
 use words::Words;
+
+/// "Not found" is worth something twice before the next post of a payment.
+const DENIALS: u8 = 2;
 
 /// A block holds what leaves in about a second: a crash leaves no more in doubt.
 const BLOCK_MAX: usize = 2048;
@@ -64,6 +69,7 @@ impl Core {
             waiting: BTreeMap::new(),
             not_before: None,
             last_move: now,
+            denied: FxHashMap::default(),
             ever_reached: false,
             unreachable: None,
             words: Words::default(),
@@ -204,6 +210,9 @@ impl Core {
         self.asked.remove(&moved.seq);
         let to = moved.life.state;
         let accepted = matches!(to, State::Acknowledged | State::Delivered);
+        if self.is_nearer(moved) {
+            self.last_move = now;
+        }
         if moved.from != to && (accepted || to.is_finished()) {
             // A loss is no progress: else a gateway that loses every post would keep the run going for ever.
             self.last_move = now;
@@ -216,6 +225,22 @@ impl Core {
             }
         }
         self.take_due(&moved.life, moved.lane, now);
+    }
+
+    /// Returns whether a payment in doubt has come nearer to its next post. That counts twice in a run: a gateway that loses every post,
+    /// and knows of none, must not keep it going for ever; but where many are in doubt, asking about all of them takes long.
+    fn is_nearer(&mut self, moved: &Transition) -> bool {
+        let life = &moved.life;
+        let is_denied = match life.state {
+            State::InDoubt => life.not_found > 0,
+            state => state == State::Ready,
+        };
+        if moved.from != State::InDoubt || !is_denied {
+            return false;
+        }
+        let times = self.denied.entry(moved.seq).or_default();
+        *times += u8::from(*times <= DENIALS);
+        *times <= DENIALS
     }
 
     /// Looks at what waits until less is under way, once something has ended, or was not sent.

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
+
 use super::claimed::Claimed;
 use super::ending::Ending;
 use super::input::Effect;
 use super::rounds::Rounds;
 use super::words::Words;
+
 use crate::domain::{LaneId, PaymentId, Rate, ServiceCode, Tally, Timestamp, Totals};
 use crate::engine::breaker::Breaker;
 use crate::journal::{Claim, Due, Question};
@@ -86,6 +89,8 @@ pub struct Core {
     pub(super) waiting: BTreeMap<ServiceCode, Totals>,
     pub(super) not_before: Option<Timestamp>,
     pub(super) last_move: Timestamp,
+    /// How often the gateway has proved in this run that it does not have a payment, as far as that counts as a move.
+    pub(super) denied: FxHashMap<PaymentId, u8>,
     /// A request may have left in this run, answered or not.
     pub(super) ever_reached: bool,
     pub(super) unreachable: Option<(Timestamp, u32, String)>,

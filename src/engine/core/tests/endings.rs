@@ -381,6 +381,33 @@ fn a_run_ends_when_no_payment_has_moved_for_as_long_as_it_may_wait() {
 }
 
 #[test]
+fn what_is_not_found_is_waited_for_twice_and_not_for_ever() {
+    let mut core = idle(limits(), &[(State::InDoubt, 1)], &[], NOTHING);
+    let denied = |to: State, not_found: u8| {
+        let mut denied = moved(1, State::InDoubt, to, None);
+        denied.life.not_found = not_found;
+        EngineInput::Transition(vec![denied])
+    };
+    for (at, to, not_found, is_ended) in [
+        (599, State::InDoubt, 1, false),
+        (1_198, State::Ready, 0, false),
+        // It was lost again, and is not found again.
+        (1_797, State::InDoubt, 1, false),
+        (1_798, State::Ready, 0, true),
+    ] {
+        core.tell(denied(to, not_found), secs(at));
+        core.poll(secs(at));
+        let ending = is_ended.then_some(Ending::TimedOut);
+        assert_eq!(core.ending, ending, "{at}");
+    }
+    // What proves nothing, as the quarantine lasts, counts for nothing.
+    let mut core = idle(limits(), &[(State::InDoubt, 1)], &[], NOTHING);
+    core.tell(denied(State::InDoubt, 0), secs(599));
+    core.poll(secs(600));
+    assert_eq!(core.ended(), Some(&Ending::TimedOut));
+}
+
+#[test]
 fn a_run_that_times_out_while_posts_are_paused_says_that_they_were() {
     let mut core = begun(limits(), claims(1..=2), NOTHING);
     post_all(&mut core, at(0));
