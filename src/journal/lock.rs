@@ -13,7 +13,8 @@ use crate::ledger::payer::Payers;
 use crate::ledger::recovery::{STAMP_SLACK, Witness};
 use crate::store;
 
-use super::{Error, Location, mark};
+use super::file_time::changed;
+use super::{Error, Location};
 
 /// Room for the name of the holder; behind it stands how far the journal was.
 const NOTE: usize = 512;
@@ -169,7 +170,7 @@ impl Lookout {
     pub(super) fn begun(&self) -> Option<u64> {
         let file = open_file(&self.path, false).ok()?;
         let begun = begun_of(&file)?;
-        let changed = mark::changed(&file).ok()?;
+        let changed = changed(&file).ok()?;
         let apart = Duration::from_nanos(changed.abs_diff(begun));
         (apart <= STAMP_SLACK).then_some(begun)
     }
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(lookout.begun(), None);
         lookout.begins(u64::MAX);
         assert_eq!(lookout.begun(), None, "its file has another time");
-        lookout.begins(mark::now());
+        lookout.begins(super::super::file_time::now());
         assert!(lookout.begun().is_some());
         std::thread::sleep(2 * STAMP_SLACK);
         let _run = RunLock::take(&journal, &"x".repeat(900), Timestamp::from_millis(0)).unwrap();
@@ -348,7 +349,7 @@ mod tests {
         assert!(holder(&journal).unwrap().starts_with("process "));
         assert_eq!(lookout.payers(), payers);
         assert_eq!(lookout.begun(), None, "somebody has written there since");
-        let begun = mark::now();
+        let begun = super::super::file_time::now();
         lookout.begins(begun);
         assert_eq!(lookout.begun(), Some(begun));
         lookout.ends();

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 
 use super::Error;
+use super::file_time::{changed, now};
 use super::lock::Lookout;
 use crate::domain::{BatchId, Epoch, EvidenceId};
 use crate::ledger::payer::Payers;
@@ -221,23 +222,6 @@ fn of_memory(mark: &Option<Marked>) -> Traces {
         }),
         ..Traces::NONE
     }
-}
-
-/// When a file was changed last, in nanoseconds: by the clock of its file system, which nobody else sets.
-pub(super) fn changed(file: &File) -> std::io::Result<u64> {
-    let metadata = file.metadata()?;
-    let (secs, nanos) = (metadata.ctime(), metadata.ctime_nsec());
-    Ok(u64::try_from(secs.saturating_mul(1_000_000_000).saturating_add(nanos)).unwrap_or(0))
-}
-
-/// The time of day, in nanoseconds.
-pub(super) fn now() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    let nanos = time
-        .tv_sec
-        .saturating_mul(1_000_000_000)
-        .saturating_add(time.tv_nsec);
-    u64::try_from(nanos).unwrap_or(0)
 }
 
 fn stamp(named: Option<u64>, changed: u64, lookout: &Lookout) -> Option<Stamp> {

@@ -9,6 +9,7 @@ mod archive;
 mod backend;
 mod codec;
 mod evidence;
+mod file_time;
 mod forget;
 mod limits;
 mod load;
