@@ -22,6 +22,7 @@ mod work;
 use job::{Job, Outcome, What};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -310,17 +311,22 @@ pub(in crate::cli) async fn carry_out(
     let (outcome, ledger) = beside::perform(job, sandbox).await;
     page.into_iter().for_each(Watched::end);
     let (summary, probed) = outcome?;
-    let max_wait = super::gateway::max_wait(&options.max_wait)?;
-    let decides_within = settings.profile.policy.decides_within();
     Ok(Outcome {
         summary,
-        decides_within: decides_within.filter(|needed| *needed > max_wait),
+        decides_within: decides_within(&settings, options)?,
         probed,
         reopens_lanes: settings.profile.float.reopen_lanes,
         orders_lost,
         ledger,
         calendar,
     })
+}
+
+/// Returns what `--max-wait` would have to allow for a run to decide about payments in doubt, where it allows less.
+fn decides_within(settings: &Settings, options: &RunOptions) -> Result<Option<Duration>, Error> {
+    let max_wait = super::gateway::max_wait(&options.max_wait)?;
+    let needed = settings.profile.policy.decides_within();
+    Ok(needed.filter(|needed| *needed > max_wait))
 }
 
 /// Says that a rehearsal has no callbacks, where the dialect has none.
