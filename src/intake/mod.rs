@@ -26,6 +26,7 @@ mod lines;
 mod mapping;
 mod message_cells;
 mod names;
+mod numbered;
 mod odd_cells;
 mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -62,6 +63,7 @@ pub use encoding::Encoding;
 pub use error::Error;
 pub use lines::{PlainText, SheetCell, SheetLine, SheetLines};
 pub use names::{plain as plain_name, same as same_name};
+pub use numbered::Numbered;
 pub use options::{Format, Options};
 pub use own_book::is_own_book_without;
 pub use raw::Unread;

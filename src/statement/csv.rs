@@ -7,6 +7,7 @@ use super::row::{Cell, Row};
 use super::summary::Summary;
 use super::table::Table;
 use super::terms::Terms;
+use crate::intake::Numbered;
 use crate::ledger::reconciliation::StatementEntry;
 
 /// Cells of a row, and bytes of one, at most.
@@ -24,18 +25,12 @@ pub(super) fn read(
         .has_headers(false)
         .flexible(true)
         .delimiter(delimiter)
-        .from_reader(Bounded {
-            input,
-            run: 0,
-            line: 1,
-            last: b'\n',
-        });
+        .from_reader(Numbered::new(input));
     let mut table = Table::of("CSV", terms);
     let mut record = csv::StringRecord::new();
-    let mut rows = 0_u64;
     while reader.read_record(&mut record).map_err(unread)? {
-        rows += 1;
-        let line = record.position().map_or(rows, csv::Position::line);
+        let begins = record.position().map_or(0, csv::Position::byte);
+        let line = reader.get_mut().line_of(begins);
         let at = |_: usize| Place::Line(line);
         bounded(&record, &at(0))?;
         let row = Row {
@@ -60,46 +55,12 @@ pub(super) fn read(
             }
         }
     }
-    if !matches!(reader.get_ref().last, b'\n' | b'\r') {
+    if !reader.get_ref().is_ended() {
         table.note(
             "its last line has no line break: it may have been cut off in its last cell".to_owned(),
         );
     }
     table.finish()
-}
-
-/// Bytes of a row, at most, before it is looked at: a quote that is never closed would take the whole file for one cell.
-const ROW_MAX: usize = 4 << 20;
-
-/// Hands out text, and refuses what has no line break for longer than a row can be.
-struct Bounded<R> {
-    input: R,
-    run: usize,
-    line: u64,
-    /// The last byte.
-    last: u8,
-}
-
-impl<R: BufRead> std::io::Read for Bounded<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        let text = &buffer[..read];
-        self.last = text.last().copied().unwrap_or(self.last);
-        match memchr::memrchr(b'\n', text) {
-            Some(last) => {
-                self.line += memchr::memchr_iter(b'\n', text).count() as u64;
-                self.run = read - last - 1;
-            }
-            None => self.run += read,
-        }
-        match self.run > ROW_MAX {
-            true => Err(std::io::Error::other(format!(
-                "line {} has more than {ROW_MAX} bytes",
-                self.line
-            ))),
-            false => Ok(read),
-        }
-    }
 }
 
 fn unread(error: csv::Error) -> StatementError {

@@ -97,8 +97,9 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
     desk.run(&["cancel", "b", "R-1"]).finished(0);
     let known = payments(&desk);
     let day = today(&desk);
+    // As a bank writes it: lines are counted as an editor shows them.
     let statement = format!(
-        "date,amount,reference\n{day},100.00,{}\n{day},200.50,{}\n",
+        "date,amount,reference\r\n{day},100.00,{}\r\n{day},200.50,{}\r\n",
         known["R-1"].0, known["R-2"].0
     );
     let desk = desk.file("s.csv", &statement);
@@ -303,8 +304,10 @@ fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
         ),
     ];
     let before = desk.run(&["status", "b", "--json"]).finished(0).out;
-    for (what, text, with, hint) in cases {
-        std::fs::write(desk.path("d.csv"), text).unwrap();
+    let ends = ["\n", "\r\n"];
+    let each = cases.iter().flat_map(|case| ends.map(|end| (case, end)));
+    for ((what, text, with, hint), end) in each {
+        std::fs::write(desk.path("d.csv"), text.replace('\n', end)).unwrap();
         let said = desk
             .run(&["resolve", "b", "--from", "d.csv", "--yes"])
             .finished(2);

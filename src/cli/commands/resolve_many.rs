@@ -1,6 +1,7 @@
 //! `resolve --from`: many decisions of a person in one file. All are checked before the first is recorded.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 
 use super::resolve::{Order, Spoken, moment};
@@ -14,6 +15,7 @@ use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PaymentId, Tally};
+use crate::intake::Numbered;
 use crate::journal::{Decided, Decision, Journal, Looked};
 use crate::ledger::decisions::Asked;
 use crate::ledger::names::{By, PaymentName};
@@ -197,14 +199,11 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
     let name = path.display();
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
-        .from_reader(open(path)?);
-    let refused = |error: &csv::Error| {
-        let line = error
-            .position()
-            .map_or_else(String::new, |at| format!(":{}", at.line()));
-        Error::refused(format!("{name}{line}: {error}; nothing was recorded")).hint(COLUMNS)
+        .from_reader(Numbered::new(open(path)?));
+    let headers = match reader.headers() {
+        Ok(headers) => headers.clone(),
+        Err(error) => return Err(unread(path, &mut reader, &error)),
     };
-    let headers = reader.headers().map_err(|error| refused(&error))?.clone();
     let place = |wanted: &str| {
         headers.iter().position(|header| {
             header
@@ -238,12 +237,14 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
         evidence,
     };
     let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| refused(&error))?;
-        let place = format!(
-            "{name}:{}",
-            record.position().map_or(0, csv::Position::line)
-        );
+    let mut record = csv::StringRecord::new();
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(true) => (),
+            Ok(false) => break,
+            Err(error) => return Err(unread(path, &mut reader, &error)),
+        }
+        let place = at_line(path, &mut reader, record.position());
         rows.push(places.row(&record, place)?);
         if rows.len() > ROWS_MAX {
             return Err(Error::refused(format!(
@@ -256,6 +257,35 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
         true => Err(Error::refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
         false => Ok(rows),
     }
+}
+
+/// Returns the file, with the line of a record.
+fn at_line<R: Read>(
+    path: &Path,
+    reader: &mut csv::Reader<Numbered<R>>,
+    at: Option<&csv::Position>,
+) -> String {
+    let line = at.map(|at| reader.get_mut().line_of(at.byte()));
+    line.map_or_else(
+        || path.display().to_string(),
+        |line| format!("{}:{line}", path.display()),
+    )
+}
+
+fn unread<R: Read>(
+    path: &Path,
+    reader: &mut csv::Reader<Numbered<R>>,
+    error: &csv::Error,
+) -> Error {
+    let place = at_line(path, reader, error.position());
+    let why = match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => format!("the row has {len} cells, expected {expected_len}"),
+        csv::ErrorKind::Utf8 { .. } => "the row is not UTF-8".to_owned(),
+        _ => error.to_string(),
+    };
+    Error::refused(format!("{place}: {why}; nothing was recorded")).hint(COLUMNS)
 }
 
 /// Where the columns stand.

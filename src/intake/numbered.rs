@@ -1,0 +1,173 @@
+//! Where the records of a CSV begin, in lines as a person counts them: a line ends with LF, CR LF or CR, and blank lines count.
+//!
+//! The `csv` crate counts the line feeds before a record. After CR LF and after blank lines, that is a line above the record.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+/// The most bytes between two records. A quote that is never closed would take the whole file for one cell.
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+/// Reads on, and remembers where lines begin since the last record that was asked about.
+#[derive(Debug)]
+pub struct Numbered<R> {
+    input: R,
+    /// Bytes that were read.
+    read: u64,
+    /// The line of the last byte.
+    line: u64,
+    last: u8,
+    /// Offset and number of each line that is not blank.
+    starts: VecDeque<(u64, u64)>,
+    /// What was asked about last.
+    asked: (u64, u64),
+}
+
+impl<R> Numbered<R> {
+    /// Numbers the lines of an input that was not read yet.
+    pub const fn new(input: R) -> Self {
+        Self {
+            input,
+            read: 0,
+            line: 1,
+            last: b'\n',
+            starts: VecDeque::new(),
+            asked: (0, 1),
+        }
+    }
+
+    /// Returns the line of the record that begins behind so many bytes, as [`csv::Position::byte`] tells them. Records are asked
+    /// about in their order.
+    pub fn line_of(&mut self, byte: u64) -> u64 {
+        // Line breaks that the reader has not passed yet stand between that byte and the record.
+        while self.starts.front().is_some_and(|(start, _)| *start < byte) {
+            self.starts.pop_front();
+        }
+        let line = self.starts.front().map_or(self.line, |(_, line)| *line);
+        self.asked = (byte, line);
+        line
+    }
+
+    /// Returns whether the last line ends with a line break, as far as was read.
+    #[must_use]
+    pub const fn is_ended(&self) -> bool {
+        matches!(self.last, b'\n' | b'\r')
+    }
+
+    fn see(&mut self, bytes: &[u8]) {
+        for (offset, byte) in (self.read..).zip(bytes) {
+            let is_second = self.last == b'\r' && *byte == b'\n';
+            let begins = offset == 0 || self.is_ended();
+            // The break itself belongs to the line that it ends.
+            if begins && offset > 0 && !is_second {
+                self.line += 1;
+            }
+            if begins && !matches!(byte, b'\n' | b'\r') {
+                self.starts.push_back((offset, self.line));
+            }
+            self.last = *byte;
+        }
+        self.read += bytes.len() as u64;
+    }
+}
+
+impl<R: Read> Read for Numbered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.see(&buffer[..read]);
+        let (byte, line) = self.asked;
+        // The record that was asked about, and the one that is being read.
+        match self.read - byte > 2 * RECORD_BYTES_MAX {
+            true => Err(io::Error::other(format!(
+                "a row from line {line} on has more than {RECORD_BYTES_MAX} bytes: a quote may be missing there or below"
+            ))),
+            false => Ok(read),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out so many bytes at once.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let size = self.1.min(buffer.len()).min(self.0.len());
+            let (now, later) = self.0.split_at(size);
+            buffer[..size].copy_from_slice(now);
+            self.0 = later;
+            Ok(size)
+        }
+    }
+
+    fn lines(text: &[u8], at_once: usize) -> Vec<(String, u64)> {
+        let mut reader = ::csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(Numbered::new(Pieces(text, at_once)));
+        let mut record = ::csv::StringRecord::new();
+        let mut lines = Vec::new();
+        while reader.read_record(&mut record).unwrap() {
+            let byte = record.position().unwrap().byte();
+            let cell = record[0].trim_start_matches('\u{feff}').to_owned();
+            lines.push((cell, reader.get_mut().line_of(byte)));
+        }
+        lines
+    }
+
+    #[test]
+    fn a_record_begins_in_the_line_that_an_editor_shows() {
+        let cases: [(&str, &[(&str, u64)]); 12] = [
+            ("", &[]),
+            ("a", &[("a", 1)]),
+            ("a\nb\nc\n", &[("a", 1), ("b", 2), ("c", 3)]),
+            ("a\r\nb\r\nc\r\n", &[("a", 1), ("b", 2), ("c", 3)]),
+            ("a\rb\rc", &[("a", 1), ("b", 2), ("c", 3)]),
+            ("a\n\n\nb\n", &[("a", 1), ("b", 4)]),
+            ("a\r\n\r\n\r\nb\r\n\r\nc", &[("a", 1), ("b", 4), ("c", 6)]),
+            ("a\r\r\rb", &[("a", 1), ("b", 4)]),
+            ("\n\na\nb", &[("a", 3), ("b", 4)]),
+            ("\r\n\r\na\r\nb", &[("a", 3), ("b", 4)]),
+            ("a,\"x\r\ny\r\n\r\nz\"\r\nb\r\n", &[("a", 1), ("b", 5)]),
+            ("\u{feff}a\r\nb\n\rc", &[("a", 1), ("b", 2), ("c", 4)]),
+        ];
+        for (text, expected) in cases {
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|(a, n)| ((*a).to_owned(), *n))
+                .collect();
+            for at_once in [1, 2, 3, 5, 100] {
+                assert_eq!(
+                    lines(text.as_bytes(), at_once),
+                    expected,
+                    "{text:?} {at_once}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn many_lines_are_numbered_beyond_what_is_buffered() {
+        let text: String = (1..=50_000).map(|n| format!("{n},x\r\n")).collect();
+        for (cell, line) in lines(text.as_bytes(), usize::MAX) {
+            assert_eq!(cell, line.to_string());
+        }
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_does_not_take_the_file() {
+        let text = format!("a\nb,\"{}", "x\n".repeat(3 << 20));
+        let mut reader = ::csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(Numbered::new(text.as_bytes()));
+        let mut record = ::csv::StringRecord::new();
+        assert!(reader.read_record(&mut record).unwrap());
+        let refused = reader.read_record(&mut record).unwrap_err().to_string();
+        assert!(refused.contains("a row from line 1 on"), "{refused}");
+        assert!(reader.get_ref().read < 3 << 20);
+    }
+}
