@@ -12,11 +12,9 @@ use super::withdrawal::{self, is_unsent, is_withdrawable};
 use crate::domain::{BatchId, BatchName, LaneId, PaymentId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::{id_of, known_batch, scheme_in_use};
-use crate::journal::codec::events::event_numbers;
-use crate::journal::codec::lives::save_life;
 use crate::journal::codec::values::{batch_id, corrupt, service_of};
-use crate::journal::evidence::chain::Evidence;
 use crate::journal::limits::failures::opened;
+use crate::journal::payments::event::write_event;
 use crate::journal::payments::generations;
 use crate::journal::payments::inquiries::is_open_to_decision;
 use crate::journal::payments::unstarted::begin_all;
@@ -216,21 +214,7 @@ fn carry_out(
         };
         return Err(not_allowed(c, seq, from.name(), why)?);
     }
-    if after.life.state != from {
-        save_life(c, seq, &after.life, true)?;
-        let own = Scan::of(&life::TABLE).at(&seq);
-        c.set(&own, life::settled_at, &moment.now)?;
-    }
-    c.append(&Evidence {
-        batch_id: subject.batch_id,
-        seq,
-        at: moment.now,
-        kind: event_numbers(event),
-        detail,
-        ..Evidence::default()
-    })?;
-    subject.moved.life = after.life;
-    c.remember(subject);
+    write_event(c, subject, after.life, event, detail, moment.now)?;
     c.moved(subject, from)
 }
 

@@ -4,6 +4,7 @@ pub(super) mod agreed;
 pub(super) mod apply;
 pub(super) mod ask_stale;
 pub(super) mod callbacks;
+pub(super) mod event;
 pub(super) mod first_claims;
 pub(super) mod generations;
 pub(super) mod inquiries;
