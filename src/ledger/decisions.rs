@@ -103,7 +103,7 @@ pub struct Asked {
     pub heard: Option<Heard>,
     /// Something else was learned of the payment since the question.
     pub learned: bool,
-    /// The gateway, or a genuine callback, has said of it that it is paid.
+    /// The gateway, a genuine callback, or a statement has said of it that it is paid.
     pub said_paid: bool,
     /// The operator says that it is to fail although the gateway accepted it, or cannot be asked.
     pub although: bool,

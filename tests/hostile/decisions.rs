@@ -240,12 +240,10 @@ fn what_is_learned_while_the_gateway_is_asked_makes_the_decision_void() {
     assert_eq!(state(&office), "paid");
 }
 
-/// The gateway's word comes second here; where it comes first, the reconciliation finds what is wrong.
-#[test]
-fn what_a_statement_showed_paid_while_it_was_open_is_no_failure_that_is_paid_again() {
-    let mouth = Mouth::open(Effect::EXECUTE);
+/// Five payments in doubt, of which a statement has shown 0 once, 1 twice, 2 with another line beside it, 3 out and back, 4 not at all.
+fn shown_while_open(mouth: &Mouth) -> Office {
     let setup = Setup {
-        rows: 2,
+        rows: 5,
         max_wait: "3s",
         ..Setup::default()
     };
@@ -255,11 +253,22 @@ fn what_a_statement_showed_paid_while_it_was_open_is_no_failure_that_is_paid_aga
     let report = std::fs::read_to_string(office.path("report/report.json")).unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
     let day = &report["created_at"].as_str().unwrap()[..10];
-    let shown = &known["ROW-00000"];
-    let statement = format!(
-        "date,amount,reference\n{day},{},{}\n",
-        shown.amount, shown.id
-    );
+    let line = |row: usize, amount: &str| {
+        let id = &known[&format!("ROW-0000{row}")].id;
+        format!("{day},{amount},{id}\n")
+    };
+    let amount = |row: usize| known[&format!("ROW-0000{row}")].amount.as_str();
+    let statement = [
+        "date,amount,reference\n".to_owned(),
+        line(0, amount(0)),
+        line(1, amount(1)),
+        line(1, amount(1)),
+        line(2, amount(2)),
+        line(2, "1.00"),
+        line(3, amount(3)),
+        line(3, &format!("-{}", amount(3))),
+    ]
+    .concat();
     std::fs::write(office.path("s.csv"), statement).unwrap();
     let reconcile = [
         "reconcile",
@@ -270,20 +279,65 @@ fn what_a_statement_showed_paid_while_it_was_open_is_no_failure_that_is_paid_aga
         "--paid-out",
     ];
     assert_eq!(office.call(&reconcile).code, Some(3));
+    office
+}
+
+fn states(office: &Office) -> [String; 5] {
+    let rows = payments(office);
+    [0, 1, 2, 3, 4].map(|row| rows[&format!("ROW-0000{row}")].state.clone())
+}
+
+/// The gateway's word comes second here; where it comes first, the reconciliation finds what is wrong.
+#[test]
+fn what_a_statement_showed_paid_while_it_was_open_is_no_failure_that_is_paid_again() {
+    let mouth = Mouth::open(Effect::EXECUTE);
+    let office = shown_while_open(&mouth);
     mouth.says(141);
     let ended = office.pay();
-    let rows = payments(&office);
-    assert_eq!(rows["ROW-00000"].state, "conflict", "{ended:?}");
-    assert_eq!(rows["ROW-00001"].state, "failed", "{ended:?}");
+    let (held, open) = ("conflict", "failed");
+    assert_eq!(states(&office), [held, held, held, open, open], "{ended:?}");
     let told = office.call(&["explain", BATCH, "ROW-00000"]);
     assert!(
         told.out.contains("s.csv") && told.out.contains("line 2"),
         "{told:?}"
     );
+    // A person's word alone does not make a failure of it either.
+    let decided = failed(&office, &["--yes"]);
+    refuses(&decided, "a statement said before that it is paid");
     let told = office.call(&["retry", BATCH, "--yes"]);
     assert!(
-        told.out.contains("1 failed payment is to be paid again"),
+        told.out.contains("2 failed payments are to be paid again"),
         "{told:?}"
     );
+    assert_eq!(office.call(&["verify", BATCH]).code, Some(0));
+}
+
+#[test]
+fn what_a_statement_showed_paid_while_it_was_open_is_not_posted_again_when_it_is_not_found() {
+    let mouth = Mouth::open(Effect::EXECUTE);
+    let office = shown_while_open(&mouth);
+    mouth.says(NOT_FOUND);
+    let posts = || {
+        let books = mouth.gateway.ledger.books();
+        let of = |row: usize| {
+            let reference = format!("ROW-0000{row}");
+            let deals = books.deals.values();
+            let own = deals.filter(|deal| deal.reference == reference);
+            own.map(|deal| deal.posts).sum::<u32>()
+        };
+        [0, 1, 2, 3, 4].map(of)
+    };
+    let is_held = || states(&office)[..3].iter().all(|state| state == "conflict");
+    until_while(
+        "what is not found beyond doubt is posted again, where no statement has shown it",
+        || {
+            office.pay();
+            is_held() && posts()[4] > 1
+        },
+        || true,
+    );
+    let posts = posts();
+    assert_eq!(posts[..3], [1, 1, 1], "{posts:?}");
+    assert!(posts[3] > 1, "{posts:?}");
     assert_eq!(office.call(&["verify", BATCH]).code, Some(0));
 }

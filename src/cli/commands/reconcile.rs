@@ -90,14 +90,6 @@ pub(in crate::cli) async fn reconcile(
     }
 }
 
-/// How many findings of a kind are kept one by one.
-fn kept_of(kind: FindingKind) -> usize {
-    match kind {
-        FindingKind::OpenPaidThere => OPEN_FINDINGS_KEPT,
-        _ => FINDINGS_KEPT,
-    }
-}
-
 /// What is done away from the runtime: the statement is read, and met with the payments.
 struct Work {
     terms: Terms,
@@ -123,7 +115,7 @@ impl Work {
         };
         let mut list = self.findings.as_deref().map(List::create).transpose()?;
         let (mut kept, mut held, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
+        let (mut kind, mut of_kind, mut open) = (FindingKind::Agreed, 0, 0);
         let (mut unwritten, mut unproposed) = (None, 0);
         let reconciled = snapshot.reconcile(&mut desk, summary.period, zone, &mut |finding| {
             if finding.kind != kind {
@@ -146,7 +138,12 @@ impl Work {
                     false => unproposed += 1,
                 }
             }
-            if finding.kind.needs_a_person() && of_kind <= kept_of(finding.kind) {
+            open += usize::from(finding.may_fail_later());
+            let is_kept = match finding.may_fail_later() {
+                true => open <= OPEN_FINDINGS_KEPT,
+                false => of_kind <= FINDINGS_KEPT,
+            };
+            if finding.kind.needs_a_person() && is_kept {
                 kept.push(finding);
             }
             Ok(())

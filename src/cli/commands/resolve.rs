@@ -491,11 +491,11 @@ impl Order<'_> {
                 }
             )),
             Refusal::WasSaidToBePaid(_) => Error::refused(format!(
-                "{payment}: the gateway or a genuine callback said before that it is paid, and the answer now is: \
+                "{payment}: the gateway, a genuine callback or a statement said before that it is paid, and the answer now is: \
                 {said}; it is not recorded as failed"
             ))
             .hint(format!(
-                "disburse explain {batch} {} shows both answers. Ask the bank or the gateway's people: if it was paid, \
+                "disburse explain {batch} {} shows what was said, and the report what statements showed. Ask the bank or the gateway's people: if it was paid, \
                  resolve it with --paid; if they say that it never was, add --although-accepted to --failed",
                 self.meant.id
             )),

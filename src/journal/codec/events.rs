@@ -117,6 +117,8 @@ pub(in crate::journal) const REOPENED: i64 = 81;
 
 /// A finding of a reconciliation with a statement; the detail names it.
 pub(in crate::journal) const STATEMENT_FINDING: i64 = 110;
+/// Member of its detail: money has left for the payment, and did not come back.
+pub(in crate::journal) const MONEY_LEFT: &str = "money_left";
 
 /// The batch was reconciled with a statement; the digest is that of the findings before it that it kept.
 pub(in crate::journal) const RECONCILED: i64 = 111;

@@ -20,6 +20,7 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::payments::agreed::judged;
 use crate::journal::payments::inquiries::is_open_to_decision;
 use crate::journal::payments::record::record;
+use crate::journal::payments::shown::is_shown_paid;
 use crate::journal::recovery::noticed::noticed_at;
 use crate::journal::run::answers::{is_not_found, unanswered};
 use crate::journal::session::expected::in_turn;
@@ -354,12 +355,13 @@ fn judge_failed(
     // Nobody asked, as nothing was open to a decision then.
     let unasked = asked.heard.is_none() && is_open_to_decision(c, seq)?;
     let learned = asked.learned || unasked || seen_of(c, seq)? != seen;
-    let mut life = subject(c, seq)?.moved.life;
+    let subject = subject(c, seq)?;
+    let mut life = subject.moved.life;
     // What was called failed is known: that it is not found any more says nothing.
     life.known |= life.state == State::Failed;
     let asked = Asked {
         learned,
-        said_paid: was_said_to_be_paid(c, seq)?,
+        said_paid: was_said_to_be_paid(c, seq)? || is_shown_paid(c, &subject)?,
         ..asked
     };
     let life = as_missed(&life, noticed_at(c, seq)?);

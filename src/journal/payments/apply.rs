@@ -1,7 +1,7 @@
 //! What evidence makes of a payment, written: the only place where its life changes. The rule is [`crate::ledger::evidence::apply`].
 
 use super::agreed::{judged, note_other};
-use super::shown::hold_failure;
+use super::shown::hold_unpaid;
 use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::codec::detail::detail_of;
@@ -14,6 +14,7 @@ use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::ledger::Judgement;
 use crate::ledger::evidence::{self, Change, Heard, Kind, NewEvidence, Row, Told, Words};
+use crate::ledger::reconciliation::stands_unpaid;
 use crate::lifecycle::{Event, Policy, State, Step, StepContext, step};
 use crate::store::tables::life;
 use crate::store::{Column, Field, Reads, Scan, Shape, Test, Value, Write, Writes, shape};
@@ -67,7 +68,7 @@ pub(in crate::journal) fn write(
     if let Some(why) = change.opens {
         open_all(c, subject.batch_id, why)?;
     }
-    let was_failed = subject.moved.life.state == State::Failed;
+    let stood_unpaid = stands_unpaid(subject.moved.life.state);
     let is_aside = waits_aside(c, subject, change);
     if change.is_written {
         save(c, subject, change, !is_aside, moment.now)?;
@@ -83,9 +84,9 @@ pub(in crate::journal) fn write(
     for row in change.rows.iter().flatten() {
         append(c, subject, row, source, moment.now, policy)?;
     }
-    match was_failed {
+    match stood_unpaid {
         true => Ok(()),
-        false => hold_failure(c, subject, moment),
+        false => hold_unpaid(c, subject, moment),
     }
 }
 

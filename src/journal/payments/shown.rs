@@ -1,33 +1,33 @@
-//! Failures of payments that a statement had shown paid, while their outcome was open here.
+//! Payments that prove unpaid here, by the gateway's word, after a statement has shown that their money left.
 //!
-//! Two words disagree then, as they do where the failure comes first: a person weighs them, and nobody is paid again meanwhile.
+//! Two words disagree then, as they do where the gateway's comes first: a person weighs them, and nobody is paid again meanwhile.
 
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
+use super::event::write_event;
 use crate::domain::{BatchId, EvidenceId, PaymentId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::id_of;
-use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING, event_numbers};
-use crate::journal::codec::lives::save_life;
+use crate::journal::codec::events::{MONEY_LEFT, RECONCILED, SHOWN_PAID, STATEMENT_FINDING};
 use crate::journal::codec::values::corrupt;
-use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::ledger::reconciliation::FindingKind;
-use crate::lifecycle::{Event, Policy, State, StepContext, step};
-use crate::store::tables::{evidence, life};
-use crate::store::{Reads, Scan, Writes};
+use crate::ledger::reconciliation::{FindingKind, stands_unpaid};
+use crate::lifecycle::{Event, Policy, StepContext, step};
+use crate::store::tables::evidence;
+use crate::store::{Reads, Scan, Test};
 
-/// Brings a payment that has just failed into conflict, where a statement showed it paid before.
-pub(in crate::journal) fn hold_failure(
+/// Brings into conflict what has just failed, or is to be posted again or to be withdrawn as the gateway does not know it, where a
+/// statement showed before that its money left.
+pub(in crate::journal) fn hold_unpaid(
     c: &WriteSession,
     subject: &mut Subject,
     moment: StepContext,
 ) -> Result<(), Error> {
     let seq = subject.moved.seq;
-    if subject.moved.life.state != State::Failed {
+    if !stands_unpaid(subject.moved.life.state) {
         return Ok(());
     }
     let Some(detail) = shown_paid(c, subject.batch_id, seq)? else {
@@ -41,20 +41,27 @@ pub(in crate::journal) fn hold_failure(
         &Policy::default(),
     )
     .life;
-    save_life(c, seq, &life, true)?;
-    let own = Scan::of(&life::TABLE).at(&seq);
-    c.set(&own, life::settled_at, &moment.now)?;
-    c.append(&Evidence {
-        batch_id: subject.batch_id,
-        seq,
-        at: moment.now,
-        kind: event_numbers(Event::ShownPaid),
-        detail: Some(&detail),
-        ..Evidence::default()
-    })?;
-    subject.moved.life = life;
-    c.remember(subject);
-    Ok(())
+    write_event(
+        c,
+        subject,
+        life,
+        Event::ShownPaid,
+        Some(&detail),
+        moment.now,
+    )
+}
+
+/// Returns whether a statement has shown that the money of a payment left, as far as its last line about it says.
+pub(in crate::journal) fn is_shown_paid(
+    c: &WriteSession,
+    subject: &Subject,
+) -> Result<bool, Error> {
+    let seq = subject.moved.seq;
+    let held = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::is(&SHOWN_PAID));
+    c.flush()?;
+    Ok(c.any(&held)? || shown_paid(c, subject.batch_id, seq)?.is_some())
 }
 
 /// Returns the line of the statement that showed a payment paid last, and nothing else since, as its evidence has it.
@@ -77,8 +84,10 @@ fn shown_paid(
             let (number, detail): (EvidenceId, String) = (row.get(0)?, row.get(1)?);
             let found = read(&detail)?;
             if found["payer_transaction_id"] == id.as_str() {
-                let is_paid = found["finding"] == FindingKind::OpenPaidThere.name();
-                shown = is_paid.then_some((number, found));
+                // An earlier release did not keep whether money has left.
+                let is_out = found[MONEY_LEFT] == true
+                    || found["finding"] == FindingKind::OpenPaidThere.name();
+                shown = is_out.then_some((number, found));
             }
             Ok::<_, Error>(ControlFlow::Continue(()))
         },

@@ -521,6 +521,7 @@ impl StatementDesk {
                 by: shown.by,
                 settle: settle(state, &shown),
                 holds: holds(state, &shown),
+                is_out: shown.is_out(),
             })?;
         }
         Ok(())
@@ -544,6 +545,7 @@ impl StatementDesk {
                 by: None,
                 settle: Settle::No,
                 holds: false,
+                is_out: false,
             })?;
         }
         Ok(())

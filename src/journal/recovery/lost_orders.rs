@@ -140,20 +140,27 @@ shape! {
     struct Missed of lost_order { recovery_id: RecoveryId, after_order: OrderId, line: String }
 }
 
-/// Returns the lost orders that are known one by one and that nobody has given again.
-fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
+/// Returns the lost orders that are known one by one and that nobody has given again, and how many of the known ones were.
+fn missing_and_given(c: &dyn Read) -> Result<(Vec<Order>, u64), Error> {
     let unsaid = Scan::of(&recovery::TABLE).only(recovery::orders_reason, Test::Absent);
     let unsaid: Vec<RecoveryId> = c.values(&unsaid, recovery::recovery_id)?;
-    let mut missing = Vec::new();
+    let (mut missing, mut given) = (Vec::new(), 0);
     c.each(&Scan::of(&lost_order::TABLE), |lost: Missed| {
         if unsaid.contains(&lost.recovery_id) {
             let line = lost.line.strip_prefix("order ").unwrap_or_default();
             let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("an invalid order"))?;
-            missing.extend(not_given(&[order], &given_orders(c, lost.after_order)?));
+            match not_given(&[order], &given_orders(c, lost.after_order)?) {
+                still if still.is_empty() => given += 1,
+                still => missing.extend(still),
+            }
         }
         Ok::<_, Error>(())
     })?;
-    Ok(not_given(&missing, &[]))
+    Ok((not_given(&missing, &[]), given))
+}
+
+fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
+    Ok(missing_and_given(c)?.0)
 }
 
 /// Refuses to pay what has failed, `act` again, while an order that came before, and may have paid it, is lost: under another identifier
@@ -243,6 +250,14 @@ impl Journal {
 }
 
 impl Reader {
+    /// Returns how many of the lost orders that are known one by one were given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn orders_given(&self) -> Result<u64, Error> {
+        Ok(missing_and_given(self.store())?.1)
+    }
+
     /// Returns the lost orders that are known one by one and that nobody has given again.
     ///
     /// # Errors

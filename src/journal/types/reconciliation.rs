@@ -7,7 +7,8 @@ use crate::lifecycle::State;
 /// Findings that are kept one by one, of each kind; all are counted.
 pub const FINDINGS_KEPT: usize = 200;
 
-/// So many are kept of payments whose outcome is open here, and that the statement shows paid: if one of them fails later, it is known then.
+/// So many are kept of payments whose money has left by the statement, and whose outcome is open here: if one of them fails later, it is
+/// known then.
 pub const OPEN_FINDINGS_KEPT: usize = 10_000;
 
 /// What a statement was of.
@@ -82,9 +83,18 @@ pub struct StatementFinding {
     pub settle: Settle,
     /// The payment must not be posted or paid again from now on.
     pub holds: bool,
+    /// The statement shows that money has left for the payment, and did not come back.
+    pub is_out: bool,
 }
 
 impl StatementFinding {
+    /// Returns whether the payment may fail later although its money has left.
+    #[must_use]
+    pub fn may_fail_later(&self) -> bool {
+        let is_open = |payment: &StatedPayment| !payment.state.is_finished();
+        self.is_out && self.payment.as_ref().is_some_and(is_open)
+    }
+
     /// Returns the amount that it is about: ours where it is about a payment.
     #[must_use]
     pub fn money(&self) -> Option<Money> {

@@ -169,7 +169,8 @@ impl Shown {
     }
 
     /// Returns whether money has left that did not come back.
-    fn is_out(&self) -> bool {
+    #[must_use]
+    pub fn is_out(&self) -> bool {
         self.paid > self.returned
     }
 }
@@ -319,8 +320,7 @@ impl FindingKind {
 #[must_use]
 pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> FindingKind {
     use FindingKind as K;
-    let not_paid = matches!(state, State::Failed | State::Cancelled | State::Ready);
-    if not_paid && shown.is_out() {
+    if stands_unpaid(state) && shown.is_out() {
         return K::PaidThereOnly;
     }
     match (shown.paid, shown.returned) {
@@ -345,11 +345,16 @@ pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> Fin
     }
 }
 
+/// Returns whether a payment is not paid here, and may be posted, or its row be paid by another payment.
+#[must_use]
+pub fn stands_unpaid(state: State) -> bool {
+    matches!(state, State::Failed | State::Cancelled | State::Ready)
+}
+
 /// Returns whether a payment must not be posted or paid again from now on: not paid here, and paid there.
 #[must_use]
 pub fn holds(state: State, shown: &Shown) -> bool {
-    let stands_unpaid = matches!(state, State::Failed | State::Cancelled | State::Ready);
-    planted!(ledger::holds(stands_unpaid && shown.is_out()))
+    planted!(ledger::holds(stands_unpaid(state) && shown.is_out()))
 }
 
 /// What is done about a payment whose outcome is open, and that the statement shows paid.

@@ -14,7 +14,9 @@ mod view;
 mod tests;
 
 pub use entry::{Flow, Standing, StatementEntry};
-pub use finding::{Bearing, FindingKind, Settle, Shown, bearing, holds, is_to, kind, settle};
+pub use finding::{
+    Bearing, FindingKind, Settle, Shown, bearing, holds, is_to, kind, settle, stands_unpaid,
+};
 pub use pairing::{Candidate, Line, pair};
 pub use recipient::recipient_key;
 pub use view::{DAYS_AFTER, DAYS_BEFORE, MatchedBy, PaymentView, Period};
