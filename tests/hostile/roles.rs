@@ -122,6 +122,7 @@ fn every_user_can_do_its_work_and_no_other() {
         &["explain", BATCH, &one],
         &["notices"],
         &["recover"],
+        &["schedule", BATCH],
         &["journal", "check", &server.address(&desk.database)],
     ] {
         desk.does("reader", words);

@@ -355,6 +355,7 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
             "ran_since": ran,
             "orders_lost": orders_lost.count,
             "orders_unknown": orders_lost.unknown,
+            "orders_given": reader.orders_given()?,
             "orders_missing": missing.iter().map(order_json).collect::<Vec<_>>(),
             "batches_lost": lost_json(&batches_lost),
             "batches": batches.iter().map(to_json).collect::<Vec<_>>(),
@@ -376,7 +377,8 @@ fn show(session: &Session, batch: Option<&BatchName>) -> Result<ExitStatus, Erro
     if !orders_lost.is_none() {
         output::line(&orders_lost_text(orders_lost));
         let payments = reader.payments_ordered(&missing)?;
-        for text in missing_texts(&missing, &payments, orders_lost) {
+        let given = reader.orders_given()?;
+        for text in missing_texts(&missing, &payments, orders_lost, given) {
             output::line(&text);
         }
     }

@@ -47,8 +47,13 @@ pub(super) fn missing_texts(
     missing: &[Order],
     payments: &[Option<OrderedPayment>],
     lost: OrdersLost,
+    given: u64,
 ) -> Vec<String> {
-    let mut texts: Vec<String> = missing
+    let counted = (given > 0).then(|| {
+        let left = lost.count.saturating_sub(given);
+        format!("  given again so far: {given}; left: {left}")
+    });
+    let listed = missing
         .iter()
         .zip(payments)
         .take(LISTED)
@@ -62,8 +67,8 @@ pub(super) fn missing_texts(
                 format!(": {name}, line {}{decided}", payment.line)
             });
             format!("  not given again: {}{payment}", order.sentence())
-        })
-        .collect();
+        });
+    let mut texts: Vec<String> = counted.into_iter().chain(listed).collect();
     if missing.len() > LISTED {
         texts.push(format!("  … and {} more", missing.len() - LISTED));
     }
@@ -129,6 +134,9 @@ pub(super) fn lost_json(lost: &Lost) -> Value {
     json!({"names": names, "unnamed": lost.unnamed, "unlike": unlike})
 }
 
+/// Said of a run that asks: away from a terminal it wants the word of a person about the account.
+const AS_WHOM: &str = " (if it says that nobody knows which account posted the batch: add --asked-as USER, the user name of that account at the gateway)";
+
 /// What is to be done, numbered in its order, and what may be done instead.
 pub(super) fn next(
     missed: Option<&Missed>,
@@ -161,9 +169,9 @@ pub(super) fn next(
     match (open.as_slice(), orders_lost.is_none()) {
         ([], true) => {}
         ([], false) => next.push(
-            "run each batch that you load, which asks the gateway, and posts nothing: disburse run BATCH".to_owned(),
+            "run each batch that you load, which asks the gateway, and posts nothing: disburse run BATCH".to_owned() + AS_WHOM,
         ),
-        (open, _) => next.extend(open.iter().map(|command| format!("to ask: {command}"))),
+        (open, _) => next.extend(open.iter().map(|command| format!("to ask: {command}{AS_WHOM}"))),
     }
     if !orders_lost.is_none() {
         next.push(

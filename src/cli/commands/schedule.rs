@@ -17,7 +17,7 @@ use crate::cli::words::next::next_text;
 use crate::cli::words::told::tell;
 use crate::domain::{BatchName, Timestamp, WireZone};
 use crate::intake::{expected_time, time_with_offset};
-use crate::journal::{DatesOrder, Journal, LoadSummary, Standing};
+use crate::journal::{DatesOrder, Journal, LoadSummary, Reader, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Gate};
 use crate::lifecycle::State;
@@ -43,21 +43,14 @@ pub(in crate::cli) async fn schedule(
     arguments: ScheduleArguments,
 ) -> Result<ExitStatus, Error> {
     let batch = batch_name(&arguments.batch)?;
+    let asked = &arguments.dates;
+    if asked.not_before.is_none() && asked.not_after.is_none() {
+        return show(session, &batch, arguments.reason.is_some());
+    }
     let journal = session.journal()?;
     let standing = journal.standing(batch.clone()).await?;
     let zone = session.zone(standing.purpose == Purpose::Rehearsal);
     let before = standing.dates;
-    let asked = &arguments.dates;
-    if asked.not_before.is_none() && asked.not_after.is_none() {
-        if arguments.reason.is_some() {
-            return Err(
-                Error::refused("--reason goes with --not-before and --not-after")
-                    .hint("name the dates that the batch is to get"),
-            );
-        }
-        tell_dates(session, &batch, before, &zone);
-        return Ok(ExitStatus::Done);
-    }
     let after = changed(before, asked, Some(&zone))?;
     let reason = arguments.reason.unwrap_or_default();
     if reason.trim().is_empty() {
@@ -105,6 +98,21 @@ pub(in crate::cli) async fn schedule(
     if !standing.is_finished() {
         session.note(&next_text(session, &batch)?);
     }
+    Ok(ExitStatus::Done)
+}
+
+/// Shows the dates of a batch, to whoever may read the journal.
+fn show(session: &Session, batch: &BatchName, has_reason: bool) -> Result<ExitStatus, Error> {
+    if has_reason {
+        return Err(
+            Error::refused("--reason goes with --not-before and --not-after")
+                .hint("name the dates that the batch is to get"),
+        );
+    }
+    let reader = Reader::open(session.location()?)?;
+    let standing = reader.snapshot(batch)?.standing()?;
+    let zone = session.zone(standing.purpose == Purpose::Rehearsal);
+    tell_dates(session, batch, standing.dates, &zone);
     Ok(ExitStatus::Done)
 }
 

@@ -58,10 +58,11 @@ pub(in crate::cli) fn countdown(reader: &Reader, zone: &WireZone) -> Result<Opti
     };
     let unasked = reader.presumed()?.iter().map(Presumed::left_to_ask).sum();
     let batches = reader.batches_lost()?;
+    let to_give = lost.count.saturating_sub(reader.orders_given()?);
     let left = [
         (unasked, ["payment", "payments"], "to be asked about"),
         (batches.count(), ["batch", "batches"], "to be loaded again"),
-        (lost.count, ["order", "orders"], "to be given again"),
+        (to_give, ["order", "orders"], "to be given again"),
     ];
     let mut left: Vec<String> = left
         .into_iter()
@@ -71,8 +72,14 @@ pub(in crate::cli) fn countdown(reader: &Reader, zone: &WireZone) -> Result<Opti
             format!("{} {what} {todo}", output::grouped(&count.to_string()))
         })
         .collect();
-    if lost.unknown && lost.count == 0 {
-        left.push("nobody has confirmed which orders were given since".to_owned());
+    if !lost.is_none() && to_give == 0 {
+        left.push(
+            match lost.count {
+                0 => "nobody has confirmed which orders were given since",
+                _ => "nobody has confirmed that all lost orders were given again",
+            }
+            .to_owned(),
+        );
     }
     if left.is_empty() && missed.as_ref().is_some_and(|missed| missed.since.is_some()) {
         left.push("all that is left is to declare it done".to_owned());

@@ -45,7 +45,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
             "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was another account, choose its profile first: {account} would get \
-             \"not found\" for everything. Before the run, give this journal the same orders (cancel, resolve, retry) that the earlier journal was given"
+             \"not found\" for everything. As long as orders of people (cancel, resolve, retry) may be lost, that run only asks: give them again after it, as `disburse recover` lists"
         ),
         Error::PayerElsewhere {
             batch,
