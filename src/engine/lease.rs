@@ -13,7 +13,7 @@ pub(super) fn begin(pulse: &Pulse, asked: u64) {
         return;
     }
     let lasts = u64::try_from(margin(LEASE).as_millis()).unwrap_or(u64::MAX);
-    pulse.lease(planted!(engine::lease_ends(asked.saturating_add(lasts))));
+    pulse.lease(asked.saturating_add(lasts));
 }
 
 /// The clock of the store may be faster than this machine's, and what leaves takes a moment.

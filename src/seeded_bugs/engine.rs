@@ -18,11 +18,3 @@ pub(crate) fn departs_from(
 pub(crate) fn covers(found: bool) -> bool {
     found && !SeededBug::BalanceIgnored.is_active()
 }
-
-/// When the lease of a run is over.
-pub(crate) fn lease_ends(found: u64) -> u64 {
-    match SeededBug::LeaseIgnored.is_active() {
-        true => u64::MAX,
-        false => found,
-    }
-}

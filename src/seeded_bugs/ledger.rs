@@ -328,3 +328,8 @@ pub(crate) fn counted_as(found: State) -> State {
 pub(crate) fn slots_kept(found: Option<SlotRow>) -> Option<SlotRow> {
     found.filter(|_| !SeededBug::SlotsGrantedTwice.is_active())
 }
+
+/// Whether the time of a slot is over.
+pub(crate) fn slot_is_over(found: bool) -> bool {
+    found && !SeededBug::SlotUsedLate.is_active()
+}

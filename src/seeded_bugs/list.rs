@@ -199,8 +199,6 @@ pub(crate) enum SeededBug {
     ListIgnored,
     /// A run whose session another one has closed goes on.
     ClosedSessionGoesOn,
-    /// A run posts although its lease is over.
-    LeaseIgnored,
     /// The lease of another run is over by the clock of whoever looks.
     LeaseByOwnClock,
     /// Nobody looks whether the clock of the server was set.
@@ -209,6 +207,8 @@ pub(crate) enum SeededBug {
     RunClockUnread,
     /// Slots that were granted are granted once more.
     SlotsGrantedTwice,
+    /// A slot is used however long ago its time was.
+    SlotUsedLate,
     /// What a run had under way that is not heard of is in doubt since it was claimed, and not since its session was closed.
     QuarantineFromClaim,
     /// A run has the number of one that has ended.
@@ -304,11 +304,11 @@ impl SeededBug {
         Self::PinnedRuleForgotten,
         Self::OrderOfOnePerson,
         Self::ClosedSessionGoesOn,
-        Self::LeaseIgnored,
         Self::LeaseByOwnClock,
         Self::ServerClockUnwatched,
         Self::RunClockUnread,
         Self::SlotsGrantedTwice,
+        Self::SlotUsedLate,
         Self::QuarantineFromClaim,
         Self::SessionGivenAgain,
         Self::ConfirmedForAnother,

@@ -109,9 +109,12 @@ impl Together {
                 (chance(of.killed), chance(of.standstill), chance(of.cut_off));
             // However well all goes, a machine may die, unless it is the last one.
             let dies = healthy && number > 0 && rng.u32(0..4) == 0;
+            let at_post = stands && rng.bool();
             let ordeal = Ordeal {
                 killed: (killed || dies).then(|| rng.u64(0..40_000)),
-                standstill: stands.then(|| (rng.u64(0..20_000), rng.u64(0..90_000))),
+                standstill: (stands && !at_post).then(|| (rng.u64(0..20_000), rng.u64(0..90_000))),
+                // What is shorter is part of the way to the gateway.
+                stops_at_post: at_post.then(|| rng.u64(2_001..90_000)),
                 cut_off: cut.then(|| (rng.u64(0..20_000), rng.u64(0..40_000))),
             };
             runs.push((Duration::from_millis(begins), ordeal));

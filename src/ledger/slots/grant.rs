@@ -122,7 +122,8 @@ impl Slots {
     pub fn turn(&self, clock: &StoreClock, now: RunnerTime) -> Turn {
         let slot = self.at(self.passed);
         let (earliest, latest) = (clock.earliest(now), clock.latest(now));
-        if latest > slot.after(self.spread.leaves_within()) {
+        let is_over = latest > slot.after(self.spread.leaves_within());
+        if planted!(ledger::slot_is_over(is_over)) {
             Turn::Missed
         } else if earliest >= slot {
             Turn::Now

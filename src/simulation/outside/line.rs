@@ -154,6 +154,7 @@ impl Gateway for Line {
                 }])),
             })
             .collect();
+        self.world.lock().reaches_a_post(self.run);
         self.alive().await;
         self.world
             .lock()

@@ -37,6 +37,8 @@ pub(in crate::simulation) struct Hold {
     pub stood_still: bool,
     /// From when until when nothing of it goes on.
     pub standstill: Option<(u64, u64)>,
+    /// For how long it stands still from its next post on, whose slot has come.
+    pub stops_at_post: Option<u64>,
     /// From when until when it does not reach the store.
     pub cut_off: Option<(u64, u64)>,
     /// Its session, where several runs share the store.
@@ -52,6 +54,7 @@ impl Hold {
         Self {
             account,
             standstill: ordeal.standstill.map(from_now),
+            stops_at_post: ordeal.stops_at_post,
             cut_off: ordeal.cut_off.map(from_now),
             ..Self::default()
         }
@@ -63,6 +66,8 @@ impl Hold {
 pub(in crate::simulation) struct Ordeal {
     /// It stands still after this long, for so long.
     pub standstill: Option<(u64, u64)>,
+    /// It stands still for so long just before its first post leaves.
+    pub stops_at_post: Option<u64>,
     /// It does not reach the store after this long, for so long; the gateway it does.
     pub cut_off: Option<(u64, u64)>,
     /// It is killed after this long.

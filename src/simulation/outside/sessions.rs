@@ -87,6 +87,17 @@ impl Shape {
         left(hold.standstill, self.now())
     }
 
+    /// Has a run stand still whose post is about to leave, if it is to.
+    pub(in crate::simulation) fn reaches_a_post(&mut self, run: usize) {
+        let now = self.now();
+        if let Some(hold) = self.runs.get_mut(run).filter(|_| self.is_shared)
+            && let Some(long) = hold.stops_at_post.take()
+        {
+            hold.standstill = Some((now, now + long));
+            self.note(|| format!("run {run} stands still for {long} ms before its post"));
+        }
+    }
+
     /// For how long nothing of a run comes to the store from now on, if that is so.
     pub(in crate::simulation) fn is_cut_off(&self, run: usize) -> Option<Duration> {
         left(self.runs.get(run)?.cut_off, self.now())
