@@ -154,11 +154,12 @@ impl Gateway for Line {
                 }])),
             })
             .collect();
-        self.world.lock().reaches_a_post(self.run);
+        {
+            let mut shape = self.world.lock();
+            shape.let_go(self.run, ids.len(), self.rate, &self.disk);
+            shape.reaches_a_post(self.run);
+        }
         self.alive().await;
-        self.world
-            .lock()
-            .let_go(self.run, ids.len(), self.rate, &self.disk);
         if !self.connect().await {
             let why = Failure::Unsent("it stood still, or waited for its connection".into());
             return failed(Question::Post, &ids, why);
