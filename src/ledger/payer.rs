@@ -13,7 +13,7 @@ mod lost;
 mod short;
 
 pub use identifiers::{AsLoaded, Identifiers};
-pub use lost::{Back, CameBack, Here, Lost, Unlike, back, came_back, lost};
+pub use lost::{Back, CameBack, Here, Lost, Unlike, back, came_back, lost, unnamed_of_both};
 pub use short::key;
 
 use short::{digest_of, halves, short};

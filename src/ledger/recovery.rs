@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::payer::{AsLoaded, Payer, Payers, Posted};
+use super::payer::{AsLoaded, Payer, Payers, Posted, unnamed_of_both};
 use crate::domain::{BatchId, Epoch, EvidenceId};
 
 mod on_chain;
@@ -503,6 +503,31 @@ pub struct Told {
     pub unnamed: Vec<String>,
 }
 
+impl Told {
+    /// Returns what two places tell of one journal, such as two machines that share it: each may have seen what the other has not.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for (batch, payer) in other.batches {
+            self.batches.retain(|(known, _)| *known != batch);
+            self.batches.push((batch, payer));
+        }
+        for (batch, loaded) in other.loaded {
+            let known = self.loaded.get(&batch);
+            // Rows may have been added to it since one of them saw it.
+            if known.is_none_or(|known| known.identifiers.count <= loaded.identifiers.count) {
+                self.loaded.insert(batch, loaded);
+            }
+        }
+        let names = self.batches.iter().map(|(batch, _)| batch.as_str());
+        self.unnamed = unnamed_of_both(&self.unnamed, &other.unnamed, names);
+        self.others = match (self.others, other.others) {
+            (Some(Posted::ByNobody), one) | (one, Some(Posted::ByNobody)) => one,
+            (one, other) => one.filter(|one| Some(one) == other.as_ref()),
+        };
+        self
+    }
+}
+
 /// Returns who posted, as the place of a journal tells it; `on_record`: the accounts that the journal itself knows.
 #[must_use]
 pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
@@ -512,7 +537,8 @@ pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
     let only = payers.only();
     let others = match only {
         Some(only) => Some(Posted::By(only.clone())),
-        None if payers.is_blank() => Some(Posted::ByNobody),
+        // Of a journal that machines share, one of them has not seen what the others posted.
+        None if payers.is_blank() && found.server.is_none() => Some(Posted::ByNobody),
         None => None,
     };
     Told {

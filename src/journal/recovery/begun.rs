@@ -100,9 +100,14 @@ pub(in crate::journal) fn noticed(c: &WriteSession, missing: &Missing) -> Result
         c.remove(&Scan::of(&recovery::TABLE))?;
     }
     let ran = ran_text(c, &missing.ran)?;
+    // Another machine may have told of batches that this one has never seen, and an earlier copy of those that this one lacks, too.
+    let told = match payers::told_so_far(c)? {
+        Some(before) => before.and(missing.told.clone()),
+        None => missing.told.clone(),
+    };
     let recovery_id = put(c, (*cause, missing.is_new), *lost, ran, now)?;
     note_lost(c, recovery_id, &missing.missing)?;
-    payers::told(c, &missing.told)?;
+    payers::told(c, &told)?;
     when_done::judge_anew(c)?;
     if lost.count > 0 {
         // Counted from here on, so that the next copy of now does not miss them once more.

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use super::lost_batches::{batches_lost, loads, told_batches};
-use super::noticed::open_recovery;
+use super::lost_batches::{batches_lost, loads, told_batches, told_loaded};
+use super::noticed::{open_ones, open_recovery};
 use super::on_chain;
 use super::presume::ask_anew;
 use super::until_done::is_rehearsal;
@@ -25,8 +25,8 @@ use crate::ledger::Purpose;
 use crate::ledger::payer::{
     AsLoaded, Asking, Back, Lost, Payer, Posted, Teller, Word, back, judge, judge_word, key,
 };
-use crate::ledger::recovery::Told;
-use crate::store::tables::{batch, evidence, payer};
+use crate::ledger::recovery::{Cause, Told};
+use crate::store::tables::{batch, evidence, payer, recovery};
 use crate::store::{Read, Reads, Scan, Test, Write, Writes, shape};
 
 /// Under this name stands who posted all batches that are not named.
@@ -145,8 +145,32 @@ shape! {
     struct Presumption of evidence { evidence_id: EvidenceId, seq: PaymentId }
 }
 
+/// Returns what was told of who posted when it was noticed that the journal may have missed something, while that recovery goes on;
+/// `None`: nothing was. What a person has said since is not part of it: it was about another time.
+pub(in crate::journal) fn told_so_far(c: &dyn Read) -> Result<Option<Told>, Error> {
+    let ordered = Cause::Ordered.number();
+    if !c.any(&open_ones().only(recovery::cause, Test::is_not(&ordered)))? {
+        return Ok(None);
+    }
+    let mut told = Told {
+        loaded: told_loaded(c)?,
+        ..Told::default()
+    };
+    let by_the_place = Scan::of(&payer::TABLE).only(payer::by_person, Test::is(&false));
+    c.each(&by_the_place, |kept: Kept| {
+        let posted = Payer::kept(kept.gateway, kept.account);
+        match (kept.batch.as_str(), posted == nobody()) {
+            (OTHERS, true) => told.others = Some(Posted::ByNobody),
+            (OTHERS, false) => told.others = Some(Posted::By(posted)),
+            (_, true) => told.unnamed.push(kept.batch),
+            (_, false) => told.batches.push((kept.batch, posted)),
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(Some(told))
+}
+
 /// Keeps who posted, as the place of a journal told it when it was noticed that the journal may have missed something.
-// What a person said before was about another time.
 pub(in crate::journal) fn told(c: &dyn Write, told: &Told) -> Result<(), Error> {
     c.remove(&Scan::of(&payer::TABLE))?;
     for (batch, payer) in &told.batches {

@@ -1,6 +1,6 @@
 //! Which batches are missing that were posted in the place of a journal, and which came back as others than they were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::identifiers::{AsLoaded, Identifiers};
 use super::short::{digest_of, halves, key};
@@ -9,6 +9,33 @@ use super::short::{digest_of, halves, key};
 pub(super) const PAST: &str = " ";
 /// Before a number of batches of which no more is known.
 pub(super) const BEYOND: &str = " +";
+
+/// Returns the batches whose names are not kept that one of two places tells of; of the number of which no more is known, the larger one.
+/// `names`: those that are named, which are none of them.
+#[must_use]
+pub fn unnamed_of_both<'n>(
+    one: &[String],
+    other: &[String],
+    names: impl Iterator<Item = &'n str>,
+) -> Vec<String> {
+    let named: BTreeSet<String> = names.map(digest_of).collect();
+    let (mut past, mut beyond) = (BTreeMap::new(), 0_u64);
+    for entry in one.iter().chain(other) {
+        match entry.strip_prefix(BEYOND) {
+            Some(count) => beyond = beyond.max(count.parse().unwrap_or(0)),
+            None => {
+                let (digest, rows) = halves(entry.strip_prefix(PAST).unwrap_or(entry));
+                let known: &mut &str = past.entry(digest).or_default();
+                *known = if rows.is_empty() { *known } else { rows };
+            }
+        }
+    }
+    past.retain(|digest, _| !named.contains(*digest));
+    let past = past.into_iter();
+    past.map(|(digest, rows)| format!("{PAST}{digest}{rows}"))
+        .chain((beyond > 0).then(|| format!("{BEYOND}{beyond}")))
+        .collect()
+}
 
 /// A batch that a journal has.
 #[derive(Clone, Debug, PartialEq, Eq)]
