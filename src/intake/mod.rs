@@ -63,7 +63,7 @@ pub use encoding::Encoding;
 pub use error::Error;
 pub use lines::{PlainText, SheetCell, SheetLine, SheetLines};
 pub use names::{plain as plain_name, same as same_name};
-pub use numbered::Numbered;
+pub use numbered::{Numbered, holds_rows};
 pub use options::{Format, Options};
 pub use own_book::is_own_book_without;
 pub use raw::Unread;

@@ -8,6 +8,9 @@ use std::io::{self, Read};
 /// The most bytes between two records. A quote that is never closed would take the whole file for one cell.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
+/// The first record may begin behind this mark, which belongs to its line.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Reads on, and remembers where lines begin since the last record that was asked about.
 #[derive(Debug)]
 pub struct Numbered<R> {
@@ -19,6 +22,8 @@ pub struct Numbered<R> {
     last: u8,
     /// Offset and number of each line that is not blank.
     starts: VecDeque<(u64, u64)>,
+    /// So many bytes of a mark stand at the beginning.
+    mark: u64,
     /// What was asked about last.
     asked: (u64, u64),
 }
@@ -32,6 +37,7 @@ impl<R> Numbered<R> {
             line: 1,
             last: b'\n',
             starts: VecDeque::new(),
+            mark: 0,
             asked: (0, 1),
         }
     }
@@ -39,8 +45,9 @@ impl<R> Numbered<R> {
     /// Returns the line of the record that begins behind so many bytes, as [`csv::Position::byte`] tells them. Records are asked
     /// about in their order.
     pub fn line_of(&mut self, byte: u64) -> u64 {
+        let is_first = byte == self.mark && byte == BYTE_ORDER_MARK.len() as u64;
         // Line breaks that the reader has not passed yet stand between that byte and the record.
-        while self.starts.front().is_some_and(|(start, _)| *start < byte) {
+        while !is_first && self.starts.front().is_some_and(|(start, _)| *start < byte) {
             self.starts.pop_front();
         }
         let line = self.starts.front().map_or(self.line, |(_, line)| *line);
@@ -56,6 +63,10 @@ impl<R> Numbered<R> {
 
     fn see(&mut self, bytes: &[u8]) {
         for (offset, byte) in (self.read..).zip(bytes) {
+            let marks = usize::try_from(offset)
+                .ok()
+                .and_then(|at| BYTE_ORDER_MARK.get(at));
+            self.mark += u64::from(self.mark == offset && marks == Some(byte));
             let is_second = self.last == b'\r' && *byte == b'\n';
             let begins = offset == 0 || self.is_ended();
             // The break itself belongs to the line that it ends.
@@ -84,6 +95,20 @@ impl<R: Read> Read for Numbered<R> {
             false => Ok(read),
         }
     }
+}
+
+/// Returns whether a cell of a record holds a line break and then what looks like a row of so many columns: a quote that was not
+/// closed has swallowed it.
+#[must_use]
+pub fn holds_rows(record: &::csv::StringRecord, delimiter: u8, columns: usize) -> bool {
+    let looks_like_row = |line: &str| {
+        let delimiters = line.bytes().filter(|byte| *byte == delimiter).count();
+        delimiters + 1 >= columns
+    };
+    columns > 2
+        && record
+            .iter()
+            .any(|cell| cell.split(['\n', '\r']).skip(1).any(looks_like_row))
 }
 
 #[cfg(test)]
@@ -139,13 +164,32 @@ mod tests {
                 .iter()
                 .map(|(a, n)| ((*a).to_owned(), *n))
                 .collect();
-            for at_once in [1, 2, 3, 5, 100] {
+            for at_once in [1, 2, 5, 100] {
                 assert_eq!(
                     lines(text.as_bytes(), at_once),
                     expected,
                     "{text:?} {at_once}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn rows_that_a_quote_has_swallowed_are_seen() {
+        for (text, swallows) in [
+            ("a,b,\"c\"\nd,e,f\n", false),
+            ("a,b,\"c\nmore, of it\"\nd,e,f\n", false),
+            ("a,b,\"c\nd,e,f\n", true),
+            ("a,\"b,c\r\nd,e,f\r\ng,\"h,i\r\n", true),
+            ("a,\"b\rd,e,f\r", true),
+        ] {
+            let mut reader = ::csv::ReaderBuilder::new()
+                .has_headers(false)
+                .flexible(true)
+                .from_reader(text.as_bytes());
+            let mut records = reader.records().map(Result::unwrap);
+            let found = records.any(|record| holds_rows(&record, b',', 3));
+            assert_eq!(found, swallows, "{text:?}");
         }
     }
 

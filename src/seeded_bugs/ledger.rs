@@ -194,8 +194,8 @@ pub(crate) fn pin(found: Pin) -> Pin {
     }
 }
 
-/// Whether a payment that a statement shows paid is held.
-pub(crate) fn holds(found: bool) -> bool {
+/// Whether a statement shows that the money of a payment left.
+pub(crate) fn is_out(found: bool) -> bool {
     found && !SeededBug::ShownPaidNotHeld.is_active()
 }
 
@@ -329,7 +329,10 @@ pub(crate) fn slots_kept(found: Option<SlotRow>) -> Option<SlotRow> {
     found.filter(|_| !SeededBug::SlotsGrantedTwice.is_active())
 }
 
-/// Whether the time of a slot is over.
-pub(crate) fn slot_is_over(found: bool) -> bool {
-    found && !SeededBug::SlotUsedLate.is_active()
+/// How much later than its slot a request may leave.
+pub(crate) fn leaves_within(found: Duration) -> Duration {
+    match SeededBug::SlotUsedLate.is_active() {
+        true => Duration::from_secs(3_600),
+        false => found,
+    }
 }

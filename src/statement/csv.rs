@@ -7,7 +7,7 @@ use super::row::{Cell, Row};
 use super::summary::Summary;
 use super::table::Table;
 use super::terms::Terms;
-use crate::intake::Numbered;
+use crate::intake::{Numbered, holds_rows};
 use crate::ledger::reconciliation::StatementEntry;
 
 /// Cells of a row, and bytes of one, at most.
@@ -28,11 +28,24 @@ pub(super) fn read(
         .from_reader(Numbered::new(input));
     let mut table = Table::of("CSV", terms);
     let mut record = csv::StringRecord::new();
+    let (mut columns, mut is_open) = (0, false);
     while reader.read_record(&mut record).map_err(unread)? {
         let begins = record.position().map_or(0, csv::Position::byte);
         let line = reader.get_mut().line_of(begins);
         let at = |_: usize| Place::Line(line);
         bounded(&record, &at(0))?;
+        columns = columns.max(record.len());
+        is_open = record
+            .iter()
+            .next_back()
+            .is_some_and(|cell| cell.ends_with(['\n', '\r']));
+        if holds_rows(&record, delimiter, columns) {
+            return Err(StatementError::new(
+                &at(0),
+                "a cell holds lines that look like rows",
+                "look at the quotes from that line on: one is missing, or stands alone",
+            ));
+        }
         let row = Row {
             cells: record
                 .iter()
@@ -54,6 +67,12 @@ pub(super) fn read(
                 return Err(StatementError::stopped());
             }
         }
+    }
+    if is_open {
+        return Err(StatementError::whole(
+            "its last cell ends with a line break",
+            "look at the quotes of its last lines: one is missing, or stands alone",
+        ));
     }
     if !reader.get_ref().is_ended() {
         table.note(

@@ -269,16 +269,13 @@ fn shown_while_open(mouth: &Mouth) -> Office {
         line(3, &format!("-{}", amount(3))),
     ]
     .concat();
-    std::fs::write(office.path("s.csv"), statement).unwrap();
-    let reconcile = [
-        "reconcile",
-        BATCH,
-        "s.csv",
-        "--currency",
-        "KES",
-        "--paid-out",
-    ];
-    assert_eq!(office.call(&reconcile).code, Some(3));
+    let other = format!("date,amount,reference\n{day},7.00,SOMETHING-ELSE\n");
+    // The second one does not show them, which says nothing.
+    for (name, text) in [("s.csv", &statement), ("t.csv", &other)] {
+        std::fs::write(office.path(name), text).unwrap();
+        let reconcile = ["reconcile", BATCH, name, "--currency", "KES", "--paid-out"];
+        assert_eq!(office.call(&reconcile).code, Some(3));
+    }
     office
 }
 

@@ -13,7 +13,7 @@ use crate::cli::order_signing::OrderSigning;
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
 use crate::journal::{
-    FINDINGS_KEPT, Location, OPEN_FINDINGS_KEPT, Reader, Reconciled, StatementDesk, StatementFacts,
+    FINDINGS_KEPT, Location, Reader, Reconciled, SHOWN_AT_ONCE, StatementDesk, StatementFacts,
 };
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
@@ -50,10 +50,15 @@ pub(in crate::cli) async fn reconcile(
         jitter: 0,
     };
     let (facts, reconciled) = (found.facts.clone(), found.reconciled.clone());
-    let held = found.held.clone();
+    let mut in_conflict = 0;
+    // By where each stands now: a run may have heard of it since the journal was read.
+    for shown in found.shown.chunks(SHOWN_AT_ONCE) {
+        let shown = journal.note_shown(batch.clone(), facts.clone(), shown.to_vec(), moment);
+        in_conflict += shown.await?;
+    }
     let kept = found.kept.clone();
-    let in_conflict = journal
-        .record_reconciliation(batch.clone(), facts, reconciled, kept, held, moment)
+    journal
+        .record_reconciliation(batch.clone(), facts, reconciled, kept, in_conflict, moment)
         .await?;
     let mut settled = match arguments.settle {
         true => {
@@ -114,8 +119,8 @@ impl Work {
             Purpose::Gateway | Purpose::Unknown => gateways,
         };
         let mut list = self.findings.as_deref().map(List::create).transpose()?;
-        let (mut kept, mut held, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut kind, mut of_kind, mut open) = (FindingKind::Agreed, 0, 0);
+        let (mut kept, mut shown, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
         let (mut unwritten, mut unproposed) = (None, 0);
         let reconciled = snapshot.reconcile(&mut desk, summary.period, zone, &mut |finding| {
             if finding.kind != kind {
@@ -127,23 +132,14 @@ impl Work {
             {
                 unwritten = list.add(&finding).map_err(std::io::Error::other).err();
             }
-            if finding.holds
-                && let (Some(payment), Some(entry)) = (&finding.payment, &finding.entry)
-            {
-                held.push((payment.seq, entry.place.clone()));
-            }
+            shown.extend(finding.shown());
             if let Some(one) = Proposed::of(&finding, &source, &digest) {
                 match proposed.len() < PROPOSED_MAX {
                     true => proposed.push(one),
                     false => unproposed += 1,
                 }
             }
-            open += usize::from(finding.may_fail_later());
-            let is_kept = match finding.may_fail_later() {
-                true => open <= OPEN_FINDINGS_KEPT,
-                false => of_kind <= FINDINGS_KEPT,
-            };
-            if finding.kind.needs_a_person() && is_kept {
+            if finding.kind.needs_a_person() && of_kind <= FINDINGS_KEPT {
                 kept.push(finding);
             }
             Ok(())
@@ -167,7 +163,7 @@ impl Work {
             summary,
             reconciled,
             kept,
-            held,
+            shown,
             proposed,
             unproposed,
             purpose,

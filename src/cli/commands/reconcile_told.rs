@@ -3,8 +3,8 @@
 use super::settled::{Proposed, Settled};
 use crate::cli::session::{Session, sandbox_flag};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, PaymentId};
-use crate::journal::{Reconciled, StatementFacts, StatementFinding};
+use crate::domain::BatchName;
+use crate::journal::{Reconciled, ShownPayment, StatementFacts, StatementFinding};
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
 use crate::statement::Summary;
@@ -18,7 +18,7 @@ pub(super) struct Found {
     pub(super) summary: Summary,
     pub(super) reconciled: Reconciled,
     pub(super) kept: Vec<StatementFinding>,
-    pub(super) held: Vec<(PaymentId, String)>,
+    pub(super) shown: Vec<ShownPayment>,
     pub(super) proposed: Vec<Proposed>,
     /// What is beyond those that one command settles.
     pub(super) unproposed: u64,

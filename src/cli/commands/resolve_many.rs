@@ -15,10 +15,11 @@ use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PaymentId, Tally};
-use crate::intake::Numbered;
+use crate::intake::{Numbered, holds_rows};
 use crate::journal::{Decided, Decision, Journal, Looked};
 use crate::ledger::decisions::Asked;
 use crate::ledger::names::{By, PaymentName};
+use crate::ledger::shield::unshielded;
 use crate::lifecycle::{Policy, State};
 
 /// Decisions of one file, at most: each is looked at, and shown, before any is recorded.
@@ -140,7 +141,12 @@ impl Desk<'_> {
             return Err(at(Error::refused(format!(
                 "{name} is {stands}: there is nothing to decide"
             )))
-            .hint("take the line out of the file"));
+            .hint(format!(
+                "if the line is about an earlier payment of this row, which a retry has replaced: name that one by its identifier (disburse \
+                 explain {} --id {} shows both), and withdraw the retry if it is not to be paid as well (disburse cancel). Otherwise take \
+                 the line out of the file",
+                self.batch, meant.id
+            )));
         }
         let mut decided = Decided {
             seq: looked.seq,
@@ -217,10 +223,13 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
     let (Some((at, by)), Some(decision), Some(reason), Some(evidence)) =
         (named, place("decision"), place("reason"), place("evidence"))
     else {
-        return Err(
-            Error::refused(format!("{name}: a column is missing; nothing was recorded"))
-                .hint(COLUMNS),
-        );
+        return Err(Error::refused(format!(
+            "{name}: a column is missing; found {:?}; nothing was recorded",
+            headers.iter().collect::<Vec<_>>()
+        ))
+        .hint(format!(
+            "{COLUMNS}, in its first line, with commas between them"
+        )));
     };
     if headers.len() != 4 {
         return Err(Error::refused(format!(
@@ -245,6 +254,12 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
             Err(error) => return Err(unread(path, &mut reader, &error)),
         }
         let place = at_line(path, &mut reader, record.position());
+        if holds_rows(&record, b',', headers.len()) {
+            return Err(Error::refused(format!(
+                "{place}: a cell holds lines that look like rows; nothing was recorded"
+            ))
+            .hint("look at the quotes from that line on: one is missing, or stands alone"));
+        }
         rows.push(places.row(&record, place)?);
         if rows.len() > ROWS_MAX {
             return Err(Error::refused(format!(
@@ -328,7 +343,7 @@ impl Places {
         Ok(Row {
             place,
             name: PaymentName {
-                text: cell(self.name),
+                text: unshielded(record.get(self.name).unwrap_or_default()).to_owned(),
                 by: self.by,
             },
             decision: Decision {

@@ -117,14 +117,18 @@ pub(in crate::journal) const REOPENED: i64 = 81;
 
 /// A finding of a reconciliation with a statement; the detail names it.
 pub(in crate::journal) const STATEMENT_FINDING: i64 = 110;
-/// Member of its detail: money has left for the payment, and did not come back.
-pub(in crate::journal) const MONEY_LEFT: &str = "money_left";
 
 /// The batch was reconciled with a statement; the digest is that of the findings before it that it kept.
 pub(in crate::journal) const RECONCILED: i64 = 111;
 
 /// A statement shows a payment paid that is not paid here; the detail names statement and line.
 pub(in crate::journal) const SHOWN_PAID: i64 = 112;
+
+/// A statement shows that the money of a payment left whose outcome is open here; the detail names statement and line.
+pub(in crate::journal) const MONEY_LEFT: i64 = 113;
+
+/// A later statement shows that it came back, of a payment whose outcome is open still.
+pub(in crate::journal) const MONEY_CAME_BACK: i64 = 114;
 
 /// A person's word from which account of which gateway an earlier journal may have posted the batch; the detail names both.
 pub(in crate::journal) const PAYER_CONFIRMED: i64 = 82;
@@ -286,7 +290,7 @@ pub(in crate::journal) fn event_of(
         OUTDATED => Event::Outdated,
         REOPENED => Event::Reopened,
         SHOWN_PAID => Event::ShownPaid,
-        STATEMENT_FINDING | RECONCILED => return Ok(None),
+        STATEMENT_FINDING | RECONCILED | MONEY_LEFT | MONEY_CAME_BACK => return Ok(None),
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
         number
             if ABOUT_RUNS.contains(&number)
@@ -370,6 +374,8 @@ pub(in crate::journal) fn event_name(number: i64) -> &'static str {
         STATEMENT_FINDING => "found in a reconciliation",
         RECONCILED => "reconciled with a statement",
         SHOWN_PAID => "paid in a statement, but not here",
+        MONEY_LEFT => "its money has left by a statement",
+        MONEY_CAME_BACK => "its money came back by a statement",
         REOPENED => "called failed, and something else since then: a person can decide",
         _ => "unknown",
     }

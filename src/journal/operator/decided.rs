@@ -355,13 +355,12 @@ fn judge_failed(
     // Nobody asked, as nothing was open to a decision then.
     let unasked = asked.heard.is_none() && is_open_to_decision(c, seq)?;
     let learned = asked.learned || unasked || seen_of(c, seq)? != seen;
-    let subject = subject(c, seq)?;
-    let mut life = subject.moved.life;
+    let mut life = subject(c, seq)?.moved.life;
     // What was called failed is known: that it is not found any more says nothing.
     life.known |= life.state == State::Failed;
     let asked = Asked {
         learned,
-        said_paid: was_said_to_be_paid(c, seq)? || is_shown_paid(c, &subject)?,
+        said_paid: was_said_to_be_paid(c, seq)? || is_shown_paid(c, seq)?,
         ..asked
     };
     let life = as_missed(&life, noticed_at(c, seq)?);

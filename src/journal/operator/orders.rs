@@ -17,6 +17,7 @@ use crate::journal::limits::failures::opened;
 use crate::journal::payments::event::write_event;
 use crate::journal::payments::generations;
 use crate::journal::payments::inquiries::is_open_to_decision;
+use crate::journal::payments::shown::note_open;
 use crate::journal::payments::unstarted::begin_all;
 use crate::journal::preflight::unpriced::{withdraw, withdraw_all, without_amount};
 use crate::journal::recovery::lost_orders::Touched;
@@ -163,8 +164,37 @@ pub(in crate::journal) fn order(
     Ok(subject.moved)
 }
 
+/// What became of a payment that a statement shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::journal) enum Noted {
+    /// It was not paid here: it is in conflict from now on.
+    Held,
+    /// It is open here: the statement's word stands beside whatever the gateway says of it.
+    Open,
+    /// Nothing: it ended, or that was on record.
+    Nothing,
+}
+
+/// Puts on record what a statement shows of a payment, by where that stands now.
+pub(in crate::journal) fn note_shown(
+    c: &WriteSession,
+    seq: PaymentId,
+    (is_out, detail): (bool, &str),
+    moment: StepContext,
+) -> Result<Noted, Error> {
+    let now = subject(c, seq)?;
+    if is_out && hold(c, seq, detail, moment)? {
+        return Ok(Noted::Held);
+    }
+    c.mark(now.batch_id);
+    Ok(match note_open(c, &now, is_out, detail, moment)? {
+        true => Noted::Open,
+        false => Noted::Nothing,
+    })
+}
+
 /// Brings a payment into conflict that is not paid here, and that a statement shows paid; returns whether it did.
-pub(in crate::journal) fn hold(
+fn hold(
     c: &WriteSession,
     seq: PaymentId,
     detail: &str,

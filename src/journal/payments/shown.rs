@@ -1,23 +1,65 @@
-//! Payments that prove unpaid here, by the gateway's word, after a statement has shown that their money left.
+//! What statements have shown of payments whose outcome is open, and of those that prove unpaid here after it.
 //!
 //! Two words disagree then, as they do where the gateway's comes first: a person weighs them, and nobody is paid again meanwhile.
 
-use std::ops::ControlFlow;
-
-use serde_json::{Value, json};
-
 use super::event::write_event;
-use crate::domain::{BatchId, EvidenceId, PaymentId};
+use crate::domain::PaymentId;
 use crate::journal::Error;
-use crate::journal::codec::catalog::id_of;
-use crate::journal::codec::events::{MONEY_LEFT, RECONCILED, SHOWN_PAID, STATEMENT_FINDING};
-use crate::journal::codec::values::corrupt;
+use crate::journal::codec::events::{MONEY_CAME_BACK, MONEY_LEFT, SHOWN_PAID};
+use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
-use crate::ledger::reconciliation::{FindingKind, stands_unpaid};
+use crate::ledger::reconciliation::stands_unpaid;
 use crate::lifecycle::{Event, Policy, StepContext, step};
 use crate::store::tables::evidence;
-use crate::store::{Reads, Scan, Test};
+use crate::store::{Reads, Scan, Test, shape};
+
+shape! {
+    /// What was shown of a payment.
+    struct Word of evidence { event: i64, detail: Option<String> }
+}
+
+/// What says anything of it, and what a person may have weighed since.
+const WORDS: [i64; 3] = [SHOWN_PAID, MONEY_LEFT, MONEY_CAME_BACK];
+
+/// Returns what statements have shown of a payment last: one that does not show it says nothing.
+fn last_word(c: &WriteSession, seq: PaymentId) -> Result<Option<Word>, Error> {
+    c.flush()?;
+    let words = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::among(&WORDS))
+        .descending()
+        .limit(1);
+    Ok(c.first(&words)?)
+}
+
+/// Puts on record what a statement shows of a payment whose outcome is open; returns whether that is new.
+pub(in crate::journal) fn note_open(
+    c: &WriteSession,
+    subject: &Subject,
+    is_out: bool,
+    detail: &str,
+    moment: StepContext,
+) -> Result<bool, Error> {
+    if subject.moved.life.state.is_finished() {
+        return Ok(false);
+    }
+    let seq = subject.moved.seq;
+    let has_left = last_word(c, seq)?.is_some_and(|word| word.event == MONEY_LEFT);
+    if has_left == is_out {
+        return Ok(false);
+    }
+    let kind = if is_out { MONEY_LEFT } else { MONEY_CAME_BACK };
+    c.append(&Evidence {
+        batch_id: subject.batch_id,
+        seq,
+        at: moment.now,
+        kind: (kind, None, None),
+        detail: Some(detail),
+        ..Evidence::default()
+    })?;
+    Ok(true)
+}
 
 /// Brings into conflict what has just failed, or is to be posted again or to be withdrawn as the gateway does not know it, where a
 /// statement showed before that its money left.
@@ -26,11 +68,11 @@ pub(in crate::journal) fn hold_unpaid(
     subject: &mut Subject,
     moment: StepContext,
 ) -> Result<(), Error> {
-    let seq = subject.moved.seq;
     if !stands_unpaid(subject.moved.life.state) {
         return Ok(());
     }
-    let Some(detail) = shown_paid(c, subject.batch_id, seq)? else {
+    let Some(word) = last_word(c, subject.moved.seq)?.filter(|word| word.event == MONEY_LEFT)
+    else {
         return Ok(());
     };
     // The statement's word alone counts: no wait of the policy enters into it.
@@ -41,71 +83,11 @@ pub(in crate::journal) fn hold_unpaid(
         &Policy::default(),
     )
     .life;
-    write_event(
-        c,
-        subject,
-        life,
-        Event::ShownPaid,
-        Some(&detail),
-        moment.now,
-    )
+    let detail = word.detail.as_deref();
+    write_event(c, subject, life, Event::ShownPaid, detail, moment.now)
 }
 
-/// Returns whether a statement has shown that the money of a payment left, as far as its last line about it says.
-pub(in crate::journal) fn is_shown_paid(
-    c: &WriteSession,
-    subject: &Subject,
-) -> Result<bool, Error> {
-    let seq = subject.moved.seq;
-    let held = Scan::by(&evidence::evidence_by_payment)
-        .at(&seq)
-        .only(evidence::event, Test::is(&SHOWN_PAID));
-    c.flush()?;
-    Ok(c.any(&held)? || shown_paid(c, subject.batch_id, seq)?.is_some())
-}
-
-/// Returns the line of the statement that showed a payment paid last, and nothing else since, as its evidence has it.
-fn shown_paid(
-    c: &WriteSession,
-    batch_id: BatchId,
-    seq: PaymentId,
-) -> Result<Option<String>, Error> {
-    let of_kind = |kind: &'static i64| Scan::by(&evidence::about_batch).at(kind);
-    // Most batches have been held against no statement.
-    if !c.any(&of_kind(&STATEMENT_FINDING).at(&batch_id))? {
-        return Ok(None);
-    }
-    let id = id_of(c, seq)?;
-    let mut shown: Option<(EvidenceId, Value)> = None;
-    c.each_row(
-        &of_kind(&STATEMENT_FINDING).at(&batch_id),
-        &[evidence::evidence_id, evidence::detail],
-        |row| {
-            let (number, detail): (EvidenceId, String) = (row.get(0)?, row.get(1)?);
-            let found = read(&detail)?;
-            if found["payer_transaction_id"] == id.as_str() {
-                // An earlier release did not keep whether money has left.
-                let is_out = found[MONEY_LEFT] == true
-                    || found["finding"] == FindingKind::OpenPaidThere.name();
-                shown = is_out.then_some((number, found));
-            }
-            Ok::<_, Error>(ControlFlow::Continue(()))
-        },
-    )?;
-    let Some((number, found)) = shown else {
-        return Ok(None);
-    };
-    // What was found comes before what it all came to.
-    let summary = of_kind(&RECONCILED).at(&batch_id).after(&number).limit(1);
-    let summary: Option<Option<String>> = c.value(&summary, evidence::detail)?;
-    let summary = summary.flatten().map(|text| read(&text)).transpose()?;
-    let summary = summary.unwrap_or_default();
-    let detail = json!({
-        "statement": summary["statement"], "statement_digest": summary["digest"], "line": found["statement_line"],
-    });
-    Ok(Some(detail.to_string()))
-}
-
-fn read(detail: &str) -> Result<Value, Error> {
-    serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))
+/// Returns whether a statement has shown that the money of a payment left, and none since that it came back.
+pub(in crate::journal) fn is_shown_paid(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
+    Ok(last_word(c, seq)?.is_some_and(|word| word.event != MONEY_CAME_BACK))
 }

@@ -14,7 +14,8 @@ use crate::domain::{
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::catalog::{known_batch, name};
 use crate::journal::codec::events::{
-    DOCUMENT_CHECKED, REPLACED, SHOWN_PAID, STOOD, SUPERSEDED, event_name, event_of, fact_of,
+    DOCUMENT_CHECKED, MONEY_CAME_BACK, MONEY_LEFT, REPLACED, SHOWN_PAID, STOOD, SUPERSEDED,
+    event_name, event_of, fact_of,
 };
 use crate::journal::codec::facts::fact;
 use crate::journal::codec::instructions::FoundInstruction;
@@ -528,7 +529,14 @@ fn is_told(event: i64) -> bool {
     event <= REPLACED
         || matches!(
             event,
-            STOOD | SUPERSEDED | DOCUMENT_CHECKED | SHOWN_PAID | 50..=59 | 70..=81
+            STOOD
+                | SUPERSEDED
+                | DOCUMENT_CHECKED
+                | SHOWN_PAID
+                | MONEY_LEFT
+                | MONEY_CAME_BACK
+                | 50..=59
+                | 70..=81
         )
 }
 

@@ -11,7 +11,7 @@ use crate::journal::read::reader::Snapshot;
 use crate::journal::{Error, Reconciled, StatedPayment, StatementFinding};
 use crate::ledger::reconciliation::{
     Candidate, DAYS_AFTER, DAYS_BEFORE, FindingKind, Flow, Line, MatchedBy, PaymentView, Period,
-    Settle, Shown, StatementEntry, bearing, holds, is_to, kind, pair, recipient_key, settle,
+    Settle, Shown, StatementEntry, bearing, is_to, kind, pair, recipient_key, settle,
 };
 use crate::lifecycle::{PaymentState, State};
 use crate::store::tables::{identifier, instruction, life};
@@ -520,7 +520,6 @@ impl StatementDesk {
                 entry: shown.entry.map(|n| self.stated(n)).transpose()?,
                 by: shown.by,
                 settle: settle(state, &shown),
-                holds: holds(state, &shown),
                 is_out: shown.is_out(),
             })?;
         }
@@ -544,7 +543,6 @@ impl StatementDesk {
                 entry: Some(self.stated(row.get(0)?)?),
                 by: None,
                 settle: Settle::No,
-                holds: false,
                 is_out: false,
             })?;
         }

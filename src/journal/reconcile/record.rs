@@ -4,21 +4,43 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::said::{finding_said, summary_said};
-use crate::domain::{BatchId, BatchName, PaymentId};
+use crate::domain::{BatchId, BatchName};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::{id_of, known_batch};
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::forget::facts::has_forgotten;
-use crate::journal::operator::orders::hold;
+use crate::journal::operator::orders::{Noted, note_shown};
 use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::{Error, Reconciled, StatementFacts, StatementFinding};
+use crate::journal::{Error, Reconciled, ShownPayment, StatementFacts, StatementFinding};
 use crate::lifecycle::StepContext;
 
 impl Journal {
-    /// Records a reconciliation. `kept`: findings to keep one by one; `held`: payments that are not paid here and are paid there, each
-    /// with the line. Returns how many of these are in conflict from now on.
+    /// Puts on record what a statement shows of payments that are not known to be paid, by where they stand now: what is not paid here is
+    /// in conflict from then on, and what is open here as soon as the gateway says that it is not paid. Returns how many are in conflict now.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn note_shown(
+        &self,
+        batch: BatchName,
+        facts: StatementFacts,
+        shown: Vec<ShownPayment>,
+        moment: StepContext,
+    ) -> Result<u64, Error> {
+        self.ask(move |c| {
+            let batch_id = known_batch(c, &batch)?;
+            if has_forgotten(c, batch_id)? {
+                return Err(Error::Forgotten { batch });
+            }
+            c.mark(batch_id);
+            note_all(c, batch_id, &facts, &shown, c.moment(moment)?)
+        })
+        .await
+    }
+
+    /// Records a reconciliation. `kept`: findings to keep one by one; `in_conflict`: so many payments it has brought into conflict.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
@@ -28,9 +50,9 @@ impl Journal {
         facts: StatementFacts,
         reconciled: Reconciled,
         kept: Vec<StatementFinding>,
-        held: Vec<(PaymentId, String)>,
+        in_conflict: u64,
         moment: StepContext,
-    ) -> Result<u64, Error> {
+    ) -> Result<(), Error> {
         self.ask(move |c| {
             let batch_id = known_batch(c, &batch)?;
             if has_forgotten(c, batch_id)? {
@@ -38,7 +60,6 @@ impl Journal {
             }
             c.mark(batch_id);
             let moment = c.moment(moment)?;
-            let count = hold_all(c, batch_id, &facts, &held, moment)?;
             let mut digest = Sha256::new();
             for finding in &kept {
                 let detail = finding_said(finding).to_string();
@@ -46,7 +67,7 @@ impl Journal {
                 digest.update([0]);
                 append(c, batch_id, moment, (STATEMENT_FINDING, None), &detail)?;
             }
-            let detail = summary_said(&facts, &reconciled, kept.len(), count).to_string();
+            let detail = summary_said(&facts, &reconciled, kept.len(), in_conflict).to_string();
             let digest: [u8; 32] = digest.finalize().into();
             append(c, batch_id, moment, (RECONCILED, Some(digest)), &detail)?;
             c.acted(
@@ -54,8 +75,7 @@ impl Journal {
                 moment.now,
                 "reconcile",
                 facts.source.as_str().into(),
-            )?;
-            Ok(count)
+            )
         })
         .await
     }
@@ -78,25 +98,27 @@ fn append(
     })
 }
 
-/// Brings into conflict what is not paid here and is paid there: no retry and no run pays it again.
-fn hold_all(
+fn note_all(
     c: &WriteSession,
     batch_id: BatchId,
     facts: &StatementFacts,
-    held: &[(PaymentId, String)],
+    shown: &[ShownPayment],
     moment: StepContext,
 ) -> Result<u64, Error> {
     let mut touched = Touched::default();
-    let mut count = 0;
-    for (seq, line) in held {
-        let detail =
-            json!({"statement": facts.source, "statement_digest": facts.digest, "line": line});
-        if hold(c, *seq, &detail.to_string(), moment)? {
-            touched.add(id_of(c, *seq)?.as_str());
-            count += 1;
+    let mut held = 0;
+    for payment in shown {
+        let detail = json!({
+            "statement": facts.source, "statement_digest": facts.digest, "line": payment.line,
+        });
+        let word = (payment.is_out, &*detail.to_string());
+        let noted = note_shown(c, payment.seq, word, moment)?;
+        held += u64::from(noted == Noted::Held);
+        if payment.is_out && noted != Noted::Nothing {
+            touched.add(id_of(c, payment.seq)?.as_str());
         }
     }
-    if count > 0 {
+    if touched.payments() > 0 {
         // A copy of before must not pay them again.
         c.act_upon(
             (batch_id, moment.now),
@@ -106,5 +128,5 @@ fn hold_all(
             None,
         )?;
     }
-    Ok(count)
+    Ok(held)
 }

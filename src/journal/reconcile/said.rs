@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::{EvidenceId, Timestamp};
-use crate::journal::codec::events::{MONEY_LEFT, RECONCILED, STATEMENT_FINDING};
+use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::codec::values::corrupt;
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{Error, Reconciled, ReconciliationRecord, StatementFacts, StatementFinding};
@@ -36,9 +36,6 @@ pub(super) fn finding_said(finding: &StatementFinding) -> Value {
             let shown: String = entry.reference.chars().take(128).collect();
             said["statement_reference"] = shown.into();
         }
-    }
-    if finding.is_out {
-        said[MONEY_LEFT] = true.into();
     }
     if let Some(by) = finding.by {
         said["matched"] = by.in_words().into();

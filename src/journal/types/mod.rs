@@ -52,7 +52,7 @@ pub use preflight::*;
 pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use reconciliation::{
-    FINDINGS_KEPT, OPEN_FINDINGS_KEPT, Reconciled, ReconciliationRecord, StatedEntry,
+    FINDINGS_KEPT, Reconciled, ReconciliationRecord, SHOWN_AT_ONCE, ShownPayment, StatedEntry,
     StatedPayment, StatementFacts, StatementFinding,
 };
 pub use recovery::{Missed, Presumed, Presuming, Recovery};

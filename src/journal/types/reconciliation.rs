@@ -7,9 +7,8 @@ use crate::lifecycle::State;
 /// Findings that are kept one by one, of each kind; all are counted.
 pub const FINDINGS_KEPT: usize = 200;
 
-/// So many are kept of payments whose money has left by the statement, and whose outcome is open here: if one of them fails later, it is
-/// known then.
-pub const OPEN_FINDINGS_KEPT: usize = 10_000;
+/// Payments of a statement that are put on record in one transaction, at most: whoever shares the journal waits for it.
+pub const SHOWN_AT_ONCE: usize = 2_000;
 
 /// What a statement was of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,18 +80,33 @@ pub struct StatementFinding {
     pub by: Option<MatchedBy>,
     /// Whether the payment may be recorded as paid on it.
     pub settle: Settle,
-    /// The payment must not be posted or paid again from now on.
-    pub holds: bool,
     /// The statement shows that money has left for the payment, and did not come back.
     pub is_out: bool,
 }
 
+/// What a statement shows of a payment, beside whatever the gateway says of it later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownPayment {
+    /// Its number.
+    pub seq: PaymentId,
+    /// Where the statement shows it.
+    pub line: String,
+    /// Money has left for it; otherwise it came back.
+    pub is_out: bool,
+}
+
 impl StatementFinding {
-    /// Returns whether the payment may fail later although its money has left.
+    /// Returns what of it is put on record of the payment itself, where that is not known to be paid.
     #[must_use]
-    pub fn may_fail_later(&self) -> bool {
-        let is_open = |payment: &StatedPayment| !payment.state.is_finished();
-        self.is_out && self.payment.as_ref().is_some_and(is_open)
+    pub fn shown(&self) -> Option<ShownPayment> {
+        let (payment, entry) = (self.payment.as_ref()?, self.entry.as_ref()?);
+        let came_back = self.kind == FindingKind::Returned && !self.is_out;
+        let counts = payment.state != State::Paid && (self.is_out || came_back);
+        counts.then(|| ShownPayment {
+            seq: payment.seq,
+            line: entry.place.clone(),
+            is_out: self.is_out,
+        })
     }
 
     /// Returns the amount that it is about: ours where it is about a payment.

@@ -2,7 +2,7 @@
 
 use super::entry::{Flow, Standing, StatementEntry};
 use super::view::{MatchedBy, PaymentView};
-use crate::domain::{Member, Named};
+use crate::domain::{Member, Money, Named};
 use crate::ledger::{Ours, Recipient, judge};
 use crate::lifecycle::State;
 
@@ -37,9 +37,9 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
     if entry.day < payment.from {
         return Bearing::Earlier;
     }
-    // What comes back may come back less a charge.
     if entry.flow == Flow::In {
         return match entry.standing {
+            Standing::Booked if !is_whole(payment.money, entry.money) => Bearing::OtherAmount,
             Standing::Booked => Bearing::Returned,
             Standing::Pending | Standing::NotExecuted => Bearing::Pending,
         };
@@ -59,6 +59,12 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
         Standing::Booked => Bearing::Paid,
         Standing::Pending | Standing::NotExecuted => Bearing::Pending,
     }
+}
+
+/// Returns whether a payment came back, and not some of it, such as a discount: less a charge, perhaps.
+fn is_whole(paid: Money, returned: Money) -> bool {
+    let (paid_minor, back) = (paid.amount.minor(), returned.amount.minor());
+    paid.currency == returned.currency && back <= paid_minor && back > paid_minor / 2
 }
 
 /// Returns whether a line is to somebody else, however it is read.
@@ -171,7 +177,7 @@ impl Shown {
     /// Returns whether money has left that did not come back.
     #[must_use]
     pub fn is_out(&self) -> bool {
-        self.paid > self.returned
+        planted!(ledger::is_out(self.paid > self.returned))
     }
 }
 
@@ -349,12 +355,6 @@ pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> Fin
 #[must_use]
 pub fn stands_unpaid(state: State) -> bool {
     matches!(state, State::Failed | State::Cancelled | State::Ready)
-}
-
-/// Returns whether a payment must not be posted or paid again from now on: not paid here, and paid there.
-#[must_use]
-pub fn holds(state: State, shown: &Shown) -> bool {
-    planted!(ledger::holds(stands_unpaid(state) && shown.is_out()))
 }
 
 /// What is done about a payment whose outcome is open, and that the statement shows paid.

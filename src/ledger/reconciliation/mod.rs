@@ -15,7 +15,7 @@ mod tests;
 
 pub use entry::{Flow, Standing, StatementEntry};
 pub use finding::{
-    Bearing, FindingKind, Settle, Shown, bearing, holds, is_to, kind, settle, stands_unpaid,
+    Bearing, FindingKind, Settle, Shown, bearing, is_to, kind, settle, stands_unpaid,
 };
 pub use pairing::{Candidate, Line, pair};
 pub use recipient::recipient_key;

@@ -122,8 +122,7 @@ impl Slots {
     pub fn turn(&self, clock: &StoreClock, now: RunnerTime) -> Turn {
         let slot = self.at(self.passed);
         let (earliest, latest) = (clock.earliest(now), clock.latest(now));
-        let is_over = latest > slot.after(self.spread.leaves_within());
-        if planted!(ledger::slot_is_over(is_over)) {
+        if latest > slot.after(self.spread.leaves_within()) {
             Turn::Missed
         } else if earliest >= slot {
             Turn::Now

@@ -49,6 +49,6 @@ impl Spread {
     /// Returns how much later than its slot, at the latest that it may be, a request may leave.
     #[must_use]
     pub fn leaves_within(self) -> Duration {
-        self.0.saturating_sub(PATH)
+        planted!(ledger::leaves_within(self.0.saturating_sub(PATH)))
     }
 }

@@ -3,12 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{
-    Amount, Currency, Day, Money, PayerTransactionId, PaymentId, Totals, WireZone,
-};
+use crate::domain::{Amount, Currency, Day, Money, PayerTransactionId, Totals, WireZone};
 use crate::journal::{Decision, Error, Journal, StatementDesk, StatementFacts, StatementFinding};
 use crate::ledger::names::{By, PaymentName};
-use crate::ledger::reconciliation::{FindingKind, Flow, Settle, Standing, StatementEntry};
+use crate::ledger::reconciliation::{Flow, Settle, Standing, StatementEntry};
 use crate::lifecycle::State;
 use crate::simulation::outside::world::Account;
 use crate::simulation::scene::Scene;
@@ -123,20 +121,22 @@ impl Scene {
             return format!("no statement of {batch}: {held:?}");
         };
         self.judge_findings(&findings);
-        let held: Vec<(PaymentId, String)> = findings.iter().filter_map(held_by).collect();
-        let recorded = journal
-            .record_reconciliation(
-                batch.clone(),
-                facts(&statement),
-                reconciled,
-                Vec::new(),
-                held,
-                self.moment(),
-            )
-            .await;
-        let Ok(in_conflict) = recorded else {
-            return format!("a statement of {batch} is not recorded: {recorded:?}");
+        let shown = findings
+            .iter()
+            .filter_map(StatementFinding::shown)
+            .collect();
+        let facts = facts(&statement);
+        let noted = journal.note_shown(batch.clone(), facts.clone(), shown, self.moment());
+        let noted = noted.await;
+        let Ok(in_conflict) = noted else {
+            return format!("a statement of {batch} is not put on record: {noted:?}");
         };
+        let (none, now) = (Vec::new(), self.moment());
+        let recorded =
+            journal.record_reconciliation(batch.clone(), facts, reconciled, none, in_conflict, now);
+        if let Err(error) = recorded.await {
+            return format!("a statement of {batch} is not recorded: {error}");
+        }
         self.judge_held(&statement, batch.as_str());
         let mut settled = 0;
         for finding in &findings {
@@ -234,12 +234,6 @@ fn is_open(state: State) -> bool {
         state,
         State::InDoubt | State::Acknowledged | State::Delivered
     )
-}
-
-fn held_by(finding: &StatementFinding) -> Option<(PaymentId, String)> {
-    let (payment, entry) = (finding.payment.as_ref()?, finding.entry.as_ref()?);
-    (finding.holds && finding.kind == FindingKind::PaidThereOnly)
-        .then(|| (payment.seq, entry.place.clone()))
 }
 
 fn facts(statement: &Statement) -> StatementFacts {

@@ -25,6 +25,7 @@ mod limits;
 mod load;
 mod mark;
 mod migration;
+mod money_left;
 mod networks;
 mod notices;
 mod opening;

@@ -1,0 +1,106 @@
+//! What statements show of payments whose outcome is open, against what the gateway says of them later.
+
+use disburse::domain::{PaymentId, Totals};
+use disburse::journal::{ShownPayment, StatementFacts};
+use disburse::lifecycle::{Class, Event, State};
+
+use crate::fold::assert_evidence_adds_up;
+use crate::support::*;
+
+fn facts(source: &str) -> StatementFacts {
+    StatementFacts {
+        source: source.to_owned(),
+        digest: "00".repeat(32),
+        format: "CSV".into(),
+        account: None,
+        period: None,
+        opening: None,
+        closing: None,
+        balanced: false,
+        entries: 1,
+        fees: Totals::default(),
+    }
+}
+
+/// Returns how many payments a statement has brought into conflict that shows this one.
+async fn show(world: &World, seq: PaymentId, is_out: bool, secs: i64) -> u64 {
+    let shown = ShownPayment {
+        seq,
+        line: format!("line {secs}"),
+        is_out,
+    };
+    let shown = vec![shown];
+    let noted = world
+        .journal
+        .note_shown(batch(), facts("s.csv"), shown, moment(secs));
+    noted.await.unwrap()
+}
+
+async fn sent(rows: u64) -> (World, Vec<PaymentId>) {
+    let world = World::loaded(rows).await;
+    let seqs: Vec<PaymentId> = world.payments().iter().map(|record| record.seq).collect();
+    for seq in &seqs {
+        world
+            .record(
+                vec![finding(*seq, Event::Claimed), finding(*seq, Event::Lost)],
+                5,
+            )
+            .await;
+    }
+    (world, seqs)
+}
+
+#[tokio::test]
+async fn what_has_left_by_a_statement_is_no_failure_and_is_not_posted_again() {
+    let (world, seqs) = sent(4).await;
+    for seq in &seqs {
+        assert_eq!(show(&world, *seq, true, 20).await, 0);
+    }
+    // The same again says nothing new, and one that does not show it says nothing.
+    assert_eq!(show(&world, seqs[0], true, 21).await, 0);
+    assert_eq!(show(&world, seqs[3], false, 22).await, 0, "it came back");
+    world
+        .record(vec![finding(seqs[0], answer(Class::Failed, 141))], 30)
+        .await;
+    for secs in [100, 120] {
+        world
+            .record(vec![finding(seqs[1], answer(Class::NotFound, 143))], secs)
+            .await;
+    }
+    world
+        .record(vec![finding(seqs[2], answer(Class::Paid, 140))], 30)
+        .await;
+    world
+        .record(vec![finding(seqs[3], answer(Class::Failed, 141))], 30)
+        .await;
+    let states = seqs.iter().map(|seq| {
+        let all = world.payments();
+        all.iter().find(|one| one.seq == *seq).unwrap().life.state
+    });
+    assert_eq!(
+        states.collect::<Vec<_>>(),
+        [State::Conflict, State::Conflict, State::Paid, State::Failed]
+    );
+    world.assert_adds_up();
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+}
+
+#[tokio::test]
+async fn what_fails_while_a_statement_is_read_is_held_when_it_is_put_on_record() {
+    let (world, seqs) = sent(2).await;
+    world
+        .record(vec![finding(seqs[0], answer(Class::Failed, 141))], 30)
+        .await;
+    for secs in [100, 120] {
+        world
+            .record(vec![finding(seqs[1], answer(Class::NotFound, 143))], secs)
+            .await;
+    }
+    for seq in &seqs {
+        assert_eq!(show(&world, *seq, true, 130).await, 1);
+        assert_eq!(show(&world, *seq, true, 131).await, 0);
+    }
+    assert_eq!(world.count(State::Conflict), 2);
+    world.assert_adds_up();
+    assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+}
