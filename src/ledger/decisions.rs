@@ -103,8 +103,10 @@ pub struct Asked {
     pub heard: Option<Heard>,
     /// Something else was learned of the payment since the question.
     pub learned: bool,
-    /// The gateway, a genuine callback, or a statement has said of it that it is paid.
+    /// The gateway, or a genuine callback, has said of it that it is paid.
     pub said_paid: bool,
+    /// A statement has shown that its money left.
+    pub shown_paid: bool,
     /// The operator says that it is to fail although the gateway accepted it, or cannot be asked.
     pub although: bool,
 }
@@ -172,7 +174,7 @@ pub fn may_fail(
     match asked.heard {
         None if is_asked_first(life) => Err(Refusal::LearnedMeanwhile),
         None => Ok(()),
-        Some(Heard::Failed) if asked.said_paid && !asked.although => {
+        Some(Heard::Failed) if (asked.said_paid || asked.shown_paid) && !asked.although => {
             Err(Refusal::WasSaidToBePaid(Heard::Failed))
         }
         Some(Heard::Failed) => Ok(()),
@@ -185,7 +187,10 @@ pub fn may_fail(
             if now < proves_from {
                 return Err(Refusal::TooEarlyForNotFound(proves_from));
             }
-            Ok(())
+            match asked.shown_paid && !asked.although {
+                true => Err(Refusal::WasSaidToBePaid(Heard::NotFound)),
+                false => Ok(()),
+            }
         }
         // What the gateway has shown to have, it may execute, whatever it says now.
         Some(heard) => {

@@ -35,6 +35,7 @@ mod oracle;
 mod plain;
 mod pushes;
 mod refusals;
+mod restored;
 mod roles;
 mod script;
 mod sessions;

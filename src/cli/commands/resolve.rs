@@ -235,6 +235,7 @@ impl Order<'_> {
             heard,
             learned: false,
             said_paid: false,
+            shown_paid: false,
             although: self.although,
         };
         let given = self.signing.give(async |journal| {
@@ -268,6 +269,7 @@ impl Order<'_> {
             heard: Some(word.heard),
             learned: word.learned,
             said_paid: false,
+            shown_paid: false,
             although: self.although,
         };
         let (seq, now) = (self.looked.seq, Timestamp::now());

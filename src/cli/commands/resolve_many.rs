@@ -155,6 +155,7 @@ impl Desk<'_> {
                 heard: None,
                 learned: false,
                 said_paid: false,
+                shown_paid: false,
                 although,
             },
             decision: row.decision.clone(),

@@ -144,7 +144,7 @@ impl Journal {
 
     /// Records an operator's decision that a payment failed, if what is known by now allows it.
     ///
-    /// `asked.learned` and `asked.said_paid` are found out here: whether more is known than was seen, and what was said before.
+    /// `asked.learned`, `asked.said_paid` and `asked.shown_paid` are found out here: whether more is known than was seen, and what was said before.
     ///
     /// # Errors
     /// [`Error::NotAllowed`].
@@ -360,7 +360,8 @@ fn judge_failed(
     life.known |= life.state == State::Failed;
     let asked = Asked {
         learned,
-        said_paid: was_said_to_be_paid(c, seq)? || is_shown_paid(c, seq)?,
+        said_paid: was_said_to_be_paid(c, seq)?,
+        shown_paid: is_shown_paid(c, seq)?,
         ..asked
     };
     let life = as_missed(&life, noticed_at(c, seq)?);

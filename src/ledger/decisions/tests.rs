@@ -233,6 +233,7 @@ fn wrong() -> Vec<String> {
             heard,
             learned: false,
             said_paid: false,
+            shown_paid: false,
             although,
         };
         if may_fail(&life, asked, now, &policy) != expected {
@@ -299,6 +300,7 @@ fn what_a_lost_journal_may_have_posted_has_its_quarantine_from_when_that_was_not
         heard: Some(heard),
         learned: false,
         said_paid: false,
+        shown_paid: false,
         although: true,
     };
     let soon = noticed.after(Duration::from_secs(1));
@@ -404,18 +406,37 @@ fn what_was_called_paid_once_takes_a_second_word() {
             Err(TakesASecondWord(Heard::Strangers)),
         ),
     ] {
-        for although in [false, true] {
+        // A statement's word is one, too.
+        for (although, shown_paid) in [(false, false), (true, false), (false, true), (true, true)] {
             let asked = Asked {
                 heard: Some(heard),
                 learned: false,
-                said_paid,
+                said_paid: said_paid && !shown_paid,
+                shown_paid: said_paid && shown_paid,
                 although,
             };
-            let expected = if although { Ok(()) } else { expected };
+            let by_either = match (heard, shown_paid) {
+                (Acknowledged, true) => Err(TakesASecondWord(heard)),
+                _ => expected,
+            };
+            let expected = if although { Ok(()) } else { by_either };
             let found = may_fail(&life, asked, after(80), &Policy::default());
-            assert_eq!(found, expected, "{heard:?}, called paid: {said_paid}");
+            assert_eq!(found, expected, "{asked:?}");
         }
     }
+    // It does not lengthen the time that "not found" takes to prove something.
+    let asked = Asked {
+        heard: Some(NotFound),
+        learned: false,
+        said_paid: false,
+        shown_paid: true,
+        although: true,
+    };
+    let early = may_fail(&doubt, asked, after(0), &Policy::default());
+    assert!(
+        matches!(early, Err(Refusal::TooEarlyForNotFound(_))),
+        "{early:?}"
+    );
     let word = |word, retried| is_open(word, retried);
     let person = Word::Person { expressly: false };
     assert!(word(Word::TakenBack, false) && word(person, true));

@@ -131,7 +131,8 @@ impl Scene {
             else {
                 return order;
             };
-            let wait = from.since(self.moment().now) + Duration::from_millis(1);
+            // The refusal names a time of the journal's clock.
+            let wait = from.since(self.world.lock().real_now()) + Duration::from_millis(1);
             self.waited.set(self.waited.get() + wait);
             tokio::time::sleep(wait).await;
         }
@@ -195,6 +196,7 @@ impl Scene {
             heard,
             learned: false,
             said_paid: false,
+            shown_paid: false,
             although,
         };
         let did = Result::is_ok;

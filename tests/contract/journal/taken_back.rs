@@ -90,6 +90,7 @@ impl Row {
             heard,
             learned: false,
             said_paid: false,
+            shown_paid: false,
             although,
         };
         let decision = disburse::journal::Decision {
