@@ -16,8 +16,9 @@ pub(super) fn nothing_missed(journal: &Location) -> &'static str {
         }
         Location::Server(_) => {
             "no recovery is under way: as far as this machine has seen the journal, nothing is missing. A machine that never used it, or \
-             not lately, cannot notice an older copy of the database. If an older copy was put back: `disburse recover` on every machine \
-             first, then disburse recover BATCH --presume-posted, and the gateway is asked about everything first"
+             not lately, cannot notice an older copy of the database. If an older copy was put back: before any run, on every \
+             machine that has run, listened or given orders: disburse recover BATCH --presume-posted, for one of the batches; then for each \
+             other batch, on one of them. The gateway is then asked about everything first"
         }
     }
 }
@@ -175,7 +176,7 @@ pub(super) fn next(
     }
     if !orders_lost.is_none() {
         next.push(
-            "give the lost orders again, in their order (disburse cancel, resolve, retry, schedule, load --amend of a corrected file; earlier reports, and the people who \
+            "give the lost orders again, in their order (disburse cancel, resolve, retry, reconcile, schedule, load --amend of a corrected file; earlier reports, and the people who \
              gave them, know which): otherwise a payment is posted that such an order had stopped. Give a retry again as a retry, and do not mend or load its row instead: \
              only then is the gateway asked about what the lost retry paid"
                 .to_owned(),
