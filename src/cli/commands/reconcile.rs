@@ -153,10 +153,7 @@ impl Work {
             )));
         }
         self.refuse_foreign(&summary, &reconciled)?;
-        let again = snapshot
-            .reconciliations()?
-            .iter()
-            .any(|known| known.summary["digest"] == digest.as_str());
+        let again = snapshot.was_reconciled_with(&digest)?;
         let facts = facts(source, digest, &summary);
         Ok(Found {
             facts,

@@ -76,24 +76,43 @@ pub(super) fn summary_said(
     })
 }
 
+shape! {
+    struct Told of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
+}
+
+fn detail_of(told: &Told) -> Result<Value, Error> {
+    serde_json::from_str(&told.detail).map_err(|_| corrupt("a detail that is not JSON"))
+}
+
 impl Snapshot<'_> {
+    /// Returns whether the batch was reconciled with a file of this SHA-256 before.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn was_reconciled_with(&self, digest: &str) -> Result<bool, Error> {
+        let summaries = Scan::by(&evidence::about_batch)
+            .at(&RECONCILED)
+            .at(&self.batch_id);
+        let mut found = false;
+        self.c.each(&summaries, |told: Told| {
+            found |= detail_of(&told)?["digest"] == digest;
+            Ok::<_, Error>(())
+        })?;
+        Ok(found)
+    }
+
     /// Returns the reconciliations of the batch, oldest first.
     ///
     /// # Errors
     /// Faults of the journal.
     pub fn reconciliations(&self) -> Result<Vec<ReconciliationRecord>, Error> {
-        shape! {
-            struct Told of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
-        }
         let read = |event: i64| -> Result<Vec<(EvidenceId, Timestamp, Value)>, Error> {
             let of_kind = Scan::by(&evidence::about_batch)
                 .at(&event)
                 .at(&self.batch_id);
             let mut read = Vec::new();
             self.c.each(&of_kind, |told: Told| {
-                let detail = serde_json::from_str(&told.detail)
-                    .map_err(|_| corrupt("a detail that is not JSON"))?;
-                read.push((told.evidence_id, told.at, detail));
+                read.push((told.evidence_id, told.at, detail_of(&told)?));
                 Ok::<_, Error>(())
             })?;
             Ok(read)
