@@ -98,12 +98,17 @@ impl<R: Read> Read for Numbered<R> {
 }
 
 /// Returns whether a cell of a record holds a line break and then what looks like a row of so many columns: a quote that was not
-/// closed has swallowed it.
+/// closed has swallowed it. `is_cell`: whether a text is a cell that every row has one of, and that stands alone in no prose.
 #[must_use]
-pub fn holds_rows(record: &::csv::StringRecord, delimiter: u8, columns: usize) -> bool {
+pub fn holds_rows(
+    record: &::csv::StringRecord,
+    delimiter: u8,
+    columns: usize,
+    is_cell: impl Fn(&str) -> bool,
+) -> bool {
     let looks_like_row = |line: &str| {
-        let delimiters = line.bytes().filter(|byte| *byte == delimiter).count();
-        delimiters + 1 >= columns
+        let mut cells = line.split(char::from(delimiter));
+        cells.clone().count() >= columns && cells.any(|cell| is_cell(cell.trim_matches([' ', '"'])))
     };
     columns > 2
         && record
@@ -179,6 +184,7 @@ mod tests {
         for (text, swallows) in [
             ("a,b,\"c\"\nd,e,f\n", false),
             ("a,b,\"c\nmore, of it\"\nd,e,f\n", false),
+            ("a,b,\"c\nmore, of it, in prose\"\nd,e,f\n", false),
             ("a,b,\"c\nd,e,f\n", true),
             ("a,\"b,c\r\nd,e,f\r\ng,\"h,i\r\n", true),
             ("a,\"b\rd,e,f\r", true),
@@ -188,7 +194,8 @@ mod tests {
                 .flexible(true)
                 .from_reader(text.as_bytes());
             let mut records = reader.records().map(Result::unwrap);
-            let found = records.any(|record| holds_rows(&record, b',', 3));
+            let is_cell = |cell: &str| cell == "d" || cell == "f";
+            let found = records.any(|record| holds_rows(&record, b',', 3, is_cell));
             assert_eq!(found, swallows, "{text:?}");
         }
     }

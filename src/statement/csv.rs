@@ -39,7 +39,7 @@ pub(super) fn read(
             .iter()
             .next_back()
             .is_some_and(|cell| cell.ends_with(['\n', '\r']));
-        if holds_rows(&record, delimiter, columns) {
+        if holds_rows(&record, delimiter, columns, is_number_or_day) {
             return Err(StatementError::new(
                 &at(0),
                 "a cell holds lines that look like rows",
@@ -80,6 +80,12 @@ pub(super) fn read(
         );
     }
     table.finish()
+}
+
+/// Returns whether a cell is a date, a time or an amount: one stands in every row.
+fn is_number_or_day(cell: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || " .,:/-+'".contains(c);
+    cell.contains(|c: char| c.is_ascii_digit()) && cell.chars().all(is_part)
 }
 
 fn unread(error: csv::Error) -> StatementError {

@@ -58,7 +58,14 @@ pub(in crate::cli) async fn reconcile(
     }
     let kept = found.kept.clone();
     journal
-        .record_reconciliation(batch.clone(), facts, reconciled, kept, in_conflict, moment)
+        .record_reconciliation(
+            batch.clone(),
+            facts,
+            reconciled,
+            kept,
+            (!found.shown.is_empty(), in_conflict),
+            moment,
+        )
         .await?;
     let mut settled = match arguments.settle {
         true => {

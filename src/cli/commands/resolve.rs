@@ -497,7 +497,7 @@ impl Order<'_> {
                 {said}; it is not recorded as failed"
             ))
             .hint(format!(
-                "disburse explain {batch} {} shows what was said, and the report what statements showed. Ask the bank or the gateway's people: if it was paid, \
+                "disburse explain {batch} {} shows what was said, by statements, too. Ask the bank or the gateway's people: if it was paid, \
                  resolve it with --paid; if they say that it never was, add --although-accepted to --failed",
                 self.meant.id
             )),

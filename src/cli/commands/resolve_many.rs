@@ -255,7 +255,7 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
             Err(error) => return Err(unread(path, &mut reader, &error)),
         }
         let place = at_line(path, &mut reader, record.position());
-        if holds_rows(&record, b',', headers.len()) {
+        if holds_rows(&record, b',', headers.len(), is_decision) {
             return Err(Error::refused(format!(
                 "{place}: a cell holds lines that look like rows; nothing was recorded"
             ))
@@ -273,6 +273,12 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
         true => Err(Error::refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
         false => Ok(rows),
     }
+}
+
+fn is_decision(cell: &str) -> bool {
+    ["paid", "failed"]
+        .iter()
+        .any(|word| cell.eq_ignore_ascii_case(word))
 }
 
 /// Returns the file, with the line of a record.

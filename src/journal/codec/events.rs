@@ -127,9 +127,6 @@ pub(in crate::journal) const SHOWN_PAID: i64 = 112;
 /// A statement shows that the money of a payment left whose outcome is open here; the detail names statement and line.
 pub(in crate::journal) const MONEY_LEFT: i64 = 113;
 
-/// A later statement shows that it came back, of a payment whose outcome is open still.
-pub(in crate::journal) const MONEY_CAME_BACK: i64 = 114;
-
 /// A person's word from which account of which gateway an earlier journal may have posted the batch; the detail names both.
 pub(in crate::journal) const PAYER_CONFIRMED: i64 = 82;
 
@@ -290,7 +287,7 @@ pub(in crate::journal) fn event_of(
         OUTDATED => Event::Outdated,
         REOPENED => Event::Reopened,
         SHOWN_PAID => Event::ShownPaid,
-        STATEMENT_FINDING | RECONCILED | MONEY_LEFT | MONEY_CAME_BACK => return Ok(None),
+        STATEMENT_FINDING | RECONCILED | MONEY_LEFT => return Ok(None),
         NOTED_CALLBACK..=CLAIMED_TOGETHER | ACTED | DOCUMENT_CHECKED | MENDED => return Ok(None),
         number
             if ABOUT_RUNS.contains(&number)
@@ -375,7 +372,6 @@ pub(in crate::journal) fn event_name(number: i64) -> &'static str {
         RECONCILED => "reconciled with a statement",
         SHOWN_PAID => "paid in a statement, but not here",
         MONEY_LEFT => "its money has left by a statement",
-        MONEY_CAME_BACK => "its money came back by a statement",
         REOPENED => "called failed, and something else since then: a person can decide",
         _ => "unknown",
     }

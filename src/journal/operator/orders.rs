@@ -175,19 +175,19 @@ pub(in crate::journal) enum Noted {
     Nothing,
 }
 
-/// Puts on record what a statement shows of a payment, by where that stands now.
+/// Puts on record that the money of a payment has left by a statement, by where that stands now.
 pub(in crate::journal) fn note_shown(
     c: &WriteSession,
     seq: PaymentId,
-    (is_out, detail): (bool, &str),
+    detail: &str,
     moment: StepContext,
 ) -> Result<Noted, Error> {
     let now = subject(c, seq)?;
-    if is_out && hold(c, seq, detail, moment)? {
+    if hold(c, seq, detail, moment)? {
         return Ok(Noted::Held);
     }
     c.mark(now.batch_id);
-    Ok(match note_open(c, &now, is_out, detail, moment)? {
+    Ok(match note_open(c, &now, detail, moment)? {
         true => Noted::Open,
         false => Noted::Nothing,
     })

@@ -5,12 +5,12 @@
 use super::event::write_event;
 use crate::domain::PaymentId;
 use crate::journal::Error;
-use crate::journal::codec::events::{MONEY_CAME_BACK, MONEY_LEFT, SHOWN_PAID};
+use crate::journal::codec::events::{MONEY_LEFT, SHOWN_PAID};
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::ledger::reconciliation::stands_unpaid;
-use crate::lifecycle::{Event, Policy, StepContext, step};
+use crate::lifecycle::{Event, Policy, State, StepContext, step};
 use crate::store::tables::evidence;
 use crate::store::{Reads, Scan, Test, shape};
 
@@ -19,42 +19,35 @@ shape! {
     struct Word of evidence { event: i64, detail: Option<String> }
 }
 
-/// What says anything of it, and what a person may have weighed since.
-const WORDS: [i64; 3] = [SHOWN_PAID, MONEY_LEFT, MONEY_CAME_BACK];
-
-/// Returns what statements have shown of a payment last: one that does not show it says nothing.
+/// Returns what a statement has shown of a payment last. None takes it back: whether all that left has come back, a person weighs.
 fn last_word(c: &WriteSession, seq: PaymentId) -> Result<Option<Word>, Error> {
     c.flush()?;
     let words = Scan::by(&evidence::evidence_by_payment)
         .at(&seq)
-        .only(evidence::event, Test::among(&WORDS))
+        .only(evidence::event, Test::among(&[SHOWN_PAID, MONEY_LEFT]))
         .descending()
         .limit(1);
     Ok(c.first(&words)?)
 }
 
-/// Puts on record what a statement shows of a payment whose outcome is open; returns whether that is new.
+/// Puts on record that the money of a payment has left by a statement, where its outcome is open or was never told alike; returns whether
+/// that is new.
 pub(in crate::journal) fn note_open(
     c: &WriteSession,
     subject: &Subject,
-    is_out: bool,
     detail: &str,
     moment: StepContext,
 ) -> Result<bool, Error> {
-    if subject.moved.life.state.is_finished() {
+    let (state, seq) = (subject.moved.life.state, subject.moved.seq);
+    let takes_it = !state.is_finished() || state == State::Conflict;
+    if !takes_it || last_word(c, seq)?.is_some() {
         return Ok(false);
     }
-    let seq = subject.moved.seq;
-    let has_left = last_word(c, seq)?.is_some_and(|word| word.event == MONEY_LEFT);
-    if has_left == is_out {
-        return Ok(false);
-    }
-    let kind = if is_out { MONEY_LEFT } else { MONEY_CAME_BACK };
     c.append(&Evidence {
         batch_id: subject.batch_id,
         seq,
         at: moment.now,
-        kind: (kind, None, None),
+        kind: (MONEY_LEFT, None, None),
         detail: Some(detail),
         ..Evidence::default()
     })?;
@@ -87,7 +80,7 @@ pub(in crate::journal) fn hold_unpaid(
     write_event(c, subject, life, Event::ShownPaid, detail, moment.now)
 }
 
-/// Returns whether a statement has shown that the money of a payment left, and none since that it came back.
+/// Returns whether a statement has shown that the money of a payment left.
 pub(in crate::journal) fn is_shown_paid(c: &WriteSession, seq: PaymentId) -> Result<bool, Error> {
-    Ok(last_word(c, seq)?.is_some_and(|word| word.event != MONEY_CAME_BACK))
+    Ok(last_word(c, seq)?.is_some())
 }

@@ -14,8 +14,8 @@ use crate::domain::{
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::catalog::{known_batch, name};
 use crate::journal::codec::events::{
-    DOCUMENT_CHECKED, MONEY_CAME_BACK, MONEY_LEFT, REPLACED, SHOWN_PAID, STOOD, SUPERSEDED,
-    event_name, event_of, fact_of,
+    DOCUMENT_CHECKED, MONEY_LEFT, REPLACED, SHOWN_PAID, STOOD, SUPERSEDED, event_name, event_of,
+    fact_of,
 };
 use crate::journal::codec::facts::fact;
 use crate::journal::codec::instructions::FoundInstruction;
@@ -534,7 +534,6 @@ fn is_told(event: i64) -> bool {
                 | DOCUMENT_CHECKED
                 | SHOWN_PAID
                 | MONEY_LEFT
-                | MONEY_CAME_BACK
                 | 50..=59
                 | 70..=81
         )

@@ -6,15 +6,18 @@ use sha2::{Digest as _, Sha256};
 use super::said::{finding_said, summary_said};
 use crate::domain::{BatchId, BatchName};
 use crate::journal::Journal;
-use crate::journal::codec::catalog::{id_of, known_batch};
+use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::forget::facts::has_forgotten;
 use crate::journal::operator::orders::{Noted, note_shown};
-use crate::journal::recovery::lost_orders::Touched;
+use crate::journal::recovery::lost_orders::{Touched, is_missing};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, ShownPayment, StatementFacts, StatementFinding};
 use crate::lifecycle::StepContext;
+
+/// The order that a copy must not forget.
+const HELD: &str = "reconcile --held";
 
 impl Journal {
     /// Puts on record what a statement shows of payments that are not known to be paid, by where they stand now: what is not paid here is
@@ -35,12 +38,13 @@ impl Journal {
                 return Err(Error::Forgotten { batch });
             }
             c.mark(batch_id);
-            note_all(c, batch_id, &facts, &shown, c.moment(moment)?)
+            note_all(c, &facts, &shown, c.moment(moment)?)
         })
         .await
     }
 
-    /// Records a reconciliation. `kept`: findings to keep one by one; `in_conflict`: so many payments it has brought into conflict.
+    /// Records a reconciliation. `kept`: findings to keep one by one; `in_conflict`: so many payments it has brought into conflict;
+    /// `shown`: it has shown that the money of payments left which are not known to be paid.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
@@ -50,7 +54,7 @@ impl Journal {
         facts: StatementFacts,
         reconciled: Reconciled,
         kept: Vec<StatementFinding>,
-        in_conflict: u64,
+        (shown, in_conflict): (bool, u64),
         moment: StepContext,
     ) -> Result<(), Error> {
         self.ask(move |c| {
@@ -70,6 +74,12 @@ impl Journal {
             let detail = summary_said(&facts, &reconciled, kept.len(), in_conflict).to_string();
             let digest: [u8; 32] = digest.finalize().into();
             append(c, batch_id, moment, (RECONCILED, Some(digest)), &detail)?;
+            // A copy of before must not pay them again. It is the file that is given again, whatever it shows then.
+            let order = Touched::said(facts.digest.clone());
+            let place = (batch_id, moment.now);
+            if shown || is_missing(c, &batch, HELD, &order)? {
+                c.act_upon(place, HELD, Value::Null, &order, None)?;
+            }
             c.acted(
                 batch_id,
                 moment.now,
@@ -100,33 +110,17 @@ fn append(
 
 fn note_all(
     c: &WriteSession,
-    batch_id: BatchId,
     facts: &StatementFacts,
     shown: &[ShownPayment],
     moment: StepContext,
 ) -> Result<u64, Error> {
-    let mut touched = Touched::default();
     let mut held = 0;
     for payment in shown {
         let detail = json!({
             "statement": facts.source, "statement_digest": facts.digest, "line": payment.line,
         });
-        let word = (payment.is_out, &*detail.to_string());
-        let noted = note_shown(c, payment.seq, word, moment)?;
+        let noted = note_shown(c, payment.seq, &detail.to_string(), moment)?;
         held += u64::from(noted == Noted::Held);
-        if payment.is_out && noted != Noted::Nothing {
-            touched.add(id_of(c, payment.seq)?.as_str());
-        }
-    }
-    if touched.payments() > 0 {
-        // A copy of before must not pay them again.
-        c.act_upon(
-            (batch_id, moment.now),
-            "reconcile --held",
-            Value::Null,
-            &touched,
-            None,
-        )?;
     }
     Ok(held)
 }

@@ -163,6 +163,19 @@ fn missing(c: &dyn Read) -> Result<Vec<Order>, Error> {
     Ok(missing_and_given(c)?.0)
 }
 
+/// Returns whether such an order is among those that are lost, and that nobody has given again.
+pub(in crate::journal) fn is_missing(
+    c: &dyn Read,
+    batch: &BatchName,
+    act: &str,
+    touched: &Touched,
+) -> Result<bool, Error> {
+    let (batch, digest) = (key(batch.as_str()), touched.digest());
+    let is_it =
+        |order: &Order| (order.act == act) && (order.batch == batch) && (order.digest == digest);
+    Ok(missing(c)?.iter().any(is_it))
+}
+
 /// Refuses to pay what has failed, `act` again, while an order that came before, and may have paid it, is lost: under another identifier
 /// the gateway does not know what that order posted.
 pub(in crate::journal) fn assert_in_order(

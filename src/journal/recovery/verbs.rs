@@ -18,7 +18,7 @@ use crate::journal::codec::catalog::batches;
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::events::{
-    NOTED_CALLBACK, OTHER_REPLY, RECOVERY_DONE, RELEASED, class_number,
+    MONEY_LEFT, NOTED_CALLBACK, OTHER_REPLY, RECOVERY_DONE, RELEASED, class_number,
 };
 use crate::journal::operator::pages::Pages;
 use crate::journal::operator::withdrawal;
@@ -187,14 +187,15 @@ const CALLED: i64 = 8;
 /// The last of the kinds that are kept for words about another payment.
 const OTHERS_LAST: i64 = OTHER_REPLY + 9;
 
-/// Returns whether the gateway has ever spoken of a payment: by a reply, a callback, or any status reply but "not found".
+/// Returns whether the gateway has ever spoken of a payment, by a reply, a callback, or any status reply but "not found"; or a statement,
+/// which shows that its money left.
 fn is_spoken_of(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
     let not_found = class_number(Class::NotFound);
     let mut is_spoken_of = false;
     let all = Scan::by(&evidence::evidence_by_payment).at(&seq);
     c.each_until(&all, |said: Said| {
         is_spoken_of = match said.event {
-            REPLIED | CALLED | NOTED_CALLBACK | OTHER_REPLY..=OTHERS_LAST => true,
+            REPLIED | CALLED | NOTED_CALLBACK | MONEY_LEFT | OTHER_REPLY..=OTHERS_LAST => true,
             ANSWERED => said.class.is_some_and(|class| class != not_found),
             _ => false,
         };

@@ -7,8 +7,8 @@ use crate::lifecycle::State;
 /// Findings that are kept one by one, of each kind; all are counted.
 pub const FINDINGS_KEPT: usize = 200;
 
-/// Payments of a statement that are put on record in one transaction, at most: whoever shares the journal waits for it.
-pub const SHOWN_AT_ONCE: usize = 2_000;
+/// Payments of a statement that are put on record in one transaction, at most: whoever shares the journal waits for it, and has a lease.
+pub const SHOWN_AT_ONCE: usize = 200;
 
 /// What a statement was of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,28 +84,24 @@ pub struct StatementFinding {
     pub is_out: bool,
 }
 
-/// What a statement shows of a payment, beside whatever the gateway says of it later.
+/// A payment whose money has left by a statement, whatever the gateway says of it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownPayment {
     /// Its number.
     pub seq: PaymentId,
     /// Where the statement shows it.
     pub line: String,
-    /// Money has left for it; otherwise it came back.
-    pub is_out: bool,
 }
 
 impl StatementFinding {
-    /// Returns what of it is put on record of the payment itself, where that is not known to be paid.
+    /// Returns what of it is put on record of the payment itself: its money has left, and it is not known to be paid.
     #[must_use]
     pub fn shown(&self) -> Option<ShownPayment> {
         let (payment, entry) = (self.payment.as_ref()?, self.entry.as_ref()?);
-        let came_back = self.kind == FindingKind::Returned && !self.is_out;
-        let counts = payment.state != State::Paid && (self.is_out || came_back);
+        let counts = payment.state != State::Paid && self.is_out;
         counts.then(|| ShownPayment {
             seq: payment.seq,
             line: entry.place.clone(),
-            is_out: self.is_out,
         })
     }
 

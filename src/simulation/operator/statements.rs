@@ -121,19 +121,26 @@ impl Scene {
             return format!("no statement of {batch}: {held:?}");
         };
         self.judge_findings(&findings);
-        let shown = findings
+        let shown: Vec<_> = findings
             .iter()
             .filter_map(StatementFinding::shown)
             .collect();
         let facts = facts(&statement);
+        let is_out = !shown.is_empty();
         let noted = journal.note_shown(batch.clone(), facts.clone(), shown, self.moment());
         let noted = noted.await;
         let Ok(in_conflict) = noted else {
             return format!("a statement of {batch} is not put on record: {noted:?}");
         };
         let (none, now) = (Vec::new(), self.moment());
-        let recorded =
-            journal.record_reconciliation(batch.clone(), facts, reconciled, none, in_conflict, now);
+        let recorded = journal.record_reconciliation(
+            batch.clone(),
+            facts,
+            reconciled,
+            none,
+            (is_out, in_conflict),
+            now,
+        );
         if let Err(error) = recorded.await {
             return format!("a statement of {batch} is not recorded: {error}");
         }
