@@ -13,7 +13,8 @@ use crate::cli::order_signing::OrderSigning;
 use crate::cli::session::{Session, batch_name};
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
 use crate::journal::{
-    FINDINGS_KEPT, Location, Reader, Reconciled, SHOWN_AT_ONCE, StatementDesk, StatementFacts,
+    FINDINGS_KEPT, Journal, Location, Reader, Reconciled, SHOWN_AT_ONCE, StatementDesk,
+    StatementFacts,
 };
 use crate::ledger::Purpose;
 use crate::ledger::reconciliation::FindingKind;
@@ -45,28 +46,7 @@ pub(in crate::cli) async fn reconcile(
         .await
         .map_err(|_| Error::unexpected("the reader of the statement failed"))??;
     let journal = session.journal()?;
-    let moment = StepContext {
-        now: Timestamp::now(),
-        jitter: 0,
-    };
-    let (facts, reconciled) = (found.facts.clone(), found.reconciled.clone());
-    let mut in_conflict = 0;
-    // By where each stands now: a run may have heard of it since the journal was read.
-    for shown in found.shown.chunks(SHOWN_AT_ONCE) {
-        let shown = journal.note_shown(batch.clone(), facts.clone(), shown.to_vec(), moment);
-        in_conflict += shown.await?;
-    }
-    let kept = found.kept.clone();
-    journal
-        .record_reconciliation(
-            batch.clone(),
-            facts,
-            reconciled,
-            kept,
-            (!found.shown.is_empty(), in_conflict),
-            moment,
-        )
-        .await?;
+    let in_conflict = record(&journal, &batch, &found).await?;
     let mut settled = match arguments.settle {
         true => {
             let purpose = journal.standing(batch.clone()).await?.purpose;
@@ -100,6 +80,31 @@ pub(in crate::cli) async fn reconcile(
         true => Ok(ExitStatus::Incomplete),
         false => Ok(ExitStatus::Done),
     }
+}
+
+/// Puts on record what the statement shows of payments, by where each stands now: a run may have heard of it since the journal was read.
+/// Returns how many are in conflict from now on.
+async fn record(journal: &Journal, batch: &BatchName, found: &Found) -> Result<u64, Error> {
+    let moment = StepContext {
+        now: Timestamp::now(),
+        jitter: 0,
+    };
+    let mut in_conflict = 0;
+    for shown in found.shown.chunks(SHOWN_AT_ONCE) {
+        let (batch, facts) = (batch.clone(), found.facts.clone());
+        let shown = journal.note_shown(batch, facts, shown.to_vec(), moment);
+        in_conflict += shown.await?;
+    }
+    let recorded = journal.record_reconciliation(
+        batch.clone(),
+        found.facts.clone(),
+        found.reconciled.clone(),
+        found.kept.clone(),
+        (!found.shown.is_empty(), in_conflict),
+        moment,
+    );
+    recorded.await?;
+    Ok(in_conflict)
 }
 
 /// What is done away from the runtime: the statement is read, and met with the payments.

@@ -73,7 +73,7 @@ pub(super) fn missing_texts(
     if missing.len() > LISTED {
         texts.push(format!("  … and {} more", missing.len() - LISTED));
     }
-    if missing.is_empty() && lost.count > 0 {
+    if missing.is_empty() && lost.count > given {
         texts.push("  no known order is still missing; orders that are known only by their number cannot be compared".to_owned());
     }
     texts

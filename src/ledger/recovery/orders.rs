@@ -81,9 +81,11 @@ impl Order {
         };
         let at = self.at.to_string().replacen('T', " ", 1);
         let minute: String = at.chars().take("2026-11-20 09:12".len()).collect();
+        // The command has no such option: it is what the order came to.
+        let act = self.act.strip_suffix(" --held").unwrap_or(&self.act);
         format!(
-            "{} {what}of batch {}, on {minute} UTC by {}",
-            self.act, self.batch, self.user
+            "{act} {what}of batch {}, on {minute} UTC by {}",
+            self.batch, self.user
         )
     }
 }
