@@ -49,6 +49,18 @@ async fn sent(rows: u64) -> (World, Vec<PaymentId>) {
     (world, seqs)
 }
 
+/// The first one fails, and the second one is not found beyond doubt.
+async fn prove_unpaid(world: &World, seqs: &[PaymentId]) {
+    world
+        .record(vec![finding(seqs[0], answer(Class::Failed, 141))], 30)
+        .await;
+    for secs in [100, 120] {
+        world
+            .record(vec![finding(seqs[1], answer(Class::NotFound, 143))], secs)
+            .await;
+    }
+}
+
 #[tokio::test]
 async fn what_has_left_by_a_statement_is_no_failure_and_is_not_posted_again() {
     let (world, seqs) = sent(4).await;
@@ -60,14 +72,7 @@ async fn what_has_left_by_a_statement_is_no_failure_and_is_not_posted_again() {
     let before = evidence();
     assert_eq!(show(&world, seqs[0], 21).await, 0);
     assert_eq!(evidence(), before);
-    world
-        .record(vec![finding(seqs[0], answer(Class::Failed, 141))], 30)
-        .await;
-    for secs in [100, 120] {
-        world
-            .record(vec![finding(seqs[1], answer(Class::NotFound, 143))], secs)
-            .await;
-    }
+    prove_unpaid(&world, &seqs).await;
     world
         .record(vec![finding(seqs[2], answer(Class::Paid, 140))], 30)
         .await;
@@ -89,14 +94,7 @@ async fn what_has_left_by_a_statement_is_no_failure_and_is_not_posted_again() {
 #[tokio::test]
 async fn what_fails_while_a_statement_is_read_is_held_when_it_is_put_on_record() {
     let (world, seqs) = sent(2).await;
-    world
-        .record(vec![finding(seqs[0], answer(Class::Failed, 141))], 30)
-        .await;
-    for secs in [100, 120] {
-        world
-            .record(vec![finding(seqs[1], answer(Class::NotFound, 143))], secs)
-            .await;
-    }
+    prove_unpaid(&world, &seqs).await;
     for seq in &seqs {
         assert_eq!(show(&world, *seq, 130).await, 1);
         assert_eq!(show(&world, *seq, 131).await, 0);
@@ -104,4 +102,22 @@ async fn what_fails_while_a_statement_is_read_is_held_when_it_is_put_on_record()
     assert_eq!(world.count(State::Conflict), 2);
     world.assert_adds_up();
     assert_evidence_adds_up(&world.reader(), &batch(), &world.policy);
+}
+
+#[tokio::test]
+async fn what_has_left_by_a_statement_is_not_released_where_nothing_is_said_to_have_run() {
+    let world = World::loaded(2).await;
+    let presumed = world.journal.presume_posted(batch(), false, at(5));
+    assert_eq!(presumed.await.unwrap().payments, 2);
+    let seqs: Vec<PaymentId> = world.payments().iter().map(|record| record.seq).collect();
+    assert_eq!(show(&world, seqs[0], 20).await, 0);
+    let released = world
+        .journal
+        .nothing_ran_since(None, "a new machine".into(), at(30));
+    assert_eq!(released.await.unwrap(), 1);
+    assert_eq!(
+        (world.count(State::InDoubt), world.count(State::Ready)),
+        (1, 1)
+    );
+    world.assert_adds_up();
 }
