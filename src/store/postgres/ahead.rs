@@ -1,6 +1,6 @@
 //! What is read before it is asked for, all at once: rows by their keys, and the rows of scans, where these are few.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::columns::{kinds_of, order_of};
 use super::known::{Columns, Key, Known, number_of};
@@ -26,7 +26,7 @@ struct ByKeys {
 struct Alike<'s> {
     scans: Vec<&'s Scan<'s>>,
     numbers: Vec<Vec<Value<'static>>>,
-    known: HashSet<i64>,
+    known: FxHashSet<i64>,
 }
 
 impl Alike<'_> {
@@ -57,7 +57,7 @@ impl<'s> Ahead<'s> {
     /// The rows of these scans.
     pub(super) fn of(wanted: impl IntoIterator<Item = &'s Scan<'s>>) -> Self {
         let mut scans = Vec::new();
-        let mut keys: Vec<(&'static Table, HashSet<Key>)> = Vec::new();
+        let mut keys: Vec<(&'static Table, FxHashSet<Key>)> = Vec::new();
         for scan in wanted {
             let Some(key) = Key::of_scan(scan) else {
                 scans.push(scan);
@@ -65,7 +65,7 @@ impl<'s> Ahead<'s> {
             };
             match keys.iter_mut().find(|(of, _)| of.name == scan.table.name) {
                 Some((_, keys)) => drop(keys.insert(key)),
-                None => keys.push((scan.table, HashSet::from([key]))),
+                None => keys.push((scan.table, FxHashSet::from_iter([key]))),
             }
         }
         let mut by_keys = Vec::new();
@@ -207,7 +207,7 @@ fn note_alike(
         return Ok(());
     };
     let kinds = kinds_of(like.table, &like.table.every_column())?;
-    let mut of: HashMap<Value<'static>, Vec<Columns>> = HashMap::new();
+    let mut of: FxHashMap<Value<'static>, Vec<Columns>> = FxHashMap::default();
     for row in rows {
         let row = columns_of(row, &kinds)?;
         let number = row.get(column).cloned();

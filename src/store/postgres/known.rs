@@ -2,8 +2,9 @@
 //!
 //! They hold for as long as nobody else has written. Of keys that were looked for in vain it is known that there is no row.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::columns::{key_of, order_of};
 use crate::store::{Column, Error, Row, Scan, Table, Value};
@@ -69,14 +70,14 @@ impl Key {
 }
 
 /// What is known of one table.
-type Rows = HashMap<Key, Option<Columns>>;
+type Rows = FxHashMap<Key, Option<Columns>>;
 
 /// Scans whose rows are known, of one table, by their names.
 #[derive(Debug, Default)]
 struct Answers {
     /// Those of rows with one number in the first column of their order, by both: a row that has another number there is none of theirs.
-    of_number: HashMap<(u8, i64), HashMap<String, Vec<Columns>>>,
-    others: HashMap<String, Vec<Columns>>,
+    of_number: FxHashMap<(u8, i64), FxHashMap<String, Vec<Columns>>>,
+    others: FxHashMap<String, Vec<Columns>>,
     /// The columns that numbers are given of.
     firsts: Vec<u8>,
     count: usize,
@@ -136,13 +137,13 @@ pub(super) fn number_of(scan: &Scan<'_>) -> Option<(u8, i64)> {
 /// Rows that are known.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    young: HashMap<&'static str, Rows>,
-    old: HashMap<&'static str, Rows>,
+    young: FxHashMap<&'static str, Rows>,
+    old: FxHashMap<&'static str, Rows>,
     young_rows: usize,
     /// The rows of scans that were expected, by their tables.
-    answers: HashMap<&'static str, Answers>,
+    answers: FxHashMap<&'static str, Answers>,
     /// The numbers that rows get next, by their tables.
-    next: HashMap<&'static str, i64>,
+    next: FxHashMap<&'static str, i64>,
 }
 
 impl Known {
@@ -171,7 +172,7 @@ impl Known {
 
     /// Knows nothing of a row any more.
     pub(super) fn forget(&mut self, table: &Table, key: &Key) {
-        let of = |rows: &mut HashMap<&'static str, Rows>| rows.get_mut(table.name)?.remove(key);
+        let of = |rows: &mut FxHashMap<&'static str, Rows>| rows.get_mut(table.name)?.remove(key);
         of(&mut self.old);
         if of(&mut self.young).is_some() {
             self.young_rows -= 1;

@@ -3,7 +3,7 @@
 //!
 //! Whoever claims payments hears of them in a later transaction, and where several runs write, one of them has written in between.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::known::{Columns, Key, Known};
 use crate::store::tables::life;
@@ -18,7 +18,7 @@ const FEW: usize = 16;
 /// The number of a transaction as rows have it, in the server's writing.
 type Transaction = String;
 
-type Rows = HashMap<i64, (Columns, Transaction)>;
+type Rows = FxHashMap<i64, (Columns, Transaction)>;
 
 /// Rows of lives that this writer has written.
 #[derive(Debug, Default)]

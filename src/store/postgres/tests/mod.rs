@@ -1,8 +1,8 @@
 //! The store on servers: held to the contract, to the store that is memory, and to what it promises when servers fail.
 
+mod alike;
 mod appending;
 mod connecting;
-
 mod figures;
 mod foreseen;
 mod guards;
