@@ -9,6 +9,8 @@ use crate::{intake, journal, store};
 /// An error that ends a command.
 #[derive(Debug)]
 pub struct Error {
+    /// Others that are told before it.
+    before: Vec<String>,
     message: String,
     hints: Vec<String>,
     code: u8,
@@ -19,6 +21,7 @@ impl Error {
     #[must_use]
     pub fn refused(message: impl Display) -> Self {
         Self {
+            before: Vec::new(),
             message: message.to_string(),
             hints: Vec::new(),
             code: 2,
@@ -65,6 +68,7 @@ impl Error {
     #[must_use]
     pub fn unexpected(message: impl Display) -> Self {
         Self {
+            before: Vec::new(),
             message: message.to_string(),
             hints: Vec::new(),
             code: 1,
@@ -94,6 +98,21 @@ impl Error {
         self
     }
 
+    /// The same error behind others, each of which is told, with what to do about them.
+    #[must_use]
+    pub fn after(mut self, others: Vec<Self>) -> Self {
+        for other in others {
+            self.before.extend(other.before);
+            self.before.push(other.message);
+            for hint in other.hints {
+                if !self.hints.contains(&hint) {
+                    self.hints.push(hint);
+                }
+            }
+        }
+        self
+    }
+
     /// The same error of a check, which loads nothing anyway.
     #[must_use]
     pub fn of_check(mut self) -> Self {
@@ -119,7 +138,8 @@ impl Error {
 
     /// Prints `error:` and `hint:` lines.
     pub fn print(&self) {
-        output::complain("error", &self.message);
+        let messages = self.before.iter().chain([&self.message]);
+        messages.for_each(|message| output::complain("error", message));
         for hint in &self.hints {
             output::complain("hint", hint);
         }
@@ -133,6 +153,12 @@ impl Error {
     /// Returns the first thing to do.
     pub(super) fn first_hint(&self) -> Option<&str> {
         self.hints.first().map(String::as_str)
+    }
+
+    /// Returns whether something that a person gave is refused.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.code == 2
     }
 
     /// Returns the exit code.

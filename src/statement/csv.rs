@@ -108,7 +108,8 @@ fn bounded(record: &csv::StringRecord, place: &Place) -> Result<(), StatementErr
 }
 
 /// Tells what stands between cells by the first lines.
-fn delimiter_of(beginning: &[u8]) -> u8 {
+#[must_use]
+pub fn delimiter_of(beginning: &[u8]) -> u8 {
     let line = beginning.split(|b| *b == b'\n').max_by_key(|line| {
         line.iter()
             .filter(|b| matches!(b, b',' | b';' | b'\t'))

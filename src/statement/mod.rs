@@ -27,6 +27,7 @@ mod tests;
 
 use std::io::{BufRead, BufReader, Read, Seek};
 
+pub use csv::delimiter_of;
 pub use error::StatementError;
 pub use summary::Summary;
 pub use terms::{COLUMNS, Format, Said, Takes, Terms};

@@ -1,35 +1,21 @@
 //! `resolve --from`: many decisions of a person in one file. All are checked before the first is recorded.
 
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::Path;
 
 use super::resolve::{Order, Spoken, moment};
 use crate::cli::Error;
 use crate::cli::arguments::ResolveArguments;
 use crate::cli::exit::ExitStatus;
-use crate::cli::files::open::open;
+use crate::cli::files::decisions::{self, Faults, Row};
 use crate::cli::named::{self, Meant};
 use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PaymentId, Tally};
-use crate::intake::{Numbered, holds_rows};
 use crate::journal::{Decided, Decision, Journal, Looked};
 use crate::ledger::decisions::Asked;
-use crate::ledger::names::{By, PaymentName};
-use crate::ledger::shield::unshielded;
 use crate::lifecycle::{Policy, State};
-
-/// Decisions of one file, at most: each is looked at, and shown, before any is recorded.
-const ROWS_MAX: usize = 100_000;
-
-struct Row {
-    place: String,
-    name: PaymentName,
-    decision: Decision,
-}
 
 /// What is ready to be recorded.
 struct Ready {
@@ -58,10 +44,28 @@ pub(in crate::cli) async fn resolve(
         batch: &batch,
         arguments: &arguments,
     };
-    for row in rows(&path)? {
-        if let Some(one) = desk.prepare(&row, &mut seen, &mut policy).await? {
-            ready.push(one);
+    // Whatever can be told without the gateway is told of all rows before it is asked about the first.
+    let (mut found, mut faults) = (Vec::new(), Faults::default());
+    for row in decisions::read(&path)? {
+        match desk.find(&row, &mut seen).await {
+            Ok((meant, looked)) => found.push((row, meant, looked)),
+            Err(error) if error.is_refused() => faults.add(error),
+            Err(error) => return Err(error),
         }
+    }
+    faults.none(&path)?;
+    let mut faults = Faults::default();
+    for (row, meant, looked) in found {
+        match desk.prepare(&row, meant, looked, &mut policy).await {
+            Ok(one) => ready.extend(one),
+            Err(error) if error.is_refused() && !faults.are_many() => faults.add(error),
+            Err(error) => return Err(error),
+        }
+    }
+    faults.none(&path)?;
+    if ready.is_empty() {
+        // The gateway itself has ended all of them.
+        return Ok(ExitStatus::Done);
     }
     confirmed(arguments.yes || arguments.signing.print, &what(&ready)).await?;
     let given = signing.give(async |journal| {
@@ -107,13 +111,12 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Looks at one decision, and asks the gateway where it is to fail; `None`: the gateway itself has ended the payment.
-    async fn prepare(
+    /// Finds the payment of a row, as far as there is something to decide.
+    async fn find(
         &self,
         row: &Row,
         seen: &mut BTreeSet<PaymentId>,
-        policy: &mut Policy,
-    ) -> Result<Option<Ready>, Error> {
+    ) -> Result<(Meant, Looked), Error> {
         let at = |error: Error| error.at(&row.place);
         let meant = named::find(self.session, self.batch, &row.name).map_err(at)?;
         let looked = self.journal.look(self.batch.clone(), meant.name()).await;
@@ -123,20 +126,7 @@ impl Desk<'_> {
             return Err(at(Error::refused(format!("{name} is decided twice")))
                 .hint("leave one line for each payment"));
         }
-        let (although, sandbox) = (self.arguments.although_accepted, self.arguments.sandbox);
-        let order = Order {
-            session: self.session,
-            journal: self.journal,
-            batch: self.batch,
-            meant: &meant,
-            looked: &looked,
-            decision: row.decision.clone(),
-            although,
-            yes: self.arguments.yes,
-            sandbox,
-            signing: self.signing,
-        };
-        if !order.is_asked_first() {
+        if !self.order(&meant, &looked, &row.decision).is_asked_first() {
             let stands = looked.life.state.in_words();
             return Err(at(Error::refused(format!(
                 "{name} is {stands}: there is nothing to decide"
@@ -148,6 +138,35 @@ impl Desk<'_> {
                 self.batch, meant.id
             )));
         }
+        Ok((meant, looked))
+    }
+
+    fn order<'a>(&'a self, meant: &'a Meant, looked: &'a Looked, decision: &Decision) -> Order<'a> {
+        Order {
+            session: self.session,
+            journal: self.journal,
+            batch: self.batch,
+            meant,
+            looked,
+            decision: decision.clone(),
+            although: self.arguments.although_accepted,
+            yes: self.arguments.yes,
+            sandbox: self.arguments.sandbox,
+            signing: self.signing,
+        }
+    }
+
+    /// Makes a decision ready, and asks the gateway where it is to fail; `None`: the gateway itself has ended the payment.
+    async fn prepare(
+        &self,
+        row: &Row,
+        meant: Meant,
+        looked: Looked,
+        policy: &mut Policy,
+    ) -> Result<Option<Ready>, Error> {
+        let at = |error: Error| error.at(&row.place);
+        let sandbox = self.arguments.sandbox;
+        let order = self.order(&meant, &looked, &row.decision);
         let mut decided = Decided {
             seq: looked.seq,
             seen: looked.seen,
@@ -156,7 +175,7 @@ impl Desk<'_> {
                 learned: false,
                 said_paid: false,
                 shown_paid: false,
-                although,
+                although: order.although,
             },
             decision: row.decision.clone(),
         };
@@ -201,166 +220,3 @@ fn what(ready: &[Ready]) -> String {
     let parts: Vec<String> = [told(true), told(false)].into_iter().flatten().collect();
     format!("record {}, on your word", parts.join(", and "))
 }
-
-fn rows(path: &Path) -> Result<Vec<Row>, Error> {
-    let name = path.display();
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(Numbered::new(open(path)?));
-    let headers = match reader.headers() {
-        Ok(headers) => headers.clone(),
-        Err(error) => return Err(unread(path, &mut reader, &error)),
-    };
-    let place = |wanted: &str| {
-        headers.iter().position(|header| {
-            header
-                .trim_start_matches('\u{feff}')
-                .eq_ignore_ascii_case(wanted)
-        })
-    };
-    let named = place("identifier")
-        .map(|at| (at, By::Identifier))
-        .or(place("reference").map(|at| (at, By::Reference)));
-    let (Some((at, by)), Some(decision), Some(reason), Some(evidence)) =
-        (named, place("decision"), place("reason"), place("evidence"))
-    else {
-        return Err(Error::refused(format!(
-            "{name}: a column is missing; found {:?}; nothing was recorded",
-            headers.iter().collect::<Vec<_>>()
-        ))
-        .hint(format!(
-            "{COLUMNS}, in its first line, with commas between them"
-        )));
-    };
-    if headers.len() != 4 {
-        return Err(Error::refused(format!(
-            "{name}: the file has {} columns, expected four; nothing was recorded",
-            headers.len()
-        ))
-        .hint(COLUMNS));
-    }
-    let places = Places {
-        name: at,
-        by,
-        decision,
-        reason,
-        evidence,
-    };
-    let mut rows = Vec::new();
-    let mut record = csv::StringRecord::new();
-    loop {
-        match reader.read_record(&mut record) {
-            Ok(true) => (),
-            Ok(false) => break,
-            Err(error) => return Err(unread(path, &mut reader, &error)),
-        }
-        let place = at_line(path, &mut reader, record.position());
-        if holds_rows(&record, b',', headers.len(), is_decision) {
-            return Err(Error::refused(format!(
-                "{place}: a cell holds lines that look like rows; nothing was recorded"
-            ))
-            .hint("look at the quotes from that line on: one is missing, or stands alone"));
-        }
-        rows.push(places.row(&record, place)?);
-        if rows.len() > ROWS_MAX {
-            return Err(Error::refused(format!(
-                "{name}: more than {ROWS_MAX} decisions; nothing was recorded"
-            ))
-            .hint("split the file"));
-        }
-    }
-    match rows.is_empty() {
-        true => Err(Error::refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
-        false => Ok(rows),
-    }
-}
-
-fn is_decision(cell: &str) -> bool {
-    ["paid", "failed"]
-        .iter()
-        .any(|word| cell.eq_ignore_ascii_case(word))
-}
-
-/// Returns the file, with the line of a record.
-fn at_line<R: Read>(
-    path: &Path,
-    reader: &mut csv::Reader<Numbered<R>>,
-    at: Option<&csv::Position>,
-) -> String {
-    let line = at.map(|at| reader.get_mut().line_of(at.byte()));
-    line.map_or_else(
-        || path.display().to_string(),
-        |line| format!("{}:{line}", path.display()),
-    )
-}
-
-fn unread<R: Read>(
-    path: &Path,
-    reader: &mut csv::Reader<Numbered<R>>,
-    error: &csv::Error,
-) -> Error {
-    let place = at_line(path, reader, error.position());
-    let why = match error.kind() {
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => format!("the row has {len} cells, expected {expected_len}"),
-        csv::ErrorKind::Utf8 { .. } => "the row is not UTF-8".to_owned(),
-        _ => error.to_string(),
-    };
-    Error::refused(format!("{place}: {why}; nothing was recorded")).hint(COLUMNS)
-}
-
-/// Where the columns stand.
-struct Places {
-    name: usize,
-    by: By,
-    decision: usize,
-    reason: usize,
-    evidence: usize,
-}
-
-impl Places {
-    fn row(&self, record: &csv::StringRecord, place: String) -> Result<Row, Error> {
-        let cell = |at: usize| record.get(at).unwrap_or_default().to_owned();
-        let paid = match cell(self.decision).to_ascii_lowercase().as_str() {
-            "paid" => true,
-            "failed" => false,
-            other => {
-                return Err(Error::refused(format!(
-                    "{place}: decision: expected paid or failed, found {other:?}; nothing was recorded"
-                ))
-                .hint(COLUMNS));
-            }
-        };
-        let needed = [
-            ("identifier or reference", self.name),
-            ("reason", self.reason),
-            ("evidence", self.evidence),
-        ];
-        for (what, at) in needed {
-            if cell(at).is_empty() {
-                return Err(Error::refused(format!(
-                    "{place}: {what} is empty; nothing was recorded"
-                ))
-                .hint(
-                    "each decision is kept for ever: say which payment, why, and what it rests on",
-                ));
-            }
-        }
-        Ok(Row {
-            place,
-            name: PaymentName {
-                text: unshielded(record.get(self.name).unwrap_or_default()).to_owned(),
-                by: self.by,
-            },
-            decision: Decision {
-                paid,
-                reason: cell(self.reason),
-                evidence: cell(self.evidence),
-            },
-        })
-    }
-}
-
-const COLUMNS: &str =
-    "a CSV with the columns identifier (or reference), decision (paid or failed), reason, evidence";

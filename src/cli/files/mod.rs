@@ -3,6 +3,7 @@
 pub(super) mod all_or_none;
 pub(super) mod aside;
 pub(super) mod calendar;
+pub(super) mod decisions;
 pub(super) mod declared;
 pub(super) mod decrypt;
 pub(super) mod failed_rows;

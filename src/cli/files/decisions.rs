@@ -1,0 +1,266 @@
+//! A file of decisions about payments, for `resolve --from`: every row is read, and whatever is wrong with it is said at once.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use super::open::open;
+use crate::cli::Error;
+use crate::intake::{Numbered, holds_rows};
+use crate::journal::Decision;
+use crate::ledger::names::{By, PaymentName};
+use crate::ledger::shield::unshielded;
+use crate::statement::delimiter_of;
+
+/// Decisions of one file, at most: each is looked at, and shown, before any is recorded.
+const ROWS_MAX: usize = 100_000;
+
+/// A decision, and where it stands.
+pub(in crate::cli) struct Row {
+    pub(in crate::cli) place: String,
+    pub(in crate::cli) name: PaymentName,
+    pub(in crate::cli) decision: Decision,
+}
+
+/// What is wrong with rows of a file, in their order; of many, the first are told.
+#[derive(Default)]
+pub(in crate::cli) struct Faults {
+    told: Vec<Error>,
+    more: usize,
+}
+
+impl Faults {
+    /// So many are told.
+    pub(in crate::cli) const TOLD_MAX: usize = 20;
+
+    pub(in crate::cli) fn add(&mut self, fault: Error) {
+        match self.told.len() < Self::TOLD_MAX {
+            true => self.told.push(fault),
+            false => self.more += 1,
+        }
+    }
+
+    /// Returns whether no more are told.
+    pub(in crate::cli) fn are_many(&self) -> bool {
+        self.told.len() >= Self::TOLD_MAX
+    }
+
+    /// # Errors
+    /// What is wrong, if anything is.
+    pub(in crate::cli) fn none(self, path: &Path) -> Result<(), Error> {
+        let rows = self.told.len() + self.more;
+        match rows {
+            0 => Ok(()),
+            1 => Err(self.told.into_iter().next().unwrap_or_else(|| refused(""))),
+            _ => {
+                let more = match self.more {
+                    0 => String::new(),
+                    _ => format!(", of which the first {} are told", self.told.len()),
+                };
+                let name = path.display();
+                let what = format!("{name}: {rows} rows are refused{more}; nothing was recorded");
+                Err(refused(what).after(self.told))
+            }
+        }
+    }
+}
+
+/// Reads all decisions of a file.
+pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Row>, Error> {
+    let name = path.display();
+    let mut file = BufReader::new(open(path)?);
+    let beginning = file.fill_buf().map_err(|error| {
+        refused(format!(
+            "{name}: cannot be read: {error}; nothing was recorded"
+        ))
+    })?;
+    let first = beginning.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let first = first.into_iter().find(|line| !line.is_empty());
+    let delimiter = delimiter_of(first.unwrap_or_default());
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .delimiter(delimiter)
+        .flexible(true)
+        .from_reader(Numbered::new(file));
+    let headers = match reader.headers() {
+        Ok(headers) => headers.clone(),
+        Err(error) => return Err(unread(path, &mut reader, &error)),
+    };
+    let places = Places::of(path, &headers)?;
+    let (mut rows, mut faults) = (Vec::new(), Faults::default());
+    let mut record = csv::StringRecord::new();
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(true) => (),
+            Ok(false) => break,
+            Err(error) => {
+                let place = at_line(path, &mut reader, error.position());
+                match error.kind() {
+                    csv::ErrorKind::Utf8 { .. } => faults.add(
+                        refused(format!(
+                            "{place}: the row is not UTF-8; nothing was recorded"
+                        ))
+                        .hint("save the file as \"CSV UTF-8\""),
+                    ),
+                    // Nobody knows what stands behind it.
+                    _ => return Err(unread(path, &mut reader, &error)),
+                }
+                continue;
+            }
+        }
+        let place = at_line(path, &mut reader, record.position());
+        if holds_rows(&record, delimiter, headers.len(), is_decision) {
+            return Err(refused(format!(
+                "{place}: a cell holds lines that look like rows; nothing was recorded"
+            ))
+            .hint("look at the quotes from that line on: one is missing, or stands alone"));
+        }
+        match places.row(&record, place) {
+            Ok(row) => rows.push(row),
+            Err(fault) => faults.add(fault),
+        }
+        if rows.len() > ROWS_MAX {
+            return Err(refused(format!(
+                "{name}: more than {ROWS_MAX} decisions; nothing was recorded"
+            ))
+            .hint("split the file"));
+        }
+    }
+    faults.none(path)?;
+    match rows.is_empty() {
+        true => Err(refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
+        false => Ok(rows),
+    }
+}
+
+fn refused(what: impl std::fmt::Display) -> Error {
+    Error::refused(what)
+}
+
+fn is_decision(cell: &str) -> bool {
+    ["paid", "failed"]
+        .iter()
+        .any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+/// Returns the file, with the line of a record.
+fn at_line<R: Read>(
+    path: &Path,
+    reader: &mut csv::Reader<Numbered<R>>,
+    at: Option<&csv::Position>,
+) -> String {
+    let line = at.map(|at| reader.get_mut().line_of(at.byte()));
+    line.map_or_else(
+        || path.display().to_string(),
+        |line| format!("{}:{line}", path.display()),
+    )
+}
+
+fn unread<R: Read>(
+    path: &Path,
+    reader: &mut csv::Reader<Numbered<R>>,
+    error: &csv::Error,
+) -> Error {
+    let place = at_line(path, reader, error.position());
+    refused(format!("{place}: {error}; nothing was recorded")).hint(COLUMNS)
+}
+
+/// Where the columns stand.
+struct Places {
+    name: usize,
+    by: By,
+    decision: usize,
+    reason: usize,
+    evidence: usize,
+}
+
+impl Places {
+    fn of(path: &Path, headers: &csv::StringRecord) -> Result<Self, Error> {
+        let name = path.display();
+        let place = |wanted: &str| {
+            headers.iter().position(|header| {
+                header
+                    .trim_start_matches('\u{feff}')
+                    .eq_ignore_ascii_case(wanted)
+            })
+        };
+        let named = place("identifier")
+            .map(|at| (at, By::Identifier))
+            .or(place("reference").map(|at| (at, By::Reference)));
+        let (Some((at, by)), Some(decision), Some(reason), Some(evidence)) =
+            (named, place("decision"), place("reason"), place("evidence"))
+        else {
+            return Err(refused(format!(
+                "{name}: a column is missing; found {:?}; nothing was recorded",
+                headers.iter().collect::<Vec<_>>()
+            ))
+            .hint(format!("{COLUMNS}, in its first line")));
+        };
+        if headers.len() != 4 {
+            return Err(refused(format!(
+                "{name}: the file has {} columns, expected four; nothing was recorded",
+                headers.len()
+            ))
+            .hint(COLUMNS));
+        }
+        Ok(Self {
+            name: at,
+            by,
+            decision,
+            reason,
+            evidence,
+        })
+    }
+
+    fn row(&self, record: &csv::StringRecord, place: String) -> Result<Row, Error> {
+        if record.len() != 4 {
+            return Err(refused(format!(
+                "{place}: the row has {} cells, expected four; nothing was recorded",
+                record.len()
+            ))
+            .hint(format!(
+                "{COLUMNS}; a cell that has the sign between cells in it stands in quotes"
+            )));
+        }
+        let cell = |at: usize| record.get(at).unwrap_or_default().to_owned();
+        let paid = match cell(self.decision).to_ascii_lowercase().as_str() {
+            "paid" => true,
+            "failed" => false,
+            other => {
+                return Err(refused(format!(
+                    "{place}: decision: expected paid or failed, found {other:?}; nothing was recorded"
+                ))
+                .hint(COLUMNS));
+            }
+        };
+        let needed = [
+            ("identifier or reference", self.name),
+            ("reason", self.reason),
+            ("evidence", self.evidence),
+        ];
+        for (what, at) in needed {
+            if cell(at).is_empty() {
+                return Err(refused(format!(
+                    "{place}: {what} is empty; nothing was recorded"
+                ))
+                .hint(
+                    "each decision is kept for ever: say which payment, why, and what it rests on",
+                ));
+            }
+        }
+        Ok(Row {
+            place,
+            name: PaymentName {
+                text: unshielded(record.get(self.name).unwrap_or_default()).to_owned(),
+                by: self.by,
+            },
+            decision: Decision {
+                paid,
+                reason: cell(self.reason),
+                evidence: cell(self.evidence),
+            },
+        })
+    }
+}
+
+const COLUMNS: &str = "a CSV with the columns identifier (or reference), decision (paid or failed), reason, evidence, and commas, \
+    semicolons or tabs between them";
