@@ -536,9 +536,10 @@ pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
     };
     let only = payers.only();
     let others = match only {
+        // Of a journal that machines share, one of them has not seen what the others posted, nor from where.
+        _ if found.server.is_some() => None,
         Some(only) => Some(Posted::By(only.clone())),
-        // Of a journal that machines share, one of them has not seen what the others posted.
-        None if payers.is_blank() && found.server.is_none() => Some(Posted::ByNobody),
+        None if payers.is_blank() => Some(Posted::ByNobody),
         None => None,
     };
     Told {

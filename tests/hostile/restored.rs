@@ -13,11 +13,50 @@ struct Site<'a> {
     office: Office,
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    /// Makes a journal with a batch that is not run yet, which all machines have seen; returns a copy of it, too.
+    fn open(server: &'a Server, gateway: &Gateway) -> (Self, String) {
+        let setup = Setup {
+            rows: 4,
+            ..Setup::default()
+        };
+        let mut office = Office::open(gateway, setup);
+        let database = server.database();
+        let address = server.address(&database);
+        office.journal = Some(address.clone());
+        let site = Self {
+            server,
+            database,
+            office,
+        };
+        site.done("one", &["journal", "init", &address], 0);
+        site.done("one", &["load", "batch.csv", "--batch", BATCH], 0);
+        for machine in MACHINES {
+            site.done(machine, &["status", BATCH], 0);
+        }
+        let copy = server.database();
+        let name = &site.database;
+        for statement in [
+            format!("drop database {copy}"),
+            format!("create database {copy} template {name}"),
+        ] {
+            server.psql("postgres", &statement);
+        }
+        (site, copy)
+    }
+
     /// Gives a command at a machine.
     fn at(&self, machine: &str, words: &[&str]) -> Ended {
+        self.at_as("acme", machine, words)
+    }
+
+    /// The same with another account of the gateway.
+    fn at_as(&self, account: &str, machine: &str, words: &[&str]) -> Ended {
         let state = self.office.path(machine);
-        let settings = [("XDG_STATE_HOME", state.to_str().unwrap())];
+        let settings = [
+            ("XDG_STATE_HOME", state.to_str().unwrap()),
+            ("DISBURSE_USERNAME", account),
+        ];
         self.office.start_with(words, &settings).wait()
     }
 
@@ -73,23 +112,7 @@ fn what_each_machine_has_seen_counts_in_whatever_order_they_tell() {
         return;
     };
     let gateway = Gateway::start(|_: &Post<'_>| Conduct::honest());
-    let setup = Setup {
-        rows: 4,
-        ..Setup::default()
-    };
-    let mut office = Office::open(&gateway, setup);
-    let database = server.database();
-    office.journal = Some(server.address(&database));
-    let site = Site {
-        server,
-        database,
-        office,
-    };
-    site.done(
-        "one",
-        &["journal", "init", &site.server.address(&site.database)],
-        0,
-    );
+    let (site, copy) = Site::open(server, &gateway);
     let pay = |machine: &str, name: &str| {
         let file = format!("{name}.csv");
         site.done(
@@ -98,18 +121,6 @@ fn what_each_machine_has_seen_counts_in_whatever_order_they_tell() {
             0,
         )
     };
-    site.done("one", &["load", "batch.csv", "--batch", BATCH], 0);
-    for machine in MACHINES {
-        site.done(machine, &["status", BATCH], 0);
-    }
-    let copy = site.server.database();
-    site.server
-        .psql("postgres", &format!("drop database {copy}"));
-    let name = &site.database;
-    site.server.psql(
-        "postgres",
-        &format!("create database {copy} template {name}"),
-    );
     // Each machine pays a batch that the copy lacks, and the desk gives an order.
     for (machine, name, first) in [("one", "xc", 100), ("two", "xd", 200)] {
         write_rows(&site, name, first);
@@ -157,4 +168,50 @@ fn what_each_machine_has_seen_counts_in_whatever_order_they_tell() {
         let ended = site.at("two", &["run", name, "--yes", "--max-wait", "20s"]);
         assert_eq!(gateway.ledger.posts(), posts, "{loaded:?} {ended:?}");
     }
+}
+
+/// A machine knows from which accounts it has posted itself. Where another one has posted from elsewhere, the gateway would say
+/// "not found" to it twice, and the payments would be posted again.
+#[test]
+fn what_one_machine_has_posted_says_nothing_of_the_accounts_of_others() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let gateway = Gateway::start(|_: &Post<'_>| Conduct::honest());
+    let (site, copy) = Site::open(server, &gateway);
+    for (account, machine, name, first) in
+        [("acme", "one", "xc", 100), ("branch", "two", "xd", 200)]
+    {
+        write_rows(&site, name, first);
+        let file = format!("{name}.csv");
+        // The gateway takes posts of the first account alone, which does not matter here.
+        let pay = ["pay", &file, "--batch", name, "--yes", "--no-wait"];
+        let ended = site.at_as(account, machine, &pay);
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+    }
+    let posts = gateway.ledger.posts();
+    site.put_back(&copy);
+    site.done("one", &["recover", BATCH, "--presume-posted", "--yes"], 0);
+    site.done("one", &["load", "xd.csv", "--batch", "xd"], 0);
+    let run = ["run", "xd", "--yes", "--max-wait", "3s"];
+    let ended = site.at("one", &run);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.err.contains("--asked-as"), "{ended:?}");
+    // The other one knows its account. A person's word that says the same is no other word: it stays when a machine tells later.
+    let tell = ["recover", BATCH, "--presume-posted", "--yes"];
+    site.done("two", &tell, 0);
+    let said = ["run", "xd", "--yes", "--no-wait", "--asked-as", "branch"];
+    for (machine, words) in [
+        ("two", &said[..]),
+        ("one", &tell[..]),
+        ("two", &said[..4]),
+        ("desk", &tell[..]),
+        ("one", &said[..4]),
+    ] {
+        let ended = site.at_as("branch", machine, words);
+        assert!(matches!(ended.code, Some(0 | 4)), "{words:?}: {ended:?}");
+    }
+    let ended = site.at("one", &run);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(gateway.ledger.posts(), posts);
 }

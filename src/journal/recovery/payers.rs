@@ -101,7 +101,15 @@ fn confirm(c: &WriteSession, batch: &BatchName, home: &Home, now: Timestamp) -> 
         Word::Refused => return Err(unknown(batch, home, told)),
     }
     c.mark(batch_id);
-    put(c, &key(batch.as_str()), &payer, true)?;
+    // The place may tell the same: that stays its word, which what other places tell is added to.
+    let name = key(batch.as_str());
+    let by_the_place = Scan::of(&payer::TABLE)
+        .at(&name)
+        .only(payer::by_person, Test::is(&false));
+    let told: Option<ToldBy> = c.first(&by_the_place)?;
+    if told.is_none_or(|told| Payer::kept(told.gateway, told.account) != payer) {
+        put(c, &name, &payer, true)?;
+    }
     c.act(
         batch_id,
         now,

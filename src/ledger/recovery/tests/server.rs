@@ -35,6 +35,40 @@ fn seen(turn: i64) -> Mark {
 }
 
 #[test]
+fn what_one_host_has_posted_says_nothing_of_the_accounts_of_others() {
+    let acme = Payer::of("g", "acme");
+    let mut payers = Payers::NONE;
+    payers.take("b", &acme);
+    let of_host = |payers: &Payers| Traces {
+        mark: match seen(9) {
+            Mark::Read(marked) => Mark::Read(Marked {
+                payers: payers.clone(),
+                ..marked
+            }),
+            other => other,
+        },
+        stamp: Some(Stamp {
+            named: 0,
+            changed: 0,
+            started: None,
+            begun: None,
+        }),
+        ..Traces::NONE
+    };
+    let of_file = |others| (Some(others), None);
+    for (payers, (in_a_file, on_a_server)) in [
+        (payers, of_file(Posted::By(acme))),
+        (Payers::NONE, of_file(Posted::ByNobody)),
+    ] {
+        let traces = of_host(&payers);
+        let heard = told(&traces, &on_server(3, Some(origin()), origin()), &[]);
+        assert_eq!(heard.others, on_a_server);
+        assert_eq!(heard.batches.is_empty(), payers.is_empty());
+        assert_eq!(told(&traces, &found(), &[]).others, in_a_file);
+    }
+}
+
+#[test]
 fn a_copy_of_a_server_follows_another_one_or_does_not() {
     use Succession as S;
     let with = |change: fn(&mut Origin)| {
