@@ -60,4 +60,10 @@ fn tell(session: &Session, to: &Location, moved: Relocated) {
         "name it from now on: --journal {}, DISBURSE_JOURNAL, or the key journal of the configuration{as_whom}",
         output::quoted(&to.typed())
     ));
+    if matches!(to, Location::Server(_)) {
+        session.note(&format!(
+            "to give these users their rights: disburse journal init {} prints the statements, and changes nothing of the journal",
+            output::quoted(&to.typed())
+        ));
+    }
 }

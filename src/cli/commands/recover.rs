@@ -425,6 +425,17 @@ pub(in crate::cli) async fn warn(journal: &Journal, zone: &WireZone) -> Result<(
         (Some(missed), false) => missed_and_lost_text(missed, lost, zone),
     };
     output::complain("warning", &text);
-    output::complain("hint", "`disburse recover` lists each step");
+    let given = match lost.is_none() {
+        true => 0,
+        false => journal.orders_given().await?,
+    };
+    let so_far = match given {
+        0 => String::new(),
+        given => format!("of these orders, {given} were given again so far; "),
+    };
+    output::complain(
+        "hint",
+        &format!("{so_far}`disburse recover` lists each step"),
+    );
     Ok(())
 }

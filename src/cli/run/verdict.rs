@@ -290,7 +290,7 @@ fn tell_ways_on(
         // What had failed may be paid by a retry or a corrected row that is lost.
         (false, _) => vec![
             format!(
-                "do not pay them again yet: an order that is lost may have paid them. {}",
+                "do not pay them again yet, unless an order that is lost was to do so: that one may have paid them. {}",
                 behind::orders_lost_text(orders_lost)
             ),
             hints::ORDERS_LOST_HINT.to_owned(),

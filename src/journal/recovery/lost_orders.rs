@@ -202,6 +202,15 @@ impl Journal {
         self.ask_again(CommitMode::Shared, |c| lost_orders(c)).await
     }
 
+    /// Returns how many of the lost orders that are known one by one were given again.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn orders_given(&self) -> Result<u64, Error> {
+        self.ask_again(CommitMode::Shared, |c| Ok(missing_and_given(c)?.1))
+            .await
+    }
+
     /// Returns the lost orders that are known one by one and that nobody has given again.
     ///
     /// # Errors
