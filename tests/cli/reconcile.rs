@@ -78,6 +78,12 @@ fn what_is_proven_is_settled_and_what_is_not_is_left() {
         "{}",
         said.out
     );
+    let left = format!("disburse resolve b --id {} --paid", known["R-2"].0);
+    assert!(
+        said.err.contains("1 payment still open here") && said.err.contains(&left),
+        "{}",
+        said.err
+    );
     let after = states(&desk);
     assert_eq!(after[0], "paid");
     assert_eq!(after[1..], before[1..]);
@@ -89,6 +95,55 @@ fn what_is_proven_is_settled_and_what_is_not_is_left() {
     desk.run(&["verify", "b"]).finished(0);
     // The page shows it, and says nothing of a statement where there was none.
     assert!(desk.text("r/report.html").contains("id=\"statements\""));
+}
+
+/// Money that left twice is claimed back by both lines.
+#[test]
+fn all_lines_about_a_payment_are_told() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let line = |id: &str| format!("{day},100.00,{id}\n");
+    let twice = line(&known["R-1"].0);
+    let statement = format!(
+        "date,amount,reference\n{twice}{}{twice}{twice}",
+        line("rent")
+    );
+    let desk = desk.file("s.csv", &statement);
+    let said = reconcile(&desk, &["--findings", "f.csv"]).finished(3);
+    assert!(
+        said.out.contains("statement line 2:") && said.out.contains("also line 4, line 5"),
+        "{}",
+        said.out
+    );
+    let findings = desk.text("f.csv");
+    let mut rows = csv::Reader::from_reader(findings.as_bytes());
+    let mut row = rows.records().map(Result::unwrap);
+    let row = row.find(|row| &row[0] == "twice_there").unwrap();
+    assert_eq!((&row[7], &row[13]), ("line 2", "line 4; line 5"));
+    desk.run(&["report", "b", "--out", "r"]).finished(0);
+    assert!(desk.text("r/report.html").contains("also line 4, line 5"));
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+/// Whoever repeats a command that was refused finds nothing of it in the way.
+#[test]
+fn the_list_of_findings_is_there_once_they_are_on_record() {
+    let desk = Desk::waiting().file("s.csv", "date,amount,reference\n2020-01-02,100.00,rent\n");
+    let before = std::fs::read_dir(desk.path(".")).unwrap().count();
+    reconcile(&desk, &["--findings", "f.csv"]).finished(2);
+    assert_eq!(std::fs::read_dir(desk.path(".")).unwrap().count(), before);
+    payments(&desk);
+    let statement = format!("date,amount,reference\n{},100.00,rent\n", today(&desk));
+    let desk = desk.file("s.csv", &statement);
+    let more = ["--findings", "f.csv"];
+    reconcile(&desk, &more).finished(3);
+    let list = desk.text("f.csv");
+    let said = reconcile(&desk, &more).finished(2);
+    assert!(said.err.contains("something has that name"), "{}", said.err);
+    assert_eq!(desk.text("f.csv"), list);
+    let said = reconcile(&desk, &["--findings", "no/f.csv"]).finished(2);
+    assert!(said.err.contains("nothing was recorded"), "{}", said.err);
 }
 
 #[test]
@@ -330,6 +385,74 @@ fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
         "{}",
         said.err
     );
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+/// Whoever mends a file of a thousand rows learns of all mistakes at once, before the gateway is asked about anything.
+#[test]
+fn all_rows_of_a_file_of_decisions_that_are_refused_are_told_at_once() {
+    let desk = Desk::waiting();
+    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
+    let told = |text: &str| {
+        std::fs::write(desk.path("d.csv"), text).unwrap();
+        let said = desk
+            .run(&["resolve", "b", "--from", "d.csv", "--yes"])
+            .finished(2);
+        assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, before);
+        said.err
+    };
+    let said = told(&format!(
+        "{DECISIONS}R-1,payed,seen,line 1\nR-2,paid,,line 2\nR-1,paid,seen\nR-2,failed,seen,line 4\n"
+    ));
+    for with in [
+        "error: d.csv:2: decision: expected paid or failed, found \"payed\"",
+        "error: d.csv:3: reason is empty",
+        "error: d.csv:4: the row has 3 cells, expected four",
+        "error: d.csv: 3 rows are refused; nothing was recorded",
+    ] {
+        assert!(said.contains(with), "{with}\n{said}");
+    }
+    assert_eq!(said.matches("a CSV with the columns").count(), 2, "{said}");
+    let said = told(&format!(
+        "{DECISIONS}R-8,paid,seen,line 1\nR-1,paid,seen,line 2\nR-9,paid,seen,line 3\nR-1,paid,seen,line 4\n"
+    ));
+    for with in [
+        "d.csv:2: ",
+        "d.csv:4: ",
+        "d.csv:5: R-1 is decided twice",
+        "d.csv: 3 rows",
+    ] {
+        assert!(said.contains(with), "{with}\n{said}");
+    }
+    assert!(!said.contains("d.csv:3: "), "{said}");
+    let many: String = (0..50)
+        .map(|row| format!("X-{row},paid,seen,line\n"))
+        .collect();
+    let said = told(&format!("{DECISIONS}{many}"));
+    assert_eq!(said.matches("error: ").count(), 21, "{said}");
+    assert!(
+        said.contains("50 rows are refused, of which the first 20 are told"),
+        "{said}"
+    );
+}
+
+/// A spreadsheet writes the sign of its own country between cells.
+#[test]
+fn decisions_may_stand_between_semicolons_or_tabs() {
+    let desk = Desk::waiting();
+    for (sign, row) in [
+        (";", "R-1;paid;seen, and read;line 1"),
+        ("\t", "R-2\tpaid\tseen; and read\tline 2"),
+    ] {
+        let text = format!(
+            "\u{feff}{}\r\n{row}\r\n",
+            DECISIONS.trim().replace(',', sign)
+        );
+        std::fs::write(desk.path("d.csv"), text).unwrap();
+        desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
+            .finished(0);
+    }
+    assert_eq!(states(&desk)[..2], ["paid", "paid"]);
     desk.run(&["verify", "b"]).finished(0);
 }
 

@@ -42,12 +42,13 @@ pub(in crate::cli) async fn reconcile(
         batch: batch.clone(),
         zones: [false, true].map(|rehearsal| session.zone(rehearsal)),
     };
-    let found = tokio::task::spawn_blocking(move || work.carry_out())
+    let (found, list) = tokio::task::spawn_blocking(move || work.carry_out())
         .await
         .map_err(|_| Error::unexpected("the reader of the statement failed"))??;
     let journal = session.journal()?;
     let in_conflict = record(&journal, &batch, &found).await?;
-    let mut settled = match arguments.settle {
+    list.map_or(Ok(()), List::finish)?;
+    let settled = match arguments.settle {
         true => {
             let purpose = journal.standing(batch.clone()).await?.purpose;
             // Nobody signs here: what is under the rule is refused.
@@ -57,10 +58,9 @@ pub(in crate::cli) async fn reconcile(
         }
         false => Settled {
             recorded: 0,
-            left: found.proposed.len() as u64,
+            left: (0..found.proposed.len()).collect(),
         },
     };
-    settled.left += found.unproposed;
     let told = Told {
         session,
         batch: &batch,
@@ -118,7 +118,8 @@ struct Work {
 }
 
 impl Work {
-    fn carry_out(&self) -> Result<Found, Error> {
+    /// Returns what was found, and the list of it, which has no name yet.
+    fn carry_out(&self) -> Result<(Found, Option<List>), Error> {
         let reader = Reader::open(&self.journal)?;
         let snapshot = reader.snapshot(&self.batch)?;
         let purpose = snapshot.record()?.purpose;
@@ -156,18 +157,17 @@ impl Work {
             }
             Ok(())
         })?;
-        let unwritten = unwritten.or(list.and_then(|list| list.finish().err()));
         if let Some(error) = unwritten {
             let name = self.findings.as_deref().unwrap_or(Path::new(""));
             return Err(Error::unexpected(format!(
-                "{}: cannot be written: {error}",
+                "{}: cannot be written: {error}; nothing was recorded",
                 name.display()
             )));
         }
         self.refuse_foreign(&summary, &reconciled)?;
         let again = snapshot.was_reconciled_with(&digest)?;
         let facts = facts(source, digest, &summary);
-        Ok(Found {
+        let found = Found {
             facts,
             summary,
             reconciled,
@@ -178,7 +178,8 @@ impl Work {
             purpose,
             again,
             notes: self.statement.notes.clone(),
-        })
+        };
+        Ok((found, list))
     }
 
     fn read(&self, desk: &mut StatementDesk) -> Result<(Summary, String), Error> {

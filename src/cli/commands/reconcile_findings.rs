@@ -1,28 +1,34 @@
 //! `reconcile --findings`: every finding as a row of a CSV.
 
-use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use crate::cli::Error;
 use crate::journal::StatementFinding;
 
-/// The list of all findings.
-pub(super) struct List(csv::Writer<BufWriter<std::fs::File>>);
+/// The list of all findings: it gets its name once they are on record.
+pub(super) struct List {
+    writer: csv::Writer<BufWriter<NamedTempFile>>,
+    path: PathBuf,
+}
 
 impl List {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|error| {
-                Error::refused(format!(
-                    "{}: cannot be made: {error}; nothing was recorded",
-                    path.display()
-                ))
-                .hint("name a file that is not there yet")
-            })?;
+        let failed = |why: &dyn std::fmt::Display| {
+            Error::refused(format!(
+                "{}: cannot be made: {why}; nothing was recorded",
+                path.display()
+            ))
+            .hint("name a file that is not there yet, in a folder that is")
+        };
+        if path.symlink_metadata().is_ok() {
+            return Err(failed(&"something has that name"));
+        }
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
+        let file = NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
         let mut writer = csv::Writer::from_writer(BufWriter::new(file));
         let headers = [
             "finding",
@@ -38,11 +44,13 @@ impl List {
             "statement_currency_code",
             "statement_reference",
             "matched",
+            "other_statement_lines",
         ];
         writer
             .write_record(headers)
             .map_err(|error| Error::unexpected(format!("{}: {error}", path.display())))?;
-        Ok(Self(writer))
+        let path = path.to_owned();
+        Ok(Self { writer, path })
     }
 
     pub(super) fn add(&mut self, finding: &StatementFinding) -> Result<(), csv::Error> {
@@ -69,21 +77,34 @@ impl List {
             None => cells.extend(std::iter::repeat_n(String::new(), 5)),
         }
         cells.push(finding.by.map_or("", |by| by.in_words()).to_owned());
-        self.0.write_record(cells)
+        cells.push(finding.other_lines.join("; "));
+        self.writer.write_record(cells)
     }
 
-    pub(super) fn finish(mut self) -> std::io::Result<()> {
-        self.0.flush()?;
-        let mut inner = self
-            .0
-            .into_inner()
-            .map_err(|error| std::io::Error::other(error.to_string()))?;
-        inner.flush()?;
-        inner
-            .into_inner()
-            .map_err(std::io::Error::other)?
-            .sync_all()
+    /// Gives the list its name.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let Self { mut writer, path } = self;
+        let finish = || -> std::io::Result<()> {
+            writer.flush()?;
+            let inner = writer.into_inner();
+            let mut inner = inner.map_err(|error| std::io::Error::other(error.to_string()))?;
+            inner.flush()?;
+            let file = inner.into_inner().map_err(std::io::Error::other)?;
+            file.as_file().sync_all()?;
+            file.persist_noclobber(&path)?;
+            Ok(())
+        };
+        finish().map_err(|error| unwritten(&path, &error))
     }
+}
+
+/// Says that the list is missing.
+fn unwritten(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::unexpected(format!(
+        "{}: cannot be written: {error}; what the statement shows is on record",
+        path.display()
+    ))
+    .hint("the same command again writes the list, and changes nothing else")
 }
 
 /// A spreadsheet program must not take a cell for a formula.

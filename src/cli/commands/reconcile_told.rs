@@ -66,7 +66,7 @@ impl Told<'_> {
                 "account": facts.account, "from": facts.period.map(|period| period.from.to_string()),
                 "to": facts.period.map(|period| period.to.to_string()), "opening": facts.opening, "closing": facts.closing,
                 "balanced": facts.balanced, "entries": facts.entries, "fees": facts.fees.decimals(), "found": counts,
-                "in_conflict": self.in_conflict, "recorded_as_paid": settled.recorded, "proposed": settled.left,
+                "in_conflict": self.in_conflict, "recorded_as_paid": settled.recorded, "proposed": self.left(),
             }));
             return;
         }
@@ -91,6 +91,11 @@ impl Told<'_> {
             }
         }
         self.tell_next();
+    }
+
+    /// Returns how many payments are open here, and paid in the statement.
+    fn left(&self) -> u64 {
+        self.settled.left.len() as u64 + self.found.unproposed
     }
 
     fn tell_next(&self) {
@@ -126,20 +131,32 @@ impl Told<'_> {
                 output::counted(found.unproposed, "payment")
             ));
         }
-        if settled.left > 0 && !self.settling {
+        if self.left() > 0 && !self.settling {
             let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
             session.note(&format!(
-            "{} open here and paid in the statement, {proven} of them proven by identifier or receipt: --settle \
-            records the proven ones as paid, and asks you about each of the others. Or one at a time:",
-            output::counted(settled.left, "payment")
-        ));
-            for one in found.proposed.iter().take(SHOWN_MAX) {
-                session.note(&format!(
-                "  disburse resolve {batch} --id {} --paid --reason 'a statement shows it paid' --evidence {}",
+                "{} open here and paid in the statement, {proven} of them proven by identifier or receipt: --settle \
+                records the proven ones as paid, and asks you about each of the others. Or one at a time:",
+                output::counted(self.left(), "payment")
+            ));
+        } else if !settled.left.is_empty() {
+            session.note(&format!(
+                "{} still open here and paid in the statement: to record one as paid, on your word:",
+                output::counted(settled.left.len() as u64, "payment")
+            ));
+        }
+        let left = settled.left.iter();
+        let left = left.filter_map(|place| found.proposed.get(*place));
+        for one in left.take(SHOWN_MAX) {
+            session.note(&format!(
+                "  disburse resolve {batch} --id {} --paid --reason 'a statement shows it paid' --evidence {}{flag}",
                 one.id,
                 output::quoted(&one.evidence)
             ));
-            }
+        }
+        if settled.left.len() > SHOWN_MAX {
+            session.note(
+                "  … --findings FILE lists them all, and disburse resolve --from FILE records many",
+            );
         }
         if found.reconciled.of(FindingKind::MissingThere).count
             + found.reconciled.of(FindingKind::OpenMissing).count
@@ -207,7 +224,7 @@ fn sentence(finding: &StatementFinding) -> String {
             reference => format!("{} ({})", output::name(reference), payment.id),
         };
         parts.push(format!(
-            "{called}, line {}, {} {}, {} here",
+            "{called}, line {} of the batch file, {} {}, {} here",
             payment.line,
             payment.money.currency,
             output::grouped(&payment.money.to_string()),
@@ -226,6 +243,9 @@ fn sentence(finding: &StatementFinding) -> String {
             entry.money.currency,
             output::grouped(&entry.money.to_string())
         ));
+    }
+    if !finding.other_lines.is_empty() {
+        parts.push(format!("also {}", finding.other_lines.join(", ")));
     }
     if let Some(by) = finding.by {
         parts.push(by.in_words().to_owned());

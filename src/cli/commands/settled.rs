@@ -53,7 +53,8 @@ impl Proposed {
 #[derive(Default)]
 pub(super) struct Settled {
     pub(super) recorded: u64,
-    pub(super) left: u64,
+    /// The places of those that stay open.
+    pub(super) left: Vec<usize>,
 }
 
 /// Records as paid what is proven; of the rest a person is asked, one by one.
@@ -65,23 +66,23 @@ pub(super) async fn settle(
 ) -> Result<Settled, Error> {
     let mut settled = Settled::default();
     let mut unasked = 0;
-    for one in proposed {
+    for (place, one) in proposed.iter().enumerate() {
         if !one.proven {
             if !is_attended() {
                 unasked += 1;
-                settled.left += 1;
+                settled.left.push(place);
                 continue;
             }
             output::note(&format!("{}\n  {}", one.what, one.evidence));
             let answer = ask("Record it as paid?", Typed::Yes, "it stays open");
             if answer.await.is_err() {
-                settled.left += 1;
+                settled.left.push(place);
                 continue;
             }
         }
         match record(journal, batch, one).await? {
             true => settled.recorded += 1,
-            false => settled.left += 1,
+            false => settled.left.push(place),
         }
     }
     if unasked > 0 {

@@ -17,6 +17,9 @@ use crate::lifecycle::{PaymentState, State};
 use crate::store::tables::{identifier, instruction, life};
 use crate::store::{self, Beside, Column, Field, Reads, Scan, Shape, Table, Test, Value, shape};
 
+/// Lines about one payment that are told beside the one that is shown.
+const OTHER_LINES_MAX: i64 = 8;
+
 /// Takes findings, one by one, the worst kind first.
 pub(super) type Each<'a> = dyn FnMut(StatementFinding) -> Result<(), Error> + 'a;
 
@@ -460,8 +463,10 @@ impl StatementDesk {
             .where_replaced(row.get(11)?);
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
-        self.c
-            .execute_batch("create index payment_by_kind on payment (kind, seq)")?;
+        self.c.execute_batch(
+            "create index payment_by_kind on payment (kind, seq);
+             create index entry_by_payment on entry (seq, n) where seq is not null",
+        )?;
         Ok(())
     }
 
@@ -518,12 +523,29 @@ impl StatementDesk {
                     money: money_of(row.get(2)?, &row.get::<_, String>(3)?)?,
                 }),
                 entry: shown.entry.map(|n| self.stated(n)).transpose()?,
+                other_lines: self.other_lines(row.get(0)?, &shown)?,
                 by: shown.by,
                 settle: settle(state, &shown),
                 is_out: shown.is_out(),
             })?;
         }
         Ok(())
+    }
+
+    /// Returns where the lines about a payment stand, but for the one that is told with it.
+    fn other_lines(&self, seq: PaymentId, shown: &Shown) -> Result<Vec<String>, Error> {
+        if shown.counts().iter().sum::<u32>() < 2 {
+            return Ok(Vec::new());
+        }
+        let mut lines = self.c.prepare_cached(
+            "select n from entry where seq = ?1 and n is not ?2 order by n limit ?3",
+        )?;
+        let mut rows = lines.query(params![seq, shown.entry, OTHER_LINES_MAX])?;
+        let mut places = Vec::new();
+        while let Some(row) = rows.next()? {
+            places.push(self.stated(row.get(0)?)?.place);
+        }
+        Ok(places)
     }
 
     fn tell_lines(
@@ -541,6 +563,7 @@ impl StatementDesk {
                 kind,
                 payment: None,
                 entry: Some(self.stated(row.get(0)?)?),
+                other_lines: Vec::new(),
                 by: None,
                 settle: Settle::No,
                 is_out: false,

@@ -37,6 +37,9 @@ pub(super) fn finding_said(finding: &StatementFinding) -> Value {
             said["statement_reference"] = shown.into();
         }
     }
+    if !finding.other_lines.is_empty() {
+        said["other_statement_lines"] = finding.other_lines.as_slice().into();
+    }
     if let Some(by) = finding.by {
         said["matched"] = by.in_words().into();
     }

@@ -76,6 +76,8 @@ pub struct StatementFinding {
     pub payment: Option<StatedPayment>,
     /// The line.
     pub entry: Option<StatedEntry>,
+    /// Where other lines about the payment stand; of many, the first.
+    pub other_lines: Vec<String>,
     /// How both were found to belong together.
     pub by: Option<MatchedBy>,
     /// Whether the payment may be recorded as paid on it.

@@ -134,6 +134,13 @@ impl Statement {
     }
 }
 
+/// Returns where other lines about the payment stand.
+fn other_lines(said: &Value) -> Option<String> {
+    let lines = said["other_statement_lines"].as_array()?.iter();
+    let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
+    Some(lines.join(", "))
+}
+
 impl Finding {
     fn of(said: &Value) -> Self {
         let amount = |amount: &str, currency: &str| match word(said, amount) {
@@ -142,6 +149,7 @@ impl Finding {
         };
         let shown = [
             word(said, "statement_line").to_owned(),
+            other_lines(said).map_or_else(String::new, |lines| format!("also {lines}")),
             word(said, "statement_date").to_owned(),
             amount("statement_amount", "statement_currency_code"),
             word(said, "statement_reference").to_owned(),
