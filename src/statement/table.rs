@@ -62,6 +62,45 @@ struct Near {
     place: Place,
     found: usize,
     missing: Vec<String>,
+    /// What stands there in place of headers, for a person.
+    has: Vec<String>,
+}
+
+/// So many cells of a row are told.
+const CELLS_TOLD_MAX: usize = 12;
+
+impl Near {
+    /// Returns whether it is more likely to be the row of headers than another one: it has more of them, or more cells.
+    fn beats(&self, other: &Self) -> bool {
+        (self.found, self.has.len()) > (other.found, other.has.len())
+    }
+
+    fn has(&self) -> String {
+        let more = if self.has.len() > CELLS_TOLD_MAX {
+            ", …"
+        } else {
+            ""
+        };
+        let told: Vec<String> = self
+            .has
+            .iter()
+            .take(CELLS_TOLD_MAX)
+            .map(|cell| shown(cell))
+            .collect();
+        format!("{} has {}{more}", self.place, told.join(", "))
+    }
+}
+
+/// Returns the cells of a row that something stands in.
+fn cells_of(row: &Row<'_>) -> Vec<String> {
+    let texts = row.cells.iter().map(|cell| cell.text.trim());
+    let texts = texts.filter(|text| !text.is_empty());
+    // A header has no number: where there is one, the row may be about somebody.
+    let told = |text: &str| match text.contains(char::is_numeric) {
+        true => "…".to_owned(),
+        false => text.trim_start_matches('\u{feff}').to_owned(),
+    };
+    texts.map(told).collect()
 }
 
 impl Headers {
@@ -113,6 +152,7 @@ impl Headers {
                 place: row.place(),
                 found: places.len(),
                 missing,
+                has: cells_of(row),
             })),
         }
     }
@@ -175,8 +215,7 @@ impl<'a> Table<'a> {
             }
             Ok(_) => {}
             Err(near) => {
-                let best = self.near.as_ref().map_or(0, |near| near.found);
-                if near.found > best || self.near.is_none() {
+                if self.near.as_ref().is_none_or(|best| near.beats(best)) {
                     self.near = Some(near);
                 }
             }
@@ -198,13 +237,18 @@ impl<'a> Table<'a> {
             Some(near) if near.found > 0 || self.terms.header.is_some() => StatementError::new(
                 &near.place,
                 format!(
-                    "these headers have no {}",
-                    listed(&near.missing).replace(", ", ", and no ")
+                    "these headers have no {}; {}",
+                    listed(&near.missing).replace(", ", ", and no "),
+                    near.has()
                 ),
                 hint,
             ),
             Some(near) => StatementError::whole(
-                format!("no row has the headers {}", listed(&near.missing)),
+                format!(
+                    "no row has the headers {}; {}",
+                    listed(&near.missing),
+                    near.has()
+                ),
                 hint,
             ),
             None => StatementError::whole(

@@ -283,6 +283,17 @@ fn a_csv_that_is_odd_is_refused_with_its_line() {
         refused(&format!("{head}{rows}"), &kes(), with);
     }
     refused("a,b\n1,2\n", &kes(), "no row has the headers");
+    refused(
+        "Kontoauszug\nDatum;Betrag;Text\n2026-01-02;1,00;x\n",
+        &kes(),
+        "no row has the headers \"date\", \"amount\"; line 2 has \"Datum\", \"Betrag\", \"Text\"",
+    );
+    // What has numbers in it may be about somebody.
+    refused(
+        "254712345678,Wanjiku,100.00\n",
+        &kes(),
+        "line 1 has \"…\", \"Wanjiku\", \"…\"",
+    );
     refused("", &kes(), "empty");
     refused("PK\u{0}\u{0}", &kes(), "binary file");
     let none = Terms::default();
