@@ -98,6 +98,47 @@ fn refuses(ended: &Ended, words: &str) {
     );
 }
 
+/// What the gateway keeps from being recorded is told of many rows, without asking about a thousand for nothing; and none of the file is
+/// recorded.
+#[test]
+fn a_file_of_decisions_that_the_gateway_contradicts_is_told_of_twenty_rows() {
+    let script = Both(
+        |_: &Post<'_>| Conduct::honest(),
+        |_: &Query<'_>| Answer {
+            code: 139,
+            form: Form::Plain,
+            pause: millis(0),
+        },
+    );
+    let gateway = Gateway::start(script);
+    let setup = Setup {
+        rows: 25,
+        max_wait: "500ms",
+        ..Setup::default()
+    };
+    let office = Office::open(&gateway, setup);
+    let ended = office.pay();
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let rows = (0..25).map(|row| match row {
+        0 => "ROW-00000;paid;seen;slip 1\n".to_owned(),
+        row => format!("ROW-{row:05};failed;never came;ticket {row}\n"),
+    });
+    let text = format!(
+        "reference;decision;reason;evidence\n{}",
+        rows.collect::<String>()
+    );
+    std::fs::write(office.path("d.csv"), text).unwrap();
+    let ended = office.call(&["resolve", BATCH, "--from", "d.csv", "--yes"]);
+    refuses(
+        &ended,
+        "20 rows are refused, and those below were not looked at",
+    );
+    assert_eq!(ended.err.matches("error: ").count(), 21, "{ended:?}");
+    assert!(ended.err.contains("d.csv:21: payment"), "{ended:?}");
+    assert_eq!(state(&office), "acknowledged");
+    assert_eq!(gateway.ledger.executions(), 25);
+}
+
 #[test]
 fn what_the_gateway_says_is_paid_is_not_recorded_as_failed() {
     is_paid_by_the_gateways_word("document");

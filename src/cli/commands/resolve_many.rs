@@ -58,7 +58,11 @@ pub(in crate::cli) async fn resolve(
     for (row, meant, looked) in found {
         match desk.prepare(&row, meant, looked, &mut policy).await {
             Ok(one) => ready.extend(one),
-            Err(error) if error.is_refused() && !faults.are_many() => faults.add(error),
+            Err(error) if error.is_refused() => {
+                if !faults.add_asked(error) {
+                    break;
+                }
+            }
             Err(error) => return Err(error),
         }
     }

@@ -26,6 +26,7 @@ pub(in crate::cli) struct Row {
 pub(in crate::cli) struct Faults {
     told: Vec<Error>,
     more: usize,
+    is_cut: bool,
 }
 
 impl Faults {
@@ -39,9 +40,11 @@ impl Faults {
         }
     }
 
-    /// Returns whether no more are told.
-    pub(in crate::cli) fn are_many(&self) -> bool {
-        self.told.len() >= Self::TOLD_MAX
+    /// Adds one that took a question to the gateway; returns whether to look at the next row.
+    pub(in crate::cli) fn add_asked(&mut self, fault: Error) -> bool {
+        self.add(fault);
+        self.is_cut = self.told.len() >= Self::TOLD_MAX;
+        !self.is_cut
     }
 
     /// # Errors
@@ -52,8 +55,9 @@ impl Faults {
             0 => Ok(()),
             1 => Err(self.told.into_iter().next().unwrap_or_else(|| refused(""))),
             _ => {
-                let more = match self.more {
-                    0 => String::new(),
+                let more = match (self.more, self.is_cut) {
+                    (0, false) => String::new(),
+                    (0, true) => ", and those below were not looked at".to_owned(),
                     _ => format!(", of which the first {} are told", self.told.len()),
                 };
                 let name = path.display();
