@@ -25,20 +25,16 @@ pub(super) fn read(
         .has_headers(false)
         .flexible(true)
         .delimiter(delimiter)
-        .from_reader(Numbered::new(input));
+        .from_reader(Numbered::new(input, delimiter));
     let mut table = Table::of("CSV", terms);
     let mut record = csv::StringRecord::new();
-    let (mut columns, mut is_open) = (0, false);
+    let mut columns = 0;
     while reader.read_record(&mut record).map_err(unread)? {
         let begins = record.position().map_or(0, csv::Position::byte);
         let line = reader.get_mut().line_of(begins);
         let at = |_: usize| Place::Line(line);
         bounded(&record, &at(0))?;
         columns = columns.max(record.len());
-        is_open = record
-            .iter()
-            .next_back()
-            .is_some_and(|cell| cell.ends_with(['\n', '\r']));
         if holds_rows(&record, delimiter, columns, is_number_or_day) {
             return Err(StatementError::new(
                 &at(0),
@@ -67,12 +63,6 @@ pub(super) fn read(
                 return Err(StatementError::stopped());
             }
         }
-    }
-    if is_open {
-        return Err(StatementError::whole(
-            "its last cell ends with a line break",
-            "look at the quotes of its last lines: one is missing, or stands alone",
-        ));
     }
     if !reader.get_ref().is_ended() {
         table.note(

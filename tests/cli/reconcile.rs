@@ -126,6 +126,42 @@ fn all_lines_about_a_payment_are_told() {
     desk.run(&["verify", "b"]).finished(0);
 }
 
+/// With a quote too few, the status of the next line would stand behind the reference of this one.
+#[test]
+fn no_line_of_a_statement_is_read_with_the_end_of_another_one() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    for (swallowed, with) in [
+        ("\"to y\"", "s.csv:2: has a quoted cell"),
+        (
+            "to y, 12\"",
+            "s.csv:2: a cell holds lines that look like rows",
+        ),
+    ] {
+        let statement = format!(
+            "reference,details,status,date,amount,currency\n{},\"to x,Failed,{day},100.00,KES\n{},{swallowed},Completed,{day},100.00,KES\n",
+            known["R-1"].0, known["R-2"].0
+        );
+        std::fs::write(desk.path("s.csv"), statement).unwrap();
+        let said = desk
+            .run(&[
+                "reconcile",
+                "b",
+                "s.csv",
+                "--paid-out",
+                "--booked",
+                "Completed",
+                "--not-executed",
+                "Failed",
+                "--settle",
+            ])
+            .finished(2);
+        assert!(said.err.contains(with), "{}", said.err);
+    }
+    desk.run(&["verify", "b"]).finished(0);
+}
+
 /// Whoever repeats a command that was refused finds nothing of it in the way.
 #[test]
 fn the_list_of_findings_is_there_once_they_are_on_record() {
@@ -344,6 +380,24 @@ fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
             DECISIONS.to_owned(),
             "no decision is in the file",
             "decision (paid or failed)",
+        ),
+        (
+            "a quote too few, and the next row's decision in its place",
+            "reference,reason,decision,evidence\nR-1,\"never came,failed,ticket 1\nR-2,\"slip seen\",paid,slip 2\n".to_owned(),
+            "d.csv:2: has a quoted cell that begins in this line and ends in line 3",
+            "close the quote in that line",
+        ),
+        (
+            "the same where a cell ends with a sign of inches",
+            "reference,reason,decision,evidence\nR-1,\"never came,failed,ticket 1\nR-2,pipe of 12\",paid,slip 2\n".to_owned(),
+            "d.csv:2: a cell goes over several lines",
+            "a quote is missing there or below",
+        ),
+        (
+            "a quote that is never closed",
+            rows("R-2,paid,seen,\"line 2\nR-3,\tfailed,seen,line 3\n"),
+            "d.csv:3: has a quote that is opened in this line and never closed",
+            "close the quote in that line",
         ),
         (
             "no such columns",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::open::open;
 use crate::cli::Error;
-use crate::intake::{Numbered, holds_rows};
+use crate::intake::{self, Numbered};
 use crate::journal::Decision;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::shield::unshielded;
@@ -84,7 +84,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Row>, Error> {
         .trim(csv::Trim::All)
         .delimiter(delimiter)
         .flexible(true)
-        .from_reader(Numbered::new(file));
+        .from_reader(Numbered::new(file, delimiter));
     let headers = match reader.headers() {
         Ok(headers) => headers.clone(),
         Err(error) => return Err(unread(path, &mut reader, &error)),
@@ -112,11 +112,15 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Row>, Error> {
             }
         }
         let place = at_line(path, &mut reader, record.position());
-        if holds_rows(&record, delimiter, headers.len(), is_decision) {
+        if record.iter().all(str::is_empty) {
+            continue;
+        }
+        // One with a quote too few may hold the next row's decision.
+        if record.iter().any(|cell| cell.contains(['\n', '\r'])) {
             return Err(refused(format!(
-                "{place}: a cell holds lines that look like rows; nothing was recorded"
+                "{place}: a cell goes over several lines, so rows may hide in it; nothing was recorded"
             ))
-            .hint("look at the quotes from that line on: one is missing, or stands alone"));
+            .hint("write each decision on one line; if it is on one, a quote is missing there or below, or stands alone"));
         }
         match places.row(&record, place) {
             Ok(row) => rows.push(row),
@@ -140,12 +144,6 @@ fn refused(what: impl std::fmt::Display) -> Error {
     Error::refused(what)
 }
 
-fn is_decision(cell: &str) -> bool {
-    ["paid", "failed"]
-        .iter()
-        .any(|word| cell.eq_ignore_ascii_case(word))
-}
-
 /// Returns the file, with the line of a record.
 fn at_line<R: Read>(
     path: &Path,
@@ -164,6 +162,16 @@ fn unread<R: Read>(
     reader: &mut csv::Reader<Numbered<R>>,
     error: &csv::Error,
 ) -> Error {
+    if let csv::ErrorKind::Io(cause) = error.kind()
+        && let Some(cause) = cause.get_ref()
+        && let Some(cause) = cause.downcast_ref::<intake::Error>()
+    {
+        let line = cause
+            .line()
+            .map_or_else(String::new, |line| format!(":{line}"));
+        let what = format!("{}{line}: {cause}; nothing was recorded", path.display());
+        return refused(what).hint(cause.hint().unwrap_or_else(|| COLUMNS.to_owned()));
+    }
     let place = at_line(path, reader, error.position());
     refused(format!("{place}: {error}; nothing was recorded")).hint(COLUMNS)
 }
