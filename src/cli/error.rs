@@ -92,7 +92,7 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: &str) -> Self {
         self.message = format!(
-            "{place}: {}; nothing of the file was recorded",
+            "{place}: {}; no decision of the file was recorded",
             self.message
         );
         self

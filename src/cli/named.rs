@@ -7,6 +7,7 @@ use super::session::Session;
 use super::terminal::output;
 use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId, Payment};
 use crate::journal::Reader;
+use crate::ledger::decisions::is_asked_first;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
 
@@ -22,6 +23,8 @@ pub(super) struct Meant {
     generations: usize,
     /// What it pays to whom.
     pays: String,
+    /// Those of the generations before it of which nobody knows yet whether they were paid, and how they stand.
+    open_before: Vec<(PayerTransactionId, &'static str)>,
 }
 
 /// Finds the payment that is meant.
@@ -41,6 +44,7 @@ pub(super) fn find(
             state: State::Ready,
             generations: 1,
             pays: pays("what its bill says", &record.row),
+            open_before: Vec::new(),
         });
     }
     let records = snapshot.find(name.clone())?;
@@ -50,6 +54,11 @@ pub(super) fn find(
         generation: records[0].payment.generation,
         state: records[0].life.state,
         generations: records.len(),
+        open_before: records[1..]
+            .iter()
+            .filter(|record| is_asked_first(&record.life))
+            .map(|record| (record.payment.id, record.life.state.in_words()))
+            .collect(),
         pays: {
             let row = &records[0].payment.instruction;
             let money = output::grouped(&row.money.to_string());
@@ -122,6 +131,29 @@ impl Meant {
     /// Returns whether it has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.state == State::Failed
+    }
+
+    /// Refuses a name where a decision may be meant for another payment of the row: evidence of one is no evidence of another.
+    ///
+    /// # Errors
+    /// An earlier payment of the row is open as well.
+    pub(super) fn expect_one_to_decide(&self) -> Result<(), Error> {
+        if self.open_before.is_empty() {
+            return Ok(());
+        }
+        let newest = (self.id, self.state.in_words());
+        let all = std::iter::once(&newest).chain(&self.open_before);
+        let all: Vec<String> = all.map(|(id, state)| format!("{id} ({state})")).collect();
+        let what = format!(
+            "{} has {} payments, and it is not clear which one is decided: {}",
+            self.text,
+            self.generations,
+            all.join(", ")
+        );
+        Err(Error::refused(what).hint(
+            "name the one that your evidence is about by its identifier: --id ID, or the column identifier of a file. If an earlier one was \
+             paid, and a later one is still open, that may be paid as well: look at both with disburse explain",
+        ))
     }
 
     /// Returns the payment for programs.

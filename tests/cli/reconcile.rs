@@ -176,10 +176,13 @@ fn the_list_of_findings_is_there_once_they_are_on_record() {
     reconcile(&desk, &more).finished(3);
     let list = desk.text("f.csv");
     let said = reconcile(&desk, &more).finished(2);
-    assert!(said.err.contains("something has that name"), "{}", said.err);
+    assert!(said.err.contains("File exists"), "{}", said.err);
     assert_eq!(desk.text("f.csv"), list);
-    let said = reconcile(&desk, &["--findings", "no/f.csv"]).finished(2);
-    assert!(said.err.contains("nothing was recorded"), "{}", said.err);
+    let long = "f".repeat(256);
+    for name in ["no/f.csv", "f/", &long] {
+        let said = reconcile(&desk, &["--findings", name]).finished(2);
+        assert!(said.err.contains("nothing was recorded"), "{}", said.err);
+    }
 }
 
 #[test]
@@ -202,6 +205,10 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
         said.err
     );
     assert_eq!(states(&desk), ["conflict", "conflict", "ready"]);
+    // The same statement says so again.
+    let again = reconcile(&desk, &[]).finished(3).err;
+    let expected = "2 payments paid in the statement are in conflict here since before. Decide each: disburse resolve b";
+    assert!(again.contains(expected), "{again}");
     // A run posts the third one alone.
     desk.run(&["run", "b", "--sandbox", "--faults", "none", "--yes"])
         .finished(3);
@@ -257,6 +264,71 @@ fn a_failure_that_a_retry_replaced_is_told_apart_from_who_is_still_unpaid() {
         assert_eq!(found["found"][kind]["count"], count, "{kind}: {found}");
     }
     assert_eq!(states(&desk), ["paid", "paid", "failed"]);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+/// What proves one payment of a row proves nothing of another one, and the newest is not always meant.
+#[test]
+fn a_decision_about_a_row_names_the_payment_where_an_earlier_one_is_open_too() {
+    let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");
+    let run = |faults: &str, more: &[&str], code: i32| {
+        let words = ["run", "b", "--sandbox", "--faults", faults, "--yes"];
+        desk.run(&[&words[..], more].concat()).finished(code)
+    };
+    run("faults.toml", &[], 3);
+    let failed = payments(&desk);
+    desk.run(&["retry", "b", "R-1", "--sandbox", "--yes"])
+        .finished(0);
+    run("none", &["--no-wait", "--poll-only"], 4);
+    let retried = payments(&desk);
+    assert_ne!(retried["R-1"].0, failed["R-1"].0);
+    let statement = format!(
+        "date,amount,reference\n{},100.00,{}\n",
+        today(&desk),
+        failed["R-1"].0
+    );
+    std::fs::write(desk.path("s.csv"), statement).unwrap();
+    let said = reconcile(&desk, &[]).finished(3);
+    assert!(
+        said.err.contains("1 payment not paid here, but paid"),
+        "{}",
+        said.err
+    );
+    // The retry has left: whoever looks learns what is to be decided.
+    let status = desk.run(&["status", "b"]).finished(0).out;
+    let named = format!("payment {} is in conflict", failed["R-1"].0);
+    assert!(
+        status.contains(&named) && status.contains(&retried["R-1"].0),
+        "{status}"
+    );
+    std::fs::write(
+        desk.path("d.csv"),
+        format!("{DECISIONS}R-1,paid,on the statement,line 2\n"),
+    )
+    .unwrap();
+    let why = ["--reason", "seen", "--evidence", "line 2", "--yes"];
+    for words in [
+        &[&["resolve", "b", "R-1", "--paid"][..], &why].concat()[..],
+        &["resolve", "b", "--from", "d.csv", "--yes"],
+    ] {
+        let said = desk.run(words).finished(2).err;
+        assert!(
+            said.contains("it is not clear which one is decided"),
+            "{said}"
+        );
+        for id in [&failed["R-1"].0, &retried["R-1"].0] {
+            assert!(said.contains(id.as_str()), "{said}");
+        }
+    }
+    let by_id = format!(
+        "identifier,decision,reason,evidence\n{},paid,on the statement,line 2\n",
+        failed["R-1"].0
+    );
+    std::fs::write(desk.path("d.csv"), by_id).unwrap();
+    desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
+        .finished(0);
+    // The retry stays what it was.
+    assert_eq!(payments(&desk)["R-1"], retried["R-1"]);
     desk.run(&["verify", "b"]).finished(0);
 }
 
@@ -462,7 +534,7 @@ fn all_rows_of_a_file_of_decisions_that_are_refused_are_told_at_once() {
         "error: d.csv:2: decision: expected paid or failed, found \"payed\"",
         "error: d.csv:3: reason is empty",
         "error: d.csv:4: the row has 3 cells, expected four",
-        "error: d.csv: 3 rows are refused; nothing was recorded",
+        "error: d.csv: 3 rows are refused; no decision of the file was recorded",
     ] {
         assert!(said.contains(with), "{with}\n{said}");
     }
@@ -521,7 +593,7 @@ fn decisions_of_a_file_are_recorded_all_or_none() {
         .run(&["resolve", "b", "--from", "d.csv", "--yes"])
         .finished(2);
     assert!(
-        said.err.contains("d.csv:4") && said.err.contains("nothing of the file was recorded"),
+        said.err.contains("d.csv:4") && said.err.contains("no decision of the file was recorded"),
         "{}",
         said.err
     );

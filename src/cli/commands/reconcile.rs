@@ -134,7 +134,7 @@ impl Work {
         let mut list = self.findings.as_deref().map(List::create).transpose()?;
         let (mut kept, mut shown, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
-        let (mut unwritten, mut unproposed) = (None, 0);
+        let (mut unwritten, mut unproposed, mut conflicts) = (None, 0, 0);
         let reconciled = snapshot.reconcile(&mut desk, summary.period, zone, &mut |finding| {
             if finding.kind != kind {
                 (kind, of_kind) = (finding.kind, 0);
@@ -146,6 +146,7 @@ impl Work {
                 unwritten = list.add(&finding).map_err(std::io::Error::other).err();
             }
             shown.extend(finding.shown());
+            conflicts += u64::from(finding.is_out && finding.is_in_conflict());
             if let Some(one) = Proposed::of(&finding, &source, &digest) {
                 match proposed.len() < PROPOSED_MAX {
                     true => proposed.push(one),
@@ -176,6 +177,7 @@ impl Work {
             proposed,
             unproposed,
             purpose,
+            conflicts,
             again,
             notes: self.statement.notes.clone(),
         };

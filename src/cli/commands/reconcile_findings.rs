@@ -1,5 +1,6 @@
 //! `reconcile --findings`: every finding as a row of a CSV.
 
+use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,9 +24,11 @@ impl List {
             ))
             .hint("name a file that is not there yet, in a folder that is")
         };
-        if path.symlink_metadata().is_ok() {
-            return Err(failed(&"something has that name"));
-        }
+        // Whether it may have that name is told before anything is recorded.
+        let probe = OpenOptions::new().write(true).create_new(true).open(path);
+        probe
+            .and_then(|_| std::fs::remove_file(path))
+            .map_err(|error| failed(&error))?;
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
@@ -101,10 +104,10 @@ impl List {
 /// Says that the list is missing.
 fn unwritten(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::unexpected(format!(
-        "{}: cannot be written: {error}; what the statement shows is on record",
+        "{}: cannot be written: {error}; what the statement shows is on record, and nothing was settled",
         path.display()
     ))
-    .hint("the same command again writes the list, and changes nothing else")
+    .hint("give the same command again, with another name for the list if it cannot have this one")
 }
 
 /// A spreadsheet program must not take a cell for a formula.

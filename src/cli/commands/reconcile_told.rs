@@ -23,6 +23,8 @@ pub(super) struct Found {
     /// What is beyond those that one command settles.
     pub(super) unproposed: u64,
     pub(super) purpose: Purpose,
+    /// Payments that it shows paid, and that were in conflict already.
+    pub(super) conflicts: u64,
     /// This very statement was held against the batch before.
     pub(super) again: bool,
     /// What is worth telling about how the file was opened.
@@ -108,14 +110,34 @@ impl Told<'_> {
         } = *self;
         let in_conflict = self.in_conflict;
         let flag = sandbox_flag(found.purpose);
+        let decide = format!(
+            "disburse resolve {batch} --id ID --paid|--failed{flag} --reason TEXT --evidence TEXT"
+        );
         if in_conflict > 0 {
             output::complain(
                 "warning",
                 &format!(
-                    "{} not paid here, but paid in the statement: in conflict from now on, so that no retry pays a \
-                 second time. Decide each: disburse resolve {batch} --id ID --paid|--failed{flag} --reason TEXT \
-                 --evidence TEXT",
+                    "{} not paid here, but paid in the statement: in conflict from now on, so that no retry leaves \
+                 any more. Decide each: {decide}",
                     output::counted(in_conflict, "payment")
+                ),
+            );
+        }
+        if found.conflicts > 0 {
+            output::complain(
+                "warning",
+                &format!(
+                    "{} paid in the statement {} in conflict here since before. Decide each: {decide}",
+                    output::counted(found.conflicts, "payment"),
+                    if found.conflicts == 1 { "is" } else { "are" }
+                ),
+            );
+        }
+        if in_conflict + found.conflicts > 0 {
+            output::complain(
+                "hint",
+                &format!(
+                    "if a retry of one has left before, it may be paid as well: disburse status {batch} names those"
                 ),
             );
         }

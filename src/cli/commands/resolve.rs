@@ -46,6 +46,7 @@ pub(in crate::cli) async fn resolve(
     let journal = session.journal()?;
     let batch = batch_name(&arguments.batch)?;
     let meant = named::find(session, &batch, &needed_payment(arguments.name)?)?;
+    meant.expect_one_to_decide()?;
     let looked = journal.look(batch.clone(), meant.name()).await?;
     let purpose = journal.standing(batch.clone()).await?.purpose;
     let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;

@@ -122,7 +122,8 @@ impl Desk<'_> {
         seen: &mut BTreeSet<PaymentId>,
     ) -> Result<(Meant, Looked), Error> {
         let at = |error: Error| error.at(&row.place);
-        let meant = named::find(self.session, self.batch, &row.name).map_err(at)?;
+        let meant = self.meant(row).map_err(at)?;
+        meant.expect_one_to_decide().map_err(at)?;
         let looked = self.journal.look(self.batch.clone(), meant.name()).await;
         let looked = looked.map_err(|error| at(error.into()))?;
         let name = output::name(&row.name.text);
@@ -143,6 +144,28 @@ impl Desk<'_> {
             )));
         }
         Ok((meant, looked))
+    }
+
+    /// Finds the payment that a row names. A cell that spreadsheets are kept from changing may be a reference as it stands, too.
+    fn meant(&self, row: &Row) -> Result<Meant, Error> {
+        let found = named::find(self.session, self.batch, &row.name);
+        let Some(as_written) = &row.as_written else {
+            return found;
+        };
+        match (
+            found,
+            named::find(self.session, self.batch, as_written),
+        ) {
+            (Ok(one), Ok(other)) if one.id != other.id => Err(Error::refused(format!(
+                "it is not clear which payment is meant: {} is {} as it stands, and {} without its apostrophe",
+                output::name(&as_written.text),
+                other.id,
+                one.id
+            ))
+            .hint("name the payment by its identifier, in a file of its own with the column identifier")),
+            (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
+            (Err(error), Err(_)) => Err(error),
+        }
     }
 
     fn order<'a>(&'a self, meant: &'a Meant, looked: &'a Looked, decision: &Decision) -> Order<'a> {

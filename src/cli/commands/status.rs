@@ -19,7 +19,8 @@ use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
 use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp, WireZone};
 use crate::journal::{
-    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, StandingRow, Waiting, WaitsFor,
+    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, StandingRow, Undecided, Waiting,
+    WaitsFor,
 };
 use crate::ledger::duplicate_check::DuplicateCheck;
 use crate::ledger::generations::PaidTwice;
@@ -468,6 +469,8 @@ pub(in crate::cli) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "named_otherwise": standing.named_otherwise,
         "waiting": standing.waiting.iter().map(|held| waiting(commands, held)).collect::<Vec<_>>(),
         "waiting_count": standing.waiting_count,
+        "undecided": standing.undecided.iter().map(undecided).collect::<Vec<_>>(),
+        "undecided_count": standing.undecided_count,
         "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
         "loaded_anew": standing.loaded_anew.iter().map(|(batch, rows)| json!({"batch": batch, "count": rows})).collect::<Vec<_>>(),
         "paid_twice": standing.paid_twice.iter().map(paid_twice).collect::<Vec<_>>(),
@@ -488,6 +491,14 @@ fn paid_twice(row: &PaidTwice) -> Value {
         value["batches"] = json!(row.batches);
     }
     value
+}
+
+fn undecided(one: &Undecided) -> Value {
+    json!({
+        "payer_transaction_id": one.id.as_str(),
+        "newest": one.newest.as_str(),
+        "newest_state": one.state.name(),
+    })
 }
 
 fn waiting(commands: Commands<'_>, held: &Waiting) -> Value {
@@ -533,7 +544,33 @@ pub(in crate::cli) fn waiting_texts(batch: &BatchName, standing: &Standing) -> V
             false => format!("{count} waited, and nothing holds them back any more: the next run posts them (disburse run {batch})"),
         }
     });
-    told.chain(until_done).chain(rest).collect()
+    let undecided = undecided_texts(commands, standing);
+    let all = undecided.into_iter().chain(told);
+    all.chain(until_done).chain(rest).collect()
+}
+
+/// Tells of payments in conflict beside which another one of their row has left.
+fn undecided_texts(commands: Commands<'_>, standing: &Standing) -> Vec<String> {
+    let named = standing.undecided.iter().map(|one| {
+        format!(
+            "payment {} is in conflict: it may have been paid, and {}, a later payment of the same row, is {}. Do not pay the row in any other \
+             way until it is decided: {} --paid, or --failed",
+            one.id,
+            one.newest,
+            one.state.in_words(),
+            commands.resolve(one.id)
+        )
+    });
+    let mut texts: Vec<String> = named.collect();
+    let more = standing.undecided_count.saturating_sub(texts.len() as u64);
+    if more > 0 {
+        texts.push(format!(
+            "{} more in conflict beside a later one of its row: disburse report {batch} --out reports/{batch} lists them all",
+            output::counted(more, "payment"),
+            batch = commands.batch
+        ));
+    }
+    texts
 }
 
 /// Tells of how many payments the gateway named what is not ours.

@@ -18,6 +18,8 @@ const ROWS_MAX: usize = 100_000;
 pub(in crate::cli) struct Row {
     pub(in crate::cli) place: String,
     pub(in crate::cli) name: PaymentName,
+    /// The name as it stands in its cell, where a shield was taken off.
+    pub(in crate::cli) as_written: Option<PaymentName>,
     pub(in crate::cli) decision: Decision,
 }
 
@@ -61,7 +63,9 @@ impl Faults {
                     _ => format!(", of which the first {} are told", self.told.len()),
                 };
                 let name = path.display();
-                let what = format!("{name}: {rows} rows are refused{more}; nothing was recorded");
+                let what = format!(
+                    "{name}: {rows} rows are refused{more}; no decision of the file was recorded"
+                );
                 Err(refused(what).after(self.told))
             }
         }
@@ -259,12 +263,16 @@ impl Places {
                 ));
             }
         }
+        let name = |text: &str| PaymentName {
+            text: text.to_owned(),
+            by: self.by,
+        };
+        let written = record.get(self.name).unwrap_or_default();
+        let plain = unshielded(written);
         Ok(Row {
             place,
-            name: PaymentName {
-                text: unshielded(record.get(self.name).unwrap_or_default()).to_owned(),
-                by: self.by,
-            },
+            name: name(plain),
+            as_written: (plain != written).then(|| name(written)),
             decision: Decision {
                 paid,
                 reason: cell(self.reason),

@@ -26,7 +26,7 @@ pub(in crate::cli) fn waits(
 ) -> String {
     match waits {
         WaitsFor::Decision(id) => format!(
-            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {}",
+            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {} --paid, or --failed",
             commands.resolve(id)
         ),
         WaitsFor::Answer(id) => format!(

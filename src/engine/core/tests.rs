@@ -142,6 +142,8 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         withdrawn: Tally::default(),
         skipped: 0,
         paid_twice: Vec::new(),
+        undecided: Vec::new(),
+        undecided_count: 0,
         waiting: Vec::new(),
         waiting_count: 0,
         until_done: 0,

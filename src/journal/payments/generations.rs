@@ -10,7 +10,7 @@ use super::inquiries::{ask, doubt, forget, words};
 use super::stale;
 use super::watched::{Watched, watched};
 use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
-use crate::journal::codec::catalog::of_payment;
+use crate::journal::codec::catalog::{id_of, of_payment};
 use crate::journal::codec::values::NEVER;
 use crate::journal::operator::withdrawal;
 use crate::journal::recovery::until_done;
@@ -21,7 +21,9 @@ use crate::journal::session::payments::subject;
 use crate::journal::session::subject::Subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::is_as_recorded;
-use crate::journal::{Clearance, DebtElsewhere, Error, PAID_TWICE_SHOWN, Transition};
+use crate::journal::{
+    Clearance, DebtElsewhere, Error, PAID_TWICE_SHOWN, Transition, Undecided, WAITING_SHOWN,
+};
 use crate::ledger::departure::{Departure, Facts, departure};
 use crate::ledger::generations::{self, Order, PaidTwice, Twice};
 use crate::ledger::settling::{Newest, Questions, settling, settling_alone};
@@ -57,6 +59,36 @@ pub(in crate::journal) fn paid_twice(
     })?;
     count += paid_beside(c, batch_id, &mut rows)?;
     Ok((rows, count))
+}
+
+/// Returns the payments in conflict beside which a retry of their row has left, those that are named first and how many they are. Where
+/// both may have been paid, [`paid_twice`] tells of them; where the retry has not left, it waits and says for what.
+pub(in crate::journal) fn undecided(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<(Vec<Undecided>, u64), Error> {
+    let replaced = Scan::by(&life::replaced)
+        .at(&batch_id)
+        .only(life::state, Test::is(&State::Conflict));
+    let (mut first, mut count) = (Vec::new(), 0);
+    c.each_row(&replaced, &[life::seq], |replaced| {
+        let seq: PaymentId = replaced.get(0)?;
+        let row = of_row(c, seq)?;
+        let (newest, _) = split(&row)?;
+        let is_told = generations::paid_twice(&states(&row)).is_some();
+        if !is_told && newest.life.state != State::Ready {
+            count += 1;
+            if first.len() < WAITING_SHOWN {
+                first.push(Undecided {
+                    id: id_of(c, seq)?,
+                    newest: id_of(c, newest.seq)?,
+                    state: newest.life.state,
+                });
+            }
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok((first, count))
 }
 
 /// Holds the newest generation of a payment's row to the rule, after one of them has moved; returns what it may do.

@@ -5,7 +5,7 @@ use crate::domain::{BatchId, BatchName, Currency, LaneId, Tally};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::{UNPRICED, corrupt, state_number, state_of};
 use crate::journal::load::aside::count_set_aside;
-use crate::journal::payments::generations::paid_twice;
+use crate::journal::payments::generations::{paid_twice, undecided};
 use crate::journal::payments::inquiries::tell_waiting;
 use crate::journal::preflight::unpriced::unpriced;
 use crate::journal::repeats::linked::loaded_anew;
@@ -44,6 +44,7 @@ pub(in crate::journal) fn standing(c: &dyn Read, batch: &BatchName) -> Result<St
     standing.unpriced = unpriced(c, batch_id)?;
     standing.named_otherwise = c.count(&Scan::of(&named_otherwise::TABLE).at(&batch_id))?;
     (standing.paid_twice, standing.paid_twice_count) = paid_twice(c, batch_id)?;
+    (standing.undecided, standing.undecided_count) = undecided(c, batch_id)?;
     standing.loaded_anew = loaded_anew(c, batch_id)?;
     tell_waiting(c, batch_id, &mut standing)?;
     Ok(standing)

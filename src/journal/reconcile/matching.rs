@@ -18,7 +18,7 @@ use crate::store::tables::{identifier, instruction, life};
 use crate::store::{self, Beside, Column, Field, Reads, Scan, Shape, Table, Test, Value, shape};
 
 /// Lines about one payment that are told beside the one that is shown.
-const OTHER_LINES_MAX: i64 = 8;
+const OTHER_LINES_MAX: usize = 8;
 
 /// Takes findings, one by one, the worst kind first.
 pub(super) type Each<'a> = dyn FnMut(StatementFinding) -> Result<(), Error> + 'a;
@@ -537,12 +537,16 @@ impl StatementDesk {
         if shown.counts().iter().sum::<u32>() < 2 {
             return Ok(Vec::new());
         }
-        let mut lines = self.c.prepare_cached(
-            "select n from entry where seq = ?1 and n is not ?2 order by n limit ?3",
-        )?;
-        let mut rows = lines.query(params![seq, shown.entry, OTHER_LINES_MAX])?;
+        let mut lines = self
+            .c
+            .prepare_cached("select n from entry where seq = ?1 and n is not ?2 order by n")?;
+        let mut rows = lines.query(params![seq, shown.entry])?;
         let mut places = Vec::new();
         while let Some(row) = rows.next()? {
+            if places.len() == OTHER_LINES_MAX {
+                places.push("and more".to_owned());
+                break;
+            }
             places.push(self.stated(row.get(0)?)?.place);
         }
         Ok(places)

@@ -7,7 +7,7 @@ use crate::domain::{
     BatchName, Currency, Originator, PayerTransactionId, Payment, PaymentId, ServiceCode, Tally,
     Timestamp,
 };
-use crate::journal::types::generations::{Waiting, WaitsFor};
+use crate::journal::types::generations::{Undecided, Waiting, WaitsFor};
 use crate::journal::{ChainHead, UnpricedRecord};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
@@ -54,6 +54,10 @@ pub struct Standing {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
+    /// Payments in conflict beside which a retry of their row has left, the first [`WAITING_SHOWN`](crate::journal::WAITING_SHOWN) of them.
+    pub undecided: Vec<Undecided>,
+    /// How many these are in all.
+    pub undecided_count: u64,
     /// How many failures have a row in another batch that was loaded since, by these batches.
     pub loaded_anew: Vec<(String, u64)>,
     /// Retries that are held back, and ended payments that are asked about again, the first

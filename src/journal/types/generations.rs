@@ -4,6 +4,7 @@ use crate::domain::{BatchName, Currency, Money, Msisdn, PayerTransactionId, Refe
 use crate::ledger::changed_columns::ChangedColumn;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::PaymentName;
+use crate::lifecycle::State;
 
 /// What a look at a claim says, just before it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,17 @@ pub struct Waiting {
     pub id: PayerTransactionId,
     /// What it waits for.
     pub waits_for: WaitsFor,
+}
+
+/// A payment in conflict that may have been paid beside a later one of its row, which has left already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// Its identifier.
+    pub id: PayerTransactionId,
+    /// The newest payment of its row.
+    pub newest: PayerTransactionId,
+    /// How that stands.
+    pub state: State,
 }
 
 /// What is held back, or asked about again, is named as far as this.

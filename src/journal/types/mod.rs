@@ -43,7 +43,7 @@ pub use figures::{Figures, HeldService};
 pub use forgetting::{ArchivedAs, ForgetOrder, Forgotten, LetGo, PaidIn, Party};
 pub use generations::{
     CHANGED_SHOWN, ChangedRow, ChangedRows, Clearance, DebtElsewhere, Doubt, FAILURES_SHOWN,
-    Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Unretried,
+    Failure, Failures, Halt, PAID_TWICE_SHOWN, PaidSince, Replaced, ToRetry, Undecided, Unretried,
     WAITING_SHOWN, Waiting, WaitsFor, WhyUnretried,
 };
 pub use load::*;

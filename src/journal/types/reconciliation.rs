@@ -107,6 +107,13 @@ impl StatementFinding {
         })
     }
 
+    /// Returns whether it is about a payment of which two words disagree.
+    #[must_use]
+    pub fn is_in_conflict(&self) -> bool {
+        let payment = self.payment.as_ref();
+        payment.is_some_and(|payment| payment.state == State::Conflict)
+    }
+
     /// Returns the amount that it is about: ours where it is about a payment.
     #[must_use]
     pub fn money(&self) -> Option<Money> {

@@ -1,7 +1,7 @@
 //! What statements show of payments whose outcome is open, against what the gateway says of them later.
 
 use disburse::domain::{PaymentId, Totals};
-use disburse::journal::{ShownPayment, StatementFacts};
+use disburse::journal::{ShownPayment, StatementFacts, WaitsFor};
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -119,5 +119,38 @@ async fn what_has_left_by_a_statement_is_not_released_where_nothing_is_said_to_h
         (world.count(State::InDoubt), world.count(State::Ready)),
         (1, 1)
     );
+    world.assert_adds_up();
+}
+
+/// Nothing holds back what has left: whoever looks at the batch must learn that its row may be paid twice.
+#[tokio::test]
+async fn a_payment_in_conflict_beside_a_retry_that_has_left_is_named() {
+    let (world, seqs) = sent(2).await;
+    for seq in &seqs {
+        world
+            .record(vec![finding(*seq, answer(Class::Failed, 141))], 30)
+            .await;
+    }
+    let retried = world.journal.retry(batch(), None, at(31)).await.unwrap();
+    assert_eq!(retried, 2);
+    let token = world.acquire(40).await.token;
+    let left = world.claim(token, 1, 40).await.remove(0);
+    world
+        .record(vec![finding(left.seq, reply(Class::Acknowledged, 139))], 41)
+        .await;
+    assert_eq!(world.standing().undecided_count, 0);
+    for seq in &seqs {
+        assert_eq!(show(&world, *seq, 50).await, 1);
+    }
+    let standing = world.standing();
+    assert_eq!(standing.undecided_count, 1);
+    let undecided = standing.undecided[0];
+    assert_eq!(undecided.newest, left.payment.id);
+    assert_eq!(undecided.state, State::Acknowledged);
+    // The other one has not left: it waits, and says so.
+    let waiting = &standing.waiting[0];
+    assert_eq!((standing.waiting.len(), standing.waiting_count), (1, 1));
+    assert_ne!(waiting.id, left.payment.id);
+    assert!(matches!(waiting.waits_for, WaitsFor::Decision(id) if id != undecided.id));
     world.assert_adds_up();
 }
