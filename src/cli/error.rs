@@ -88,6 +88,13 @@ impl Error {
         self
     }
 
+    /// Adds what may be to do in the place of the rest.
+    #[must_use]
+    pub fn or_hint(mut self, hint: &str) -> Self {
+        self.hints.insert(0, hint.to_owned());
+        self
+    }
+
     /// The same error about one line of a file, of which nothing is recorded then.
     #[must_use]
     pub fn at(mut self, place: &str) -> Self {
@@ -221,7 +228,9 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
              have the journal open",
         ),
         E::NoFolder { .. } => Some("make the folder, or name another one; nothing was written"),
-        E::Missing { .. } => Some("load a batch first, or name the journal with --journal"),
+        E::Missing { .. } => Some(
+            "name the journal that has the batch, with --journal; only where there never was one, the first load makes it",
+        ),
         E::Symlink { .. } | E::ForeignOwner { .. } | E::NotAFile { .. } => {
             Some("a journal holds names and phone numbers; keep it in a file of your own")
         }
@@ -318,7 +327,7 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
             "name the journal with the user that made it (disburse journal init): a move takes it away from everybody else. Nothing was moved"
         }
         E::NotEmpty => {
-            "make a journal in another database (disburse journal init), and move it there"
+            "make a journal in another database (disburse journal init postgres://OWNER@HOST/DATABASE), and move it there"
         }
         E::Unlike { .. } => {
             "repeat the command; if it says so again, send these words to the people who maintain disburse"

@@ -123,6 +123,11 @@ impl Meant {
         &self.pays
     }
 
+    /// Returns whether its row has other payments.
+    pub(super) fn is_one_of_several(&self) -> bool {
+        self.generations > 1
+    }
+
     /// Returns whether it replaces a payment that failed, and waits to be posted.
     pub(super) fn is_waiting_retry(&self) -> bool {
         self.generation > 0 && self.state == State::Ready

@@ -113,7 +113,7 @@ fn no_journal_at_all_is_made_by_loading_only() {
             2,
             &[
                 "error: journal disburse.db: no such file",
-                "hint: load a batch first, or name the journal with --journal",
+                "hint: name the journal that has the batch, with --journal; only where there never was one, the first load makes it",
             ],
         );
     }

@@ -480,7 +480,7 @@ fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
         (
             "a column too many",
             "reference,identifier,decision,reason,evidence\nR-1,,paid,seen,line 1\n".to_owned(),
-            "five, expected four",
+            "both columns, identifier and reference",
             "",
         ),
     ];
@@ -551,6 +551,15 @@ fn all_rows_of_a_file_of_decisions_that_are_refused_are_told_at_once() {
         assert!(said.contains(with), "{with}\n{said}");
     }
     assert!(!said.contains("d.csv:3: "), "{said}");
+    // Behind the rows and the header, a spreadsheet writes empty cells, and rows of them.
+    let said = told(
+        "reference;decision;reason;evidence;;\nR-1;payed;seen;line 1;;\nR-9;paid;seen;line 2;;\n;;;;;\n",
+    );
+    for with in ["d.csv:2: decision", "d.csv:3: ", "d.csv: 2 rows"] {
+        assert!(said.contains(with), "{with}\n{said}");
+    }
+    let said = told("identifier,decision,reason,evidence\nR-1,paid,seen,line 1\n");
+    assert!(said.contains("call the column reference"), "{said}");
     let many: String = (0..50)
         .map(|row| format!("X-{row},paid,seen,line\n"))
         .collect();

@@ -107,7 +107,7 @@ fn the_standing_has_the_shape_of_the_contract() {
         "named_otherwise": 0,
         "held_lanes": [],
         "waiting": [],
-        "waiting_count": 0,
+        "undecided": [], "undecided_count": 0, "waiting_count": 0,
         "dates": {"not_before": null, "not_after": null},
         "scheduled": {"count": 0, "first": null, "last": null},
                 "orders_lost": 0, "orders_unknown": false,

@@ -95,19 +95,9 @@ impl Told<'_> {
         self.tell_next();
     }
 
-    /// Returns how many payments are open here, and paid in the statement.
-    fn left(&self) -> u64 {
-        self.settled.left.len() as u64 + self.found.unproposed
-    }
-
-    fn tell_next(&self) {
-        let Self {
-            session,
-            batch,
-            found,
-            settled,
-            ..
-        } = *self;
+    /// Tells of payments that are in conflict, since now or before.
+    fn tell_conflicts(&self) {
+        let Self { batch, found, .. } = *self;
         let in_conflict = self.in_conflict;
         let flag = sandbox_flag(found.purpose);
         let decide = format!(
@@ -141,6 +131,23 @@ impl Told<'_> {
                 ),
             );
         }
+    }
+
+    /// Returns how many payments are open here, and paid in the statement.
+    fn left(&self) -> u64 {
+        self.settled.left.len() as u64 + self.found.unproposed
+    }
+
+    fn tell_next(&self) {
+        let Self {
+            session,
+            batch,
+            found,
+            settled,
+            ..
+        } = *self;
+        let flag = sandbox_flag(found.purpose);
+        self.tell_conflicts();
         if settled.recorded > 0 {
             output::line(&format!(
                 "{} recorded as paid, as the statement shows",

@@ -560,7 +560,7 @@ fn note(record: &PaymentRecord, commands: Commands<'_>) -> String {
             .map(|decision| format!("the earlier one was {decision}")),
     );
     if record.earlier_conflict {
-        parts.push("an earlier attempt is in conflict: it may have been paid too".to_owned());
+        parts.push("an earlier attempt came into conflict: it may have been paid too".to_owned());
     }
     if let Some(words) = &record.named_otherwise {
         parts.push(format!("the gateway spoke of another payment, {words}"));

@@ -1,6 +1,7 @@
 //! `resolve --from`: many decisions of a person in one file. All are checked before the first is recorded.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::resolve::{Order, Spoken, moment};
 use crate::cli::Error;
@@ -12,9 +13,10 @@ use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::ask::confirmed;
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, PaymentId, Tally};
+use crate::domain::{BatchName, PayerTransactionId, PaymentId, Tally};
 use crate::journal::{Decided, Decision, Journal, Looked};
 use crate::ledger::decisions::Asked;
+use crate::ledger::names::By;
 use crate::lifecycle::{Policy, State};
 
 /// What is ready to be recorded.
@@ -32,8 +34,6 @@ pub(in crate::cli) async fn resolve(
     let path = arguments.from.clone().unwrap_or_default();
     let batch = batch_name(&arguments.batch)?;
     let journal = session.journal()?;
-    let mut ready: Vec<Ready> = Vec::new();
-    let mut seen = BTreeSet::new();
     let mut policy = Policy::default();
     let purpose = journal.standing(batch.clone()).await?.purpose;
     let signing = OrderSigning::of(session, &journal, purpose, &arguments.signing)?;
@@ -44,29 +44,7 @@ pub(in crate::cli) async fn resolve(
         batch: &batch,
         arguments: &arguments,
     };
-    // Whatever can be told without the gateway is told of all rows before it is asked about the first.
-    let (mut found, mut faults) = (Vec::new(), Faults::default());
-    for row in decisions::read(&path)? {
-        match desk.find(&row, &mut seen).await {
-            Ok((meant, looked)) => found.push((row, meant, looked)),
-            Err(error) if error.is_refused() => faults.add(error),
-            Err(error) => return Err(error),
-        }
-    }
-    faults.none(&path)?;
-    let mut faults = Faults::default();
-    for (row, meant, looked) in found {
-        match desk.prepare(&row, meant, looked, &mut policy).await {
-            Ok(one) => ready.extend(one),
-            Err(error) if error.is_refused() => {
-                if !faults.add_asked(error) {
-                    break;
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    faults.none(&path)?;
+    let ready = desk.look_through(&path, &mut policy).await?;
     if ready.is_empty() {
         // The gateway itself has ended all of them.
         return Ok(ExitStatus::Done);
@@ -115,6 +93,34 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// Makes all decisions of a file ready; the gateway is asked about the first once everything else is known to be right.
+    async fn look_through(&self, path: &Path, policy: &mut Policy) -> Result<Vec<Ready>, Error> {
+        let (rows, mut faults) = decisions::read(path)?;
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        for row in rows {
+            match self.find(&row, &mut seen).await {
+                Ok((meant, looked)) => found.push((row, meant, looked)),
+                Err(error) if error.is_refused() => faults.add(error),
+                Err(error) => return Err(error),
+            }
+        }
+        faults.none(path)?;
+        let (mut ready, mut faults) = (Vec::new(), Faults::default());
+        for (row, meant, looked) in found {
+            match self.prepare(&row, meant, looked, policy).await {
+                Ok(one) => ready.extend(one),
+                Err(error) if error.is_refused() => {
+                    if !faults.add_asked(error) {
+                        break;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        faults.none(path)?;
+        Ok(ready)
+    }
+
     /// Finds the payment of a row, as far as there is something to decide.
     async fn find(
         &self,
@@ -136,19 +142,30 @@ impl Desk<'_> {
             return Err(at(Error::refused(format!(
                 "{name} is {stands}: there is nothing to decide"
             )))
-            .hint(format!(
-                "if the line is about an earlier payment of this row, which a retry has replaced: name that one by its identifier (disburse \
-                 explain {} --id {} shows both), and withdraw the retry if it is not to be paid as well (disburse cancel). Otherwise take \
-                 the line out of the file",
-                self.batch, meant.id
-            )));
+            .hint(match meant.is_one_of_several() {
+                false => "take the line out of the file".to_owned(),
+                true => format!(
+                    "if the line is about an earlier payment of this row, which a retry has replaced: name that one by its identifier (disburse \
+                     explain {} --id {} shows both), and withdraw the retry if it is not to be paid as well (disburse cancel). Otherwise take \
+                     the line out of the file",
+                    self.batch, meant.id
+                ),
+            }));
         }
         Ok((meant, looked))
     }
 
     /// Finds the payment that a row names. A cell that spreadsheets are kept from changing may be a reference as it stands, too.
     fn meant(&self, row: &Row) -> Result<Meant, Error> {
-        let found = named::find(self.session, self.batch, &row.name);
+        let found = named::find(self.session, self.batch, &row.name).map_err(|error| {
+            let text = &row.name.text;
+            match row.name.by {
+                By::Identifier if PayerTransactionId::parse(text).is_none() => {
+                    error.or_hint("if it is a reference: call the column reference")
+                }
+                _ => error,
+            }
+        });
         let Some(as_written) = &row.as_written else {
             return found;
         };

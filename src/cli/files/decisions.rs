@@ -72,8 +72,8 @@ impl Faults {
     }
 }
 
-/// Reads all decisions of a file.
-pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Row>, Error> {
+/// Reads all decisions of a file, and what is wrong with others.
+pub(in crate::cli) fn read(path: &Path) -> Result<(Vec<Row>, Faults), Error> {
     let name = path.display();
     let mut file = BufReader::new(open(path)?);
     let beginning = file.fill_buf().map_err(|error| {
@@ -137,10 +137,9 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Row>, Error> {
             .hint("split the file"));
         }
     }
-    faults.none(path)?;
-    match rows.is_empty() {
+    match rows.is_empty() && faults.told.is_empty() {
         true => Err(refused(format!("{name}: no decision is in the file")).hint(COLUMNS)),
-        false => Ok(rows),
+        false => Ok((rows, faults)),
     }
 }
 
@@ -180,6 +179,16 @@ fn unread<R: Read>(
     refused(format!("{place}: {error}; nothing was recorded")).hint(COLUMNS)
 }
 
+/// Returns how many cells a row has: a spreadsheet writes empty ones behind them.
+fn width(record: &csv::StringRecord) -> usize {
+    let filled = record
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| !cell.is_empty());
+    let last = filled.last().map_or(0, |(last, _)| last + 1);
+    last.max(record.len().min(4))
+}
+
 /// Where the columns stand.
 struct Places {
     name: usize,
@@ -211,10 +220,16 @@ impl Places {
             ))
             .hint(format!("{COLUMNS}, in its first line")));
         };
-        if headers.len() != 4 {
+        if place("identifier").is_some() && place("reference").is_some() {
             return Err(refused(format!(
-                "{name}: the file has {} columns, expected four; nothing was recorded",
-                headers.len()
+                "{name}: the file has both columns, identifier and reference; nothing was recorded"
+            ))
+            .hint("keep one of the two: payments that are named otherwise go into a file of their own"));
+        }
+        let count = width(headers);
+        if count != 4 {
+            return Err(refused(format!(
+                "{name}: the file has {count} columns, expected four; nothing was recorded"
             ))
             .hint(COLUMNS));
         }
@@ -228,10 +243,10 @@ impl Places {
     }
 
     fn row(&self, record: &csv::StringRecord, place: String) -> Result<Row, Error> {
-        if record.len() != 4 {
+        let count = width(record);
+        if count > 4 || record.len() < 4 {
             return Err(refused(format!(
-                "{place}: the row has {} cells, expected four; nothing was recorded",
-                record.len()
+                "{place}: the row has {count} cells, expected four; nothing was recorded"
             ))
             .hint(format!(
                 "{COLUMNS}; a cell that has the sign between cells in it stands in quotes"

@@ -216,7 +216,7 @@ pub enum ConnectError {
     /// There is no journal.
     #[error(
         "the database {database} has no journal. If there was one, do not make another, which would know of no payment: correct the \
-        address, or put the backup back. If there never was one, its owner makes it: disburse journal init"
+        address, or put the backup back. If there never was one, its owner makes it: disburse journal init postgres://OWNER@HOST/DATABASE"
     )]
     NoSchema {
         /// The database.
@@ -294,8 +294,8 @@ pub enum ConnectError {
     },
     /// The user may not make a journal.
     #[error(
-        "the user {user} may not make a journal in the database {database}: its owner, or an administrator, must first \
-        run: {}",
+        "the user {user} may not make a journal in the database {database}. Name the user that is to own the journal, and pays nobody: the \
+        database's owner, or an administrator, must let that one make it: {}",
         grant_create(database, user)
     )]
     MayNotCreate {
