@@ -181,6 +181,21 @@ pub fn paid_twice(states: &[State]) -> Option<Twice> {
     }
 }
 
+/// Returns whether nobody knows yet whether a row is paid by an earlier payment of it and by its newest one. `states`: how all of them
+/// stand, the oldest first.
+///
+/// What has not left waits for the earlier one. Where that is paid, nothing more is to come of a newest one that has ended.
+#[must_use]
+pub fn may_be_twice(earlier: State, states: &[State]) -> bool {
+    let newest = states.last().copied().unwrap_or(State::Ready);
+    let has_left = match earlier {
+        State::Paid => !newest.is_finished() && newest != State::Ready,
+        State::Conflict => newest != State::Ready,
+        _ => false,
+    };
+    has_left && paid_twice(states).is_none()
+}
+
 /// A row that was paid more than once, as far as is known: the gateway broke its word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaidTwice {
@@ -259,6 +274,34 @@ mod tests {
     use State::{
         Acknowledged, Cancelled, Conflict, Delivered, Failed, InDoubt, Paid, Posting, Ready,
     };
+
+    #[test]
+    fn a_row_may_be_paid_twice_while_its_newest_payment_has_left_and_has_no_end() {
+        for (earlier, newest, expected) in [
+            (Conflict, Posting, true),
+            (Conflict, InDoubt, true),
+            (Conflict, Acknowledged, true),
+            (Conflict, Delivered, true),
+            // Not twice, but a person decides before it is paid anew.
+            (Conflict, Failed, true),
+            (Conflict, Cancelled, true),
+            // It waits, and says for what.
+            (Conflict, Ready, false),
+            // Said as such.
+            (Conflict, Paid, false),
+            (Conflict, Conflict, false),
+            (Paid, Acknowledged, true),
+            (Paid, InDoubt, true),
+            (Paid, Ready, false),
+            (Paid, Failed, false),
+            (Paid, Cancelled, false),
+            (Paid, Paid, false),
+            (Failed, Acknowledged, false),
+        ] {
+            let found = may_be_twice(earlier, &[Failed, earlier, newest]);
+            assert_eq!(found, expected, "{earlier:?} {newest:?}");
+        }
+    }
 
     #[test]
     fn the_sentence_names_the_row_the_identifiers_and_the_amount() {

@@ -269,7 +269,7 @@ fn a_run_names_no_retry_while_orders_are_lost() {
     put_back(&world, &[]);
     let run = world.expect(3, &RUN);
     run.says("1 order by people")
-        .says("do not pay them again yet: an order that is lost");
+        .says("do not pay them again yet, unless an order that is lost");
     assert!(!run.err.contains("disburse retry"), "{run:?}");
 }
 

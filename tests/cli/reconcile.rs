@@ -327,8 +327,14 @@ fn a_decision_about_a_row_names_the_payment_where_an_earlier_one_is_open_too() {
     std::fs::write(desk.path("d.csv"), by_id).unwrap();
     desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
         .finished(0);
-    // The retry stays what it was.
+    // The retry stays what it was, and may be paid as well.
     assert_eq!(payments(&desk)["R-1"], retried["R-1"]);
+    let status = desk.run(&["status", "b"]).finished(0).out;
+    let named = format!(
+        "payment {} is paid, and {}",
+        failed["R-1"].0, retried["R-1"].0
+    );
+    assert!(status.contains(&named), "{status}");
     desk.run(&["verify", "b"]).finished(0);
 }
 

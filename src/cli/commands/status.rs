@@ -496,8 +496,9 @@ fn paid_twice(row: &PaidTwice) -> Value {
 fn undecided(one: &Undecided) -> Value {
     json!({
         "payer_transaction_id": one.id.as_str(),
+        "state": one.state.name(),
         "newest": one.newest.as_str(),
-        "newest_state": one.state.name(),
+        "newest_state": one.newest_state.name(),
     })
 }
 
@@ -549,23 +550,32 @@ pub(in crate::cli) fn waiting_texts(batch: &BatchName, standing: &Standing) -> V
     all.chain(until_done).chain(rest).collect()
 }
 
-/// Tells of payments in conflict beside which another one of their row has left.
+/// Tells of rows of which nobody knows yet whether they are paid twice.
 fn undecided_texts(commands: Commands<'_>, standing: &Standing) -> Vec<String> {
     let named = standing.undecided.iter().map(|one| {
-        format!(
-            "payment {} is in conflict: it may have been paid, and {}, a later payment of the same row, is {}. Do not pay the row in any other \
-             way until it is decided: {} --paid, or --failed",
-            one.id,
+        let later = format!(
+            "{}, a later payment of the same row, is {}",
             one.newest,
-            one.state.in_words(),
-            commands.resolve(one.id)
-        )
+            one.newest_state.in_words()
+        );
+        match one.state {
+            State::Paid => format!(
+                "payment {} is paid, and {later}: it may be paid as well. Ask the gateway's people to stop it",
+                one.id
+            ),
+            _ => format!(
+                "payment {} is in conflict: it may have been paid, and {later}. Do not pay the row in any other way until it is decided: {} \
+                 --paid, or --failed",
+                one.id,
+                commands.resolve(one.id)
+            ),
+        }
     });
     let mut texts: Vec<String> = named.collect();
     let more = standing.undecided_count.saturating_sub(texts.len() as u64);
     if more > 0 {
         texts.push(format!(
-            "{} more in conflict beside a later one of its row: disburse report {batch} --out reports/{batch} lists them all",
+            "{} more like these: disburse report {batch} --out reports/{batch} lists them all",
             output::counted(more, "payment"),
             batch = commands.batch
         ));

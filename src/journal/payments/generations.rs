@@ -61,28 +61,28 @@ pub(in crate::journal) fn paid_twice(
     Ok((rows, count))
 }
 
-/// Returns the payments in conflict beside which a retry of their row has left, those that are named first and how many they are. Where
-/// both may have been paid, [`paid_twice`] tells of them; where the retry has not left, it waits and says for what.
+/// Returns the payments that are paid or in conflict, and beside which a retry of their row has left, those that are named first and how
+/// many they are. Where both may have been paid, [`paid_twice`] tells of them; where the retry has not left, it waits and says for what.
 pub(in crate::journal) fn undecided(
     c: &dyn Read,
     batch_id: BatchId,
 ) -> Result<(Vec<Undecided>, u64), Error> {
     let replaced = Scan::by(&life::replaced)
         .at(&batch_id)
-        .only(life::state, Test::is(&State::Conflict));
+        .only(life::state, Test::among(&[State::Paid, State::Conflict]));
     let (mut first, mut count) = (Vec::new(), 0);
-    c.each_row(&replaced, &[life::seq], |replaced| {
-        let seq: PaymentId = replaced.get(0)?;
+    c.each_row(&replaced, &[life::seq, life::state], |replaced| {
+        let (seq, state): (PaymentId, State) = (replaced.get(0)?, replaced.get(1)?);
         let row = of_row(c, seq)?;
         let (newest, _) = split(&row)?;
-        let is_told = generations::paid_twice(&states(&row)).is_some();
-        if !is_told && newest.life.state != State::Ready {
+        if generations::may_be_twice(state, &states(&row)) {
             count += 1;
             if first.len() < WAITING_SHOWN {
                 first.push(Undecided {
                     id: id_of(c, seq)?,
+                    state,
                     newest: id_of(c, newest.seq)?,
-                    state: newest.life.state,
+                    newest_state: newest.life.state,
                 });
             }
         }

@@ -54,7 +54,7 @@ pub struct Standing {
     pub paid_twice: Vec<PaidTwice>,
     /// How many these are in all.
     pub paid_twice_count: u64,
-    /// Payments in conflict beside which a retry of their row has left, the first [`WAITING_SHOWN`](crate::journal::WAITING_SHOWN) of them.
+    /// Payments that are paid or in conflict, and beside which a retry of their row has left, the first [`WAITING_SHOWN`](crate::journal::WAITING_SHOWN) of them.
     pub undecided: Vec<Undecided>,
     /// How many these are in all.
     pub undecided_count: u64,

@@ -85,15 +85,17 @@ pub struct Waiting {
     pub waits_for: WaitsFor,
 }
 
-/// A payment in conflict that may have been paid beside a later one of its row, which has left already.
+/// A payment that was paid, or may have been, beside a later one of its row which has left: nobody knows yet whether both are paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undecided {
     /// Its identifier.
     pub id: PayerTransactionId,
+    /// How it stands: paid, or in conflict.
+    pub state: State,
     /// The newest payment of its row.
     pub newest: PayerTransactionId,
     /// How that stands.
-    pub state: State,
+    pub newest_state: State,
 }
 
 /// What is held back, or asked about again, is named as far as this.

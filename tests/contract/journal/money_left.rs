@@ -146,7 +146,8 @@ async fn a_payment_in_conflict_beside_a_retry_that_has_left_is_named() {
     assert_eq!(standing.undecided_count, 1);
     let undecided = standing.undecided[0];
     assert_eq!(undecided.newest, left.payment.id);
-    assert_eq!(undecided.state, State::Acknowledged);
+    let stand = (undecided.state, undecided.newest_state);
+    assert_eq!(stand, (State::Conflict, State::Acknowledged));
     // The other one has not left: it waits, and says so.
     let waiting = &standing.waiting[0];
     assert_eq!((standing.waiting.len(), standing.waiting_count), (1, 1));
