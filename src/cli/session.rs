@@ -229,10 +229,7 @@ impl Commands<'_> {
     /// Decides what became of one of its payments.
     pub(super) fn resolve(self, id: PayerTransactionId) -> String {
         let flag = sandbox_flag(self.purpose);
-        format!(
-            "disburse resolve {} --id {id}{flag} --reason TEXT --evidence TEXT",
-            self.batch
-        )
+        format!("disburse resolve {} --id {id}{flag}", self.batch)
     }
 }
 
