@@ -6,7 +6,7 @@ use super::Error;
 use super::session::Session;
 use super::terminal::output;
 use crate::domain::{AmountField, BatchName, Instruction, PayerTransactionId, Payment};
-use crate::journal::Reader;
+use crate::journal::{Reader, Snapshot};
 use crate::ledger::decisions::is_asked_first;
 use crate::ledger::names::{By, PaymentName};
 use crate::lifecycle::State;
@@ -34,7 +34,11 @@ pub(super) fn find(
     name: &PaymentName,
 ) -> Result<Meant, Error> {
     let reader = Reader::open(session.location()?)?;
-    let snapshot = reader.snapshot(batch)?;
+    find_in(&reader.snapshot(batch)?, name)
+}
+
+/// As [`find`], in a journal that is open.
+pub(super) fn find_in(snapshot: &Snapshot<'_>, name: &PaymentName) -> Result<Meant, Error> {
     let text = name.text.clone();
     if let Some(record) = snapshot.find_unpriced(name)? {
         return Ok(Meant {

@@ -44,10 +44,10 @@ impl Parser {
     /// # Errors
     /// What the source reports.
     pub(super) fn open(source: &mut Source, known: impl Fn(&str) -> u8) -> Result<Self, Error> {
-        Self::open_at(source, 0, None, known)
+        Self::open_at(source, 0, None, |head| delimiter_of(head, known))
     }
 
-    /// As [`Self::open`], behind so many lines, with the delimiter that is said.
+    /// As [`Self::open`], behind so many lines, with the delimiter that is said, or the one that `find` tells by the text behind them.
     ///
     /// # Errors
     /// What the source reports, and that there are not so many lines.
@@ -55,16 +55,15 @@ impl Parser {
         source: &mut Source,
         above: u64,
         said: Option<u8>,
-        known: impl Fn(&str) -> u8,
+        find: impl FnOnce(&[u8]) -> u8,
     ) -> Result<Self, Error> {
         let mut line = 1;
         while line <= above {
             skip_line(source)?;
             line += 1;
         }
-        while above == 0 && matches!(source.peek()?, Some(b'\r' | b'\n')) {
-            line += u64::from(source.peek()? == Some(b'\n'));
-            source.consume(1);
+        if above == 0 {
+            line = skip_breaks(source, line)?;
         }
         let head = source.fill()?;
         let parser = |delimiter, line| Self {
@@ -73,17 +72,11 @@ impl Parser {
             columns: 0,
             unended: None,
         };
-        // A line such as `sep=;` is an old way to tell a spreadsheet the delimiter.
-        if let [b's', b'e', b'p', b'=', delimiter, rest @ ..] = head
-            && DELIMITERS.contains(delimiter)
-            && matches!(rest, [b'\n', ..] | [b'\r', b'\n', ..])
-        {
-            let delimiter = *delimiter;
-            let length = if rest[0] == b'\r' { 7 } else { 6 };
+        if let Some((delimiter, length)) = said_by(head) {
             source.consume(length);
             return Ok(parser(said.unwrap_or(delimiter), line + 1));
         }
-        let delimiter = said.unwrap_or_else(|| detect(first_line(head), known));
+        let delimiter = said.unwrap_or_else(|| find(head));
         Ok(parser(delimiter, line))
     }
 
@@ -108,19 +101,9 @@ impl Parser {
     /// # Errors
     /// What the source reports, and quotes after which it cannot be told where a row begins.
     pub(super) fn read(&mut self, source: &mut Source, record: &mut Record) -> Result<bool, Error> {
-        loop {
-            match source.peek()? {
-                None => return Ok(false),
-                Some(b'\n') => self.line += 1,
-                // Together with a line feed it is one line break, which the feed counts.
-                Some(b'\r') => {
-                    source.consume(1);
-                    self.line += u64::from(source.peek()? != Some(b'\n'));
-                    continue;
-                }
-                Some(_) => break,
-            }
-            source.consume(1);
+        self.line = skip_breaks(source, self.line)?;
+        if source.peek()?.is_none() {
+            return Ok(false);
         }
         let mut fields = record.begin(self.line);
         if let Some(length) = plain_line(self.delimiter, source.fill()?, &mut fields) {
@@ -138,6 +121,7 @@ impl Parser {
             raw: &mut record.raw,
             bytes: 0,
             opened: self.line,
+            last: b'"',
         };
         let result = self.read_cells(source, &mut row);
         let bytes = row.bytes;
@@ -161,7 +145,7 @@ impl Parser {
             };
             let taken = match state {
                 State::Start if first == b'"' => {
-                    row.opened = self.line;
+                    (row.opened, row.last) = (self.line, first);
                     row.bytes += 1;
                     state = State::Quoted;
                     1
@@ -198,6 +182,7 @@ impl Parser {
                 }
                 State::Quote if first == b'"' => {
                     row.push(b"\"");
+                    row.last = first;
                     state = State::Quoted;
                     1
                 }
@@ -238,7 +223,14 @@ impl Parser {
         let length = find(chunk, |b| b == b'"');
         let text = &chunk[..length];
         row.push(text);
-        self.line += text.iter().filter(|b| **b == b'\n').count() as u64;
+        for byte in text {
+            // A carriage return and a line feed are one line break.
+            self.line += u64::from(match byte {
+                b'\n' => row.last != b'\r',
+                _ => *byte == b'\r',
+            });
+            row.last = *byte;
+        }
         if length == chunk.len() {
             return (State::Quoted, length);
         }
@@ -271,15 +263,8 @@ impl Parser {
         let opened = std::mem::replace(&mut row.opened, self.line);
         let spans_lines = opened != self.line;
         if spans_lines {
-            let looks_like_rows = self.columns > 2
-                && row
-                    .fields
-                    .current()
-                    .split(|b| *b == b'\n')
-                    .skip(1)
-                    .any(|line| {
-                        line.iter().filter(|b| **b == self.delimiter).count() + 1 >= self.columns
-                    });
+            let looks_like_rows =
+                self.columns > 2 && holds_rows(row.fields.current(), self.delimiter, self.columns);
             if looks_like_rows {
                 return Err(Error::Swallowed {
                     line: opened,
@@ -315,6 +300,8 @@ struct Row<'a> {
     bytes: u64,
     /// The line the current quoted cell begins in; the current line outside of quotes.
     opened: u64,
+    /// The byte of the quoted cell that was read last.
+    last: u8,
 }
 
 impl Row<'_> {
@@ -336,6 +323,30 @@ impl Row<'_> {
     }
 }
 
+/// Returns whether a cell of several lines holds rows of so many columns, or the end of one and the beginning of the next, which have
+/// together what a row has: a quote that was not closed has swallowed them.
+fn holds_rows(cell: &[u8], delimiter: u8, columns: usize) -> bool {
+    let is_delimiter = |byte: &u8| *byte == delimiter;
+    let count = |text: &[u8]| text.iter().filter(|byte| is_delimiter(byte)).count();
+    let lines = || cell.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let has_row = || lines().skip(1).any(|line| count(line) + 1 >= columns);
+    // Every row has one that stands alone, and prose has not.
+    let has_number = || {
+        let mut cells = lines().flat_map(|line| line.split(is_delimiter));
+        cells.any(is_number_or_day)
+    };
+    count(cell) + 1 >= columns && (has_row() || has_number())
+}
+
+/// Returns whether a cell is an amount, a number, a date or a time.
+fn is_number_or_day(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    cell.iter().any(u8::is_ascii_digit)
+        && cell
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || b" .,:/-+'\"".contains(byte))
+}
+
 /// Takes a whole line that no quote stands in, as nearly every one is; returns its length, its line break included.
 fn plain_line(delimiter: u8, chunk: &[u8], fields: &mut Fields) -> Option<usize> {
     let length = memchr::memchr(b'\n', chunk)?;
@@ -351,6 +362,36 @@ fn plain_line(delimiter: u8, chunk: &[u8], fields: &mut Fields) -> Option<usize>
         start = end + 1;
     }
     Some(length + 1)
+}
+
+/// Passes over line breaks, and returns the line behind them.
+fn skip_breaks(source: &mut Source, mut line: u64) -> Result<u64, Error> {
+    loop {
+        match source.peek()? {
+            Some(b'\n') => line += 1,
+            // Together with a line feed it is one line break, which the feed counts.
+            Some(b'\r') => {
+                source.consume(1);
+                line += u64::from(source.peek()? != Some(b'\n'));
+                continue;
+            }
+            _ => return Ok(line),
+        }
+        source.consume(1);
+    }
+}
+
+/// Reads a line such as `sep=;`, an old way to tell a spreadsheet the delimiter; returns that, and the length of the line.
+fn said_by(head: &[u8]) -> Option<(u8, usize)> {
+    let (delimiter, rest) = head.strip_prefix(b"sep=")?.split_first()?;
+    let length = match rest {
+        [b'\r', b'\n', ..] => 7,
+        [b'\n' | b'\r', ..] => 6,
+        _ => return None,
+    };
+    DELIMITERS
+        .contains(delimiter)
+        .then_some((*delimiter, length))
 }
 
 /// Passes over a line, whatever stands in it; the end of the file ends it, too.
@@ -383,6 +424,11 @@ fn first_line(head: &[u8]) -> &[u8] {
         !quoted && matches!(b, b'\n' | b'\r')
     });
     &head[..end.unwrap_or(head.len())]
+}
+
+/// Returns the delimiter by the header, the first line of a text.
+pub(super) fn delimiter_of(head: &[u8], known: impl Fn(&str) -> u8) -> u8 {
+    detect(first_line(head), known)
 }
 
 /// Returns the delimiter that splits the header into the most columns that are known as they are written, then as they are

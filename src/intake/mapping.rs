@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bad::RowError;
 use super::columns::{ColumnMap, Field};
-use super::csv::Parser;
+use super::csv::{Parser, delimiter_of};
 use super::json::{Frames, NamedCells};
 use super::layout::{Binding, FileKind, Head, HeaderAt, Layout, Mapped, Place, Sum};
 use super::message_cells::{NAMES, OURS as OF_MESSAGES};
@@ -159,7 +159,9 @@ pub(super) fn open(
                 true => 2,
                 false => 0,
             };
-            let parser = Parser::open_at(source, row - 1, layout.delimiter, known)?;
+            let parser = Parser::open_at(source, row - 1, layout.delimiter, |head| {
+                delimiter_of(head, known)
+            })?;
             (None, Some(parser))
         }
     };

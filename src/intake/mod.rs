@@ -26,7 +26,6 @@ mod lines;
 mod mapping;
 mod message_cells;
 mod names;
-mod numbered;
 mod odd_cells;
 mod oddity;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -51,6 +50,7 @@ pub mod template;
 mod tests;
 mod text;
 mod text_book;
+mod text_lines;
 pub mod xml;
 
 pub use bad::{BadRow, Row, RowError};
@@ -63,7 +63,6 @@ pub use encoding::Encoding;
 pub use error::Error;
 pub use lines::{PlainText, SheetCell, SheetLine, SheetLines};
 pub use names::{plain as plain_name, same as same_name};
-pub use numbered::{Numbered, holds_rows};
 pub use options::{Format, Options};
 pub use own_book::is_own_book_without;
 pub use raw::Unread;
@@ -74,6 +73,7 @@ pub use sample::{Sample, sample, sample_workbook, workbook_rows};
 pub use sheet::{Hiding, SheetOptions, is_workbook};
 pub use signature::check_text as refuse_foreign;
 pub use text_book::{BookCell, NEW_SHEET, TextBook};
+pub use text_lines::TextLines;
 
 /// The most bytes one cell may have.
 pub const FIELD_BYTES_MAX: usize = 4 * 1024;

@@ -167,7 +167,7 @@ pub fn remedy(
         ),
         (StateName::Conflict, _) => format!(
             "Do not pay again. See both answers with “disburse explain {batch} {id}”, ask the gateway's people which \
-             one is right, and record it with “disburse resolve {batch} {id}”, and --paid or --failed. Do the same for \
+             one is right, and record it with “disburse resolve {batch} {id}”, --paid or --failed, --reason and --evidence. Do the same for \
              each payment."
         ),
         (StateName::Failed, code) => {
@@ -239,7 +239,7 @@ fn remedy_of_open(
     match (state, code) {
         (StateName::InDoubt, _) => format!(
             "Do not pay in any other way: {run} asks the gateway again{next}. If the gateway cannot tell, ask its \
-             people, and record the answer with “disburse resolve {batch} {id}”, and --paid or --failed. Do the same \
+             people, and record the answer with “disburse resolve {batch} {id}”, --paid or --failed, --reason and --evidence. Do the same \
              for each payment."
         ),
         (StateName::Ready, Some(230)) => held_text(header)

@@ -27,7 +27,6 @@ mod tests;
 
 use std::io::{BufRead, BufReader, Read, Seek};
 
-pub use csv::delimiter_of;
 pub use error::StatementError;
 pub use summary::Summary;
 pub use terms::{COLUMNS, Format, Said, Takes, Terms};
@@ -74,7 +73,7 @@ pub fn read(
             mt940::read(BufReader::with_capacity(1 << 16, input), terms, take)
         }
         Format::Mt940 => mt940::read(PlainText::open(input, encoding)?, terms, take),
-        Format::Csv | Format::Xlsx => csv::read(PlainText::open(input, encoding)?, terms, take),
+        Format::Csv | Format::Xlsx => csv::read(input, terms, take),
     }
 }
 

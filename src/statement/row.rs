@@ -31,8 +31,4 @@ impl Row<'_> {
     pub(super) fn place(&self) -> Place {
         (self.at)(0)
     }
-
-    pub(super) fn is_blank(&self) -> bool {
-        self.cells.iter().all(|cell| cell.text.trim().is_empty())
-    }
 }

@@ -458,7 +458,7 @@ fn texts_of_other_encodings_are_read_and_other_files_are_named() {
         assert!(error.to_string().contains(with), "{error}");
     }
     let endless = format!("date,amount\n\"2026-11-25,{}", "x".repeat(5 << 20));
-    refused(&endless, &kes(), "more than");
+    refused(&endless, &kes(), "never closed");
 }
 
 #[test]

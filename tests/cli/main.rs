@@ -20,6 +20,7 @@ mod copies;
 mod crash;
 mod damage;
 mod decided;
+mod decisions;
 mod desk;
 mod doctor;
 mod doors;

@@ -1,7 +1,8 @@
-//! Statements of what the money did, held against a batch; and decisions from a file.
+//! Statements of what the money did, held against a batch.
 
 use std::collections::BTreeMap;
 
+use crate::decisions::DECISIONS;
 use crate::desk::{Desk, Said};
 
 /// Identifier and state of every payment, by its reference.
@@ -18,9 +19,11 @@ pub fn payments(desk: &Desk) -> BTreeMap<String, (String, String)> {
         .collect()
 }
 
+/// The day of the report, where the gateway is.
 pub fn today(desk: &Desk) -> String {
     let report: serde_json::Value = serde_json::from_str(&desk.text("r/report.json")).unwrap();
-    report["created_at"].as_str().unwrap()[..10].to_owned()
+    let at: jiff::Timestamp = report["created_at"].as_str().unwrap().parse().unwrap();
+    at.in_tz("Africa/Nairobi").unwrap().date().to_string()
 }
 
 fn reconcile(desk: &Desk, more: &[&str]) -> Said {
@@ -33,7 +36,7 @@ fn reconcile(desk: &Desk, more: &[&str]) -> Said {
     )
 }
 
-fn states(desk: &Desk) -> [String; 3] {
+pub fn states(desk: &Desk) -> [String; 3] {
     let payments = payments(desk);
     ["R-1", "R-2", "R-3"].map(|reference| payments[reference].1.clone())
 }
@@ -116,11 +119,35 @@ fn all_lines_about_a_payment_are_told() {
         "{}",
         said.out
     );
+    // Whoever looks at the batch later learns of it, too.
+    let advice = "ask the gateway's people for the second amount back";
+    assert!(said.out.contains(advice), "{}", said.out);
+    let status = desk.run(&["status", "b"]).finished(0).out;
+    let told = "the statement s.csv, compared at ";
+    assert_eq!(status.matches(told).count(), 1, "{status}");
+    assert!(
+        status.contains(": paid twice in the statement (1)."),
+        "{status}"
+    );
+    let status = desk.run(&["status", "b", "--json"]).finished(0).json();
+    let of_statements = status["statement_discrepancies"].as_array().unwrap();
+    assert_eq!(of_statements.len(), 1, "{status}");
+    assert_eq!(of_statements[0]["found"]["twice_there"], 1, "{status}");
     let findings = desk.text("f.csv");
     let mut rows = csv::Reader::from_reader(findings.as_bytes());
     let mut row = rows.records().map(Result::unwrap);
     let row = row.find(|row| &row[0] == "twice_there").unwrap();
     assert_eq!((&row[7], &row[13]), ("line 2", "line 4; line 5"));
+    // The same statement once more is no second finding; another one is.
+    reconcile(&desk, &[]).finished(3);
+    let of_statements = |desk: &Desk| {
+        let status = desk.run(&["status", "b", "--json"]).finished(0).json();
+        status["statement_discrepancies"].as_array().unwrap().len()
+    };
+    assert_eq!(of_statements(&desk), 1);
+    std::fs::write(desk.path("s.csv"), format!("{statement}{}", line("more"))).unwrap();
+    reconcile(&desk, &[]).finished(3);
+    assert_eq!(of_statements(&desk), 2);
     desk.run(&["report", "b", "--out", "r"]).finished(0);
     assert!(desk.text("r/report.html").contains("also line 4, line 5"));
     desk.run(&["verify", "b"]).finished(0);
@@ -133,10 +160,10 @@ fn no_line_of_a_statement_is_read_with_the_end_of_another_one() {
     let known = payments(&desk);
     let day = today(&desk);
     for (swallowed, with) in [
-        ("\"to y\"", "s.csv:2: has a quoted cell"),
+        ("\"to y\"", "s.csv:2: has a quoted cell that"),
         (
             "to y, 12\"",
-            "s.csv:2: a cell holds lines that look like rows",
+            "s.csv:2: has a quoted cell that begins in this line and ends in line 3",
         ),
     ] {
         let statement = format!(
@@ -372,267 +399,4 @@ fn a_statement_of_another_account_currency_or_time_is_refused_and_leaves_nothing
         assert!(said.err.contains(with), "{}", said.err);
     }
     assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, rows);
-}
-
-const DECISIONS: &str = "reference,decision,reason,evidence\n";
-
-#[test]
-fn a_file_of_decisions_with_a_row_that_is_refused_records_nothing() {
-    let desk = Desk::waiting();
-    let known = payments(&desk);
-    let good = "R-1,paid,seen,line 1\n";
-    let by_id = format!(
-        "identifier,decision,reason,evidence\n{},paid,seen,line 1\n{},paid,seen,line 2\n",
-        known["R-1"].0, known["R-1"].0
-    );
-    let rows = |rows: &str| format!("{DECISIONS}{good}{rows}");
-    let cases: Vec<(&str, String, &str, &str)> = vec![
-        (
-            "a bad decision",
-            rows("R-2,payed,seen,line 2\n"),
-            "d.csv:3: decision: expected paid or failed, found \"payed\"",
-            "decision (paid or failed)",
-        ),
-        (
-            "an empty one",
-            rows("R-2,,seen,line 2\n"),
-            "d.csv:3: decision: expected paid or failed",
-            "decision (paid or failed)",
-        ),
-        (
-            "a reference that nobody has",
-            rows("R-9,paid,seen,line 2\n"),
-            "d.csv:3: ",
-            "",
-        ),
-        (
-            "the same payment twice",
-            rows("R-1,paid,seen,line 2\n"),
-            "R-1 is decided twice",
-            "one line for each payment",
-        ),
-        (
-            "twice by its identifier",
-            by_id,
-            "is decided twice",
-            "one line for each payment",
-        ),
-        (
-            "paid and failed at once",
-            rows("R-1,failed,seen,line 2\n"),
-            "R-1 is decided twice",
-            "one line for each payment",
-        ),
-        (
-            "no reference",
-            rows(",paid,seen,line 2\n"),
-            "d.csv:3: identifier or reference is empty",
-            "say which payment",
-        ),
-        (
-            "no reason",
-            rows("R-2,paid,,line 2\n"),
-            "d.csv:3: reason is empty",
-            "say which payment",
-        ),
-        (
-            "no evidence",
-            rows("R-2,paid,seen,\n"),
-            "d.csv:3: evidence is empty",
-            "say which payment",
-        ),
-        (
-            "a cell too few",
-            rows("R-2,paid,seen\n"),
-            "d.csv:3",
-            "decision (paid or failed)",
-        ),
-        (
-            "a cell too many",
-            rows("R-2,paid,seen,line 2,more\n"),
-            "d.csv:3",
-            "decision (paid or failed)",
-        ),
-        (
-            "no rows",
-            DECISIONS.to_owned(),
-            "no decision is in the file",
-            "decision (paid or failed)",
-        ),
-        (
-            "a quote too few, and the next row's decision in its place",
-            "reference,reason,decision,evidence\nR-1,\"never came,failed,ticket 1\nR-2,\"slip seen\",paid,slip 2\n".to_owned(),
-            "d.csv:2: has a quoted cell that begins in this line and ends in line 3",
-            "close the quote in that line",
-        ),
-        (
-            "the same where a cell ends with a sign of inches",
-            "reference,reason,decision,evidence\nR-1,\"never came,failed,ticket 1\nR-2,pipe of 12\",paid,slip 2\n".to_owned(),
-            "d.csv:2: a cell goes over several lines",
-            "a quote is missing there or below",
-        ),
-        (
-            "a quote that is never closed",
-            rows("R-2,paid,seen,\"line 2\nR-3,\tfailed,seen,line 3\n"),
-            "d.csv:3: has a quote that is opened in this line and never closed",
-            "close the quote in that line",
-        ),
-        (
-            "no such columns",
-            format!("a,b,c,d\n{good}"),
-            "a column is missing",
-            "decision (paid or failed)",
-        ),
-        (
-            "a column too many",
-            "reference,identifier,decision,reason,evidence\nR-1,,paid,seen,line 1\n".to_owned(),
-            "both columns, identifier and reference",
-            "",
-        ),
-    ];
-    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
-    let ends = ["\n", "\r\n"];
-    let each = cases.iter().flat_map(|case| ends.map(|end| (case, end)));
-    for ((what, text, with, hint), end) in each {
-        std::fs::write(desk.path("d.csv"), text.replace('\n', end)).unwrap();
-        let said = desk
-            .run(&["resolve", "b", "--from", "d.csv", "--yes"])
-            .finished(2);
-        let with = with.replace("five, expected four", "5 columns, expected four");
-        assert!(said.err.contains(&with), "{what}: {}", said.err);
-        assert!(said.err.contains(hint), "{what}: {}", said.err);
-        let after = desk.run(&["status", "b", "--json"]).finished(0).out;
-        assert_eq!(after, before, "{what}");
-    }
-    // One that failed here already has nothing to decide, whatever else stands in the file.
-    std::fs::write(desk.path("d.csv"), rows("R-2,paid,seen,line 2\n")).unwrap();
-    desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
-        .finished(0);
-    let said = desk
-        .run(&["resolve", "b", "--from", "d.csv", "--yes"])
-        .finished(2);
-    assert!(
-        said.err
-            .contains("d.csv:2: R-1 is paid: there is nothing to decide"),
-        "{}",
-        said.err
-    );
-    desk.run(&["verify", "b"]).finished(0);
-}
-
-/// Whoever mends a file of a thousand rows learns of all mistakes at once, before the gateway is asked about anything.
-#[test]
-fn all_rows_of_a_file_of_decisions_that_are_refused_are_told_at_once() {
-    let desk = Desk::waiting();
-    let before = desk.run(&["status", "b", "--json"]).finished(0).out;
-    let told = |text: &str| {
-        std::fs::write(desk.path("d.csv"), text).unwrap();
-        let said = desk
-            .run(&["resolve", "b", "--from", "d.csv", "--yes"])
-            .finished(2);
-        assert_eq!(desk.run(&["status", "b", "--json"]).finished(0).out, before);
-        said.err
-    };
-    let said = told(&format!(
-        "{DECISIONS}R-1,payed,seen,line 1\nR-2,paid,,line 2\nR-1,paid,seen\nR-2,failed,seen,line 4\n"
-    ));
-    for with in [
-        "error: d.csv:2: decision: expected paid or failed, found \"payed\"",
-        "error: d.csv:3: reason is empty",
-        "error: d.csv:4: the row has 3 cells, expected four",
-        "error: d.csv: 3 rows are refused; no decision of the file was recorded",
-    ] {
-        assert!(said.contains(with), "{with}\n{said}");
-    }
-    assert_eq!(said.matches("a CSV with the columns").count(), 2, "{said}");
-    let said = told(&format!(
-        "{DECISIONS}R-8,paid,seen,line 1\nR-1,paid,seen,line 2\nR-9,paid,seen,line 3\nR-1,paid,seen,line 4\n"
-    ));
-    for with in [
-        "d.csv:2: ",
-        "d.csv:4: ",
-        "d.csv:5: R-1 is decided twice",
-        "d.csv: 3 rows",
-    ] {
-        assert!(said.contains(with), "{with}\n{said}");
-    }
-    assert!(!said.contains("d.csv:3: "), "{said}");
-    // Behind the rows and the header, a spreadsheet writes empty cells, and rows of them.
-    let said = told(
-        "reference;decision;reason;evidence;;\nR-1;payed;seen;line 1;;\nR-9;paid;seen;line 2;;\n;;;;;\n",
-    );
-    for with in ["d.csv:2: decision", "d.csv:3: ", "d.csv: 2 rows"] {
-        assert!(said.contains(with), "{with}\n{said}");
-    }
-    let said = told("identifier,decision,reason,evidence\nR-1,paid,seen,line 1\n");
-    assert!(said.contains("call the column reference"), "{said}");
-    let many: String = (0..50)
-        .map(|row| format!("X-{row},paid,seen,line\n"))
-        .collect();
-    let said = told(&format!("{DECISIONS}{many}"));
-    assert_eq!(said.matches("error: ").count(), 21, "{said}");
-    assert!(
-        said.contains("50 rows are refused, of which the first 20 are told"),
-        "{said}"
-    );
-}
-
-/// A spreadsheet writes the sign of its own country between cells.
-#[test]
-fn decisions_may_stand_between_semicolons_or_tabs() {
-    let desk = Desk::waiting();
-    for (sign, row) in [
-        (";", "R-1;paid;seen, and read;line 1"),
-        ("\t", "R-2\tpaid\tseen; and read\tline 2"),
-    ] {
-        let text = format!(
-            "\u{feff}{}\r\n{row}\r\n",
-            DECISIONS.trim().replace(',', sign)
-        );
-        std::fs::write(desk.path("d.csv"), text).unwrap();
-        desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
-            .finished(0);
-    }
-    assert_eq!(states(&desk)[..2], ["paid", "paid"]);
-    desk.run(&["verify", "b"]).finished(0);
-}
-
-#[test]
-fn decisions_of_a_file_are_recorded_all_or_none() {
-    let desk = Desk::waiting().file(
-        "d.csv",
-        "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-2,paid,seen,line 2\nR-9,paid,seen,line 3\n",
-    );
-    let before = states(&desk);
-    let said = desk
-        .run(&["resolve", "b", "--from", "d.csv", "--yes"])
-        .finished(2);
-    assert!(
-        said.err.contains("d.csv:4") && said.err.contains("no decision of the file was recorded"),
-        "{}",
-        said.err
-    );
-    assert_eq!(states(&desk), before);
-    let desk = desk.file(
-        "d.csv",
-        "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-1,paid,seen,line 2\n",
-    );
-    let said = desk
-        .run(&["resolve", "b", "--from", "d.csv", "--yes"])
-        .finished(2);
-    assert!(said.err.contains("decided twice"), "{}", said.err);
-    let desk = desk.file(
-        "d.csv",
-        "reference,decision,reason,evidence\nR-1,paid,seen,line 1\nR-2,paid,seen,line 2\n",
-    );
-    let said = desk.run(&["resolve", "b", "--from", "d.csv"]).finished(2);
-    assert!(
-        said.err.contains("record 2 payments, KES 300.50, as paid"),
-        "{}",
-        said.err
-    );
-    desk.run(&["resolve", "b", "--from", "d.csv", "--yes"])
-        .finished(0);
-    assert_eq!(states(&desk)[..2], ["paid", "paid"]);
-    desk.run(&["verify", "b"]).finished(0);
 }

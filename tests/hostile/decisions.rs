@@ -293,7 +293,8 @@ fn shown_while_open(mouth: &Mouth) -> Office {
     let known = payments(&office);
     let report = std::fs::read_to_string(office.path("report/report.json")).unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
-    let day = &report["created_at"].as_str().unwrap()[..10];
+    let at: jiff::Timestamp = report["created_at"].as_str().unwrap().parse().unwrap();
+    let day = at.in_tz("Africa/Nairobi").unwrap().date();
     let line = |row: usize, amount: &str| {
         let id = &known[&format!("ROW-0000{row}")].id;
         format!("{day},{amount},{id}\n")

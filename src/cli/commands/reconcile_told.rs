@@ -91,6 +91,9 @@ impl Told<'_> {
             if tally.count > SHOWN_MAX as u64 {
                 output::line("             … --findings FILE writes all of them");
             }
+            if let Some(advice) = kind.advice() {
+                output::line(&format!("             to do: {advice}"));
+            }
         }
         self.tell_next();
     }

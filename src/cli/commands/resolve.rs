@@ -9,7 +9,7 @@ use crate::cli::gateway;
 use crate::cli::named::{self, Meant};
 use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name, needed_payment};
-use crate::cli::terminal::ask::confirmed;
+use crate::cli::terminal::ask::{confirmed, confirmed_or};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, GatewayTransactionId, Timestamp};
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
@@ -93,6 +93,10 @@ pub(super) struct Order<'a> {
 const CONFIRMED: &str = "resolve --failed, which the gateway says itself";
 const CONTRADICTED: &str = "resolve --failed, which the gateway contradicted";
 
+/// What is so when a decision is not confirmed for which the gateway was asked.
+pub(super) const UNDECIDED: &str =
+    "no decision was recorded; what the gateway has answered is in the journal";
+
 /// What the gateway said, for the rule and for a person.
 pub(super) struct Word {
     pub(super) heard: Heard,
@@ -171,7 +175,11 @@ impl Order<'_> {
             self.payment(),
             word.text
         );
-        confirmed(self.yes, &what).await?;
+        let nothing = match word.moved {
+            Some(_) => UNDECIDED,
+            None => "nothing was changed",
+        };
+        confirmed_or(self.yes, &what, nothing).await?;
         match self.decide(word.seen, Some(word.heard), &policy).await? {
             Given::Done(decided) => self.conclude(decided, &word.text, &policy),
             Given::Not(status) => Ok(status),

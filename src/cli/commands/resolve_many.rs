@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::resolve::{Order, Spoken, moment};
+use super::resolve::{Order, Spoken, UNDECIDED, moment};
 use crate::cli::Error;
 use crate::cli::arguments::ResolveArguments;
 use crate::cli::exit::ExitStatus;
@@ -11,10 +11,10 @@ use crate::cli::files::decisions::{self, Faults, Row};
 use crate::cli::named::{self, Meant};
 use crate::cli::order_signing::{Given, OrderSigning};
 use crate::cli::session::{Session, batch_name};
-use crate::cli::terminal::ask::confirmed;
+use crate::cli::terminal::ask::confirmed_or;
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId, PaymentId, Tally};
-use crate::journal::{Decided, Decision, Journal, Looked};
+use crate::journal::{Decided, Decision, Journal, Looked, Reader, Snapshot};
 use crate::ledger::decisions::Asked;
 use crate::ledger::names::By;
 use crate::lifecycle::{Policy, State};
@@ -49,7 +49,12 @@ pub(in crate::cli) async fn resolve(
         // The gateway itself has ended all of them.
         return Ok(ExitStatus::Done);
     }
-    confirmed(arguments.yes || arguments.signing.print, &what(&ready)).await?;
+    let nothing = match ready.iter().all(|one| one.decided.decision.paid) {
+        true => "nothing was changed",
+        false => UNDECIDED,
+    };
+    let yes = arguments.yes || arguments.signing.print;
+    confirmed_or(yes, &what(&ready), nothing).await?;
     let given = signing.give(async |journal| {
         let all = ready.iter().map(|one| one.decided.clone()).collect();
         journal.decide_many(all, moment(), policy.clone()).await
@@ -97,8 +102,8 @@ impl Desk<'_> {
     async fn look_through(&self, path: &Path, policy: &mut Policy) -> Result<Vec<Ready>, Error> {
         let (rows, mut faults) = decisions::read(path)?;
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
-        for row in rows {
-            match self.find(&row, &mut seen).await {
+        for (row, meant) in self.all_meant(rows)? {
+            match self.find(&row, meant, &mut seen).await {
                 Ok((meant, looked)) => found.push((row, meant, looked)),
                 Err(error) if error.is_refused() => faults.add(error),
                 Err(error) => return Err(error),
@@ -125,10 +130,11 @@ impl Desk<'_> {
     async fn find(
         &self,
         row: &Row,
+        meant: Result<Meant, Error>,
         seen: &mut BTreeSet<PaymentId>,
     ) -> Result<(Meant, Looked), Error> {
         let at = |error: Error| error.at(&row.place);
-        let meant = self.meant(row).map_err(at)?;
+        let meant = meant.map_err(at)?;
         meant.expect_one_to_decide().map_err(at)?;
         let looked = self.journal.look(self.batch.clone(), meant.name()).await;
         let looked = looked.map_err(|error| at(error.into()))?;
@@ -155,34 +161,15 @@ impl Desk<'_> {
         Ok((meant, looked))
     }
 
-    /// Finds the payment that a row names. A cell that spreadsheets are kept from changing may be a reference as it stands, too.
-    fn meant(&self, row: &Row) -> Result<Meant, Error> {
-        let found = named::find(self.session, self.batch, &row.name).map_err(|error| {
-            let text = &row.name.text;
-            match row.name.by {
-                By::Identifier if PayerTransactionId::parse(text).is_none() => {
-                    error.or_hint("if it is a reference: call the column reference")
-                }
-                _ => error,
-            }
+    /// Finds the payments that rows name, all in one state of the journal.
+    fn all_meant(&self, rows: Vec<Row>) -> Result<Vec<(Row, Result<Meant, Error>)>, Error> {
+        let reader = Reader::open(self.session.location()?)?;
+        let snapshot = reader.snapshot(self.batch)?;
+        let named = rows.into_iter().map(|row| {
+            let meant = meant(&snapshot, &row);
+            (row, meant)
         });
-        let Some(as_written) = &row.as_written else {
-            return found;
-        };
-        match (
-            found,
-            named::find(self.session, self.batch, as_written),
-        ) {
-            (Ok(one), Ok(other)) if one.id != other.id => Err(Error::refused(format!(
-                "it is not clear which payment is meant: {} is {} as it stands, and {} without its apostrophe",
-                output::name(&as_written.text),
-                other.id,
-                one.id
-            ))
-            .hint("name the payment by its identifier, in a file of its own with the column identifier")),
-            (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
-            (Err(error), Err(_)) => Err(error),
-        }
+        Ok(named.collect())
     }
 
     fn order<'a>(&'a self, meant: &'a Meant, looked: &'a Looked, decision: &Decision) -> Order<'a> {
@@ -241,6 +228,33 @@ impl Desk<'_> {
             looked,
             decided,
         }))
+    }
+}
+
+/// Finds the payment that a row names. A cell that spreadsheets are kept from changing may be a reference as it stands, too.
+fn meant(snapshot: &Snapshot<'_>, row: &Row) -> Result<Meant, Error> {
+    let found = named::find_in(snapshot, &row.name).map_err(|error| {
+        let text = &row.name.text;
+        match row.name.by {
+            By::Identifier if PayerTransactionId::parse(text).is_none() => {
+                error.or_hint("if it is a reference: call the column reference")
+            }
+            _ => error,
+        }
+    });
+    let Some(as_written) = &row.as_written else {
+        return found;
+    };
+    match (found, named::find_in(snapshot, as_written)) {
+        (Ok(one), Ok(other)) if one.id != other.id => Err(Error::refused(format!(
+            "it is not clear which payment is meant: {} is {} as it stands, and {} without its apostrophe",
+            output::name(&as_written.text),
+            other.id,
+            one.id
+        ))
+        .hint("name the payment by its identifier, in a file of its own with the column identifier")),
+        (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
+        (Err(error), Err(_)) => Err(error),
     }
 }
 

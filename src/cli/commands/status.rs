@@ -17,13 +17,12 @@ use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
 use crate::cli::words::waiting;
-use crate::domain::{BatchName, PayerTransactionId, Tally, Timestamp, WireZone};
+use crate::cli::words::warnings;
+use crate::domain::{BatchName, Tally, Timestamp, WireZone};
 use crate::journal::{
-    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, StandingRow, Undecided, Waiting,
-    WaitsFor,
+    self, Approvals, LimitedRows, OrderWaiting, Reader, Standing, StandingRow, Waiting, WaitsFor,
 };
 use crate::ledger::duplicate_check::DuplicateCheck;
-use crate::ledger::generations::PaidTwice;
 use crate::ledger::schedule::Scheduled;
 use crate::ledger::{HeldFor, Purpose};
 use crate::lifecycle::State;
@@ -241,8 +240,13 @@ fn row_texts(
     }
     if standing.named_otherwise > 0 {
         let first = reader.snapshot(batch)?.example_named_otherwise()?;
-        texts.push(named_otherwise_text(batch, standing, first));
+        texts.push(warnings::named_otherwise_text(batch, standing, first));
     }
+    texts.extend(warnings::statement_texts(
+        &reader.snapshot(batch)?.discrepancies()?,
+        batch,
+        zone,
+    ));
     for (other, rows) in &standing.loaded_anew {
         texts.push(format!(
             "{} loaded anew in batch {other}",
@@ -420,6 +424,10 @@ fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Valu
     if let Some(let_go) = reader.snapshot(batch)?.let_go()? {
         value["people_let_go"] = json!({"at": let_go.at.to_string(), "archive": let_go.archive});
     }
+    let discrepancies = reader.snapshot(batch)?.discrepancies()?;
+    if !discrepancies.is_empty() {
+        value["statement_discrepancies"] = warnings::statements_json(&discrepancies);
+    }
     value["dates"] = dates_json(standing.dates);
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);
     let runners = reader.snapshot(batch)?.runners()?;
@@ -469,36 +477,11 @@ pub(in crate::cli) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "named_otherwise": standing.named_otherwise,
         "waiting": standing.waiting.iter().map(|held| waiting(commands, held)).collect::<Vec<_>>(),
         "waiting_count": standing.waiting_count,
-        "undecided": standing.undecided.iter().map(undecided).collect::<Vec<_>>(),
+        "undecided": standing.undecided.iter().map(warnings::undecided_json).collect::<Vec<_>>(),
         "undecided_count": standing.undecided_count,
         "held_lanes": standing.held.iter().map(|lane| lane.service.as_str()).collect::<Vec<_>>(),
         "loaded_anew": standing.loaded_anew.iter().map(|(batch, rows)| json!({"batch": batch, "count": rows})).collect::<Vec<_>>(),
-        "paid_twice": standing.paid_twice.iter().map(paid_twice).collect::<Vec<_>>(),
-    })
-}
-
-fn paid_twice(row: &PaidTwice) -> Value {
-    let mut value = json!({
-        "line": row.line,
-        "reference": row.reference.as_ref().map(|reference| reference.as_str()),
-        "payer_transaction_ids": row.ids.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
-        "amount": row.money.to_string(),
-        "currency_code": row.money.currency.code(),
-        "surplus": row.surplus(),
-        "certain": row.certain,
-    });
-    if !row.batches.is_empty() {
-        value["batches"] = json!(row.batches);
-    }
-    value
-}
-
-fn undecided(one: &Undecided) -> Value {
-    json!({
-        "payer_transaction_id": one.id.as_str(),
-        "state": one.state.name(),
-        "newest": one.newest.as_str(),
-        "newest_state": one.newest_state.name(),
+        "paid_twice": standing.paid_twice.iter().map(warnings::paid_twice_json).collect::<Vec<_>>(),
     })
 }
 
@@ -545,61 +528,9 @@ pub(in crate::cli) fn waiting_texts(batch: &BatchName, standing: &Standing) -> V
             false => format!("{count} waited, and nothing holds them back any more: the next run posts them (disburse run {batch})"),
         }
     });
-    let undecided = undecided_texts(commands, standing);
+    let undecided = warnings::undecided_texts(commands, standing);
     let all = undecided.into_iter().chain(told);
     all.chain(until_done).chain(rest).collect()
-}
-
-/// Tells of rows of which nobody knows yet whether they are paid twice.
-fn undecided_texts(commands: Commands<'_>, standing: &Standing) -> Vec<String> {
-    let named = standing.undecided.iter().map(|one| {
-        let later = format!(
-            "{}, a later payment of the same row, is {}",
-            one.newest,
-            one.newest_state.in_words()
-        );
-        match one.state {
-            State::Paid => format!(
-                "payment {} is paid, and {later}: it may be paid as well. Ask the gateway's people to stop it",
-                one.id
-            ),
-            _ => format!(
-                "payment {} is in conflict: it may have been paid, and {later}. Do not pay the row in any other way until it is decided: {} \
-                 --paid, or --failed",
-                one.id,
-                commands.resolve(one.id)
-            ),
-        }
-    });
-    let mut texts: Vec<String> = named.collect();
-    let more = standing.undecided_count.saturating_sub(texts.len() as u64);
-    if more > 0 {
-        texts.push(format!(
-            "{} more like these: disburse report {batch} --out reports/{batch} lists them all",
-            output::counted(more, "payment"),
-            batch = commands.batch
-        ));
-    }
-    texts
-}
-
-/// Tells of how many payments the gateway named what is not ours.
-pub(in crate::cli) fn named_otherwise_text(
-    batch: &BatchName,
-    standing: &Standing,
-    first: Option<PayerTransactionId>,
-) -> String {
-    let count = output::counted(standing.named_otherwise, "payment");
-    let example = match first {
-        Some(id) if standing.named_otherwise > 1 => {
-            format!(", the first of them: disburse explain {batch} --id {id}")
-        }
-        Some(id) => format!(": disburse explain {batch} --id {id}"),
-        None => String::new(),
-    };
-    format!(
-        "{count} for which the gateway named another amount, currency or number; its answer was not believed{example}"
-    )
 }
 
 fn amounts(tally: &Tally) -> Value {

@@ -1,15 +1,16 @@
 //! A file of decisions about payments, for `resolve --from`: every row is read, and whatever is wrong with it is said at once.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
+use super::input::STANDARD_INPUT;
 use super::open::open;
 use crate::cli::Error;
-use crate::intake::{self, Numbered};
+use crate::cli::terminal::output;
+use crate::intake::{self, Encoding, TextLines};
 use crate::journal::Decision;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::shield::unshielded;
-use crate::statement::delimiter_of;
 
 /// Decisions of one file, at most: each is looked at, and shown, before any is recorded.
 const ROWS_MAX: usize = 100_000;
@@ -62,7 +63,7 @@ impl Faults {
                     (0, true) => ", and those below were not looked at".to_owned(),
                     _ => format!(", of which the first {} are told", self.told.len()),
                 };
-                let name = path.display();
+                let name = shown(path);
                 let what = format!(
                     "{name}: {rows} rows are refused{more}; no decision of the file was recorded"
                 );
@@ -74,59 +75,30 @@ impl Faults {
 
 /// Reads all decisions of a file, and what is wrong with others.
 pub(in crate::cli) fn read(path: &Path) -> Result<(Vec<Row>, Faults), Error> {
-    let name = path.display();
-    let mut file = BufReader::new(open(path)?);
-    let beginning = file.fill_buf().map_err(|error| {
-        refused(format!(
-            "{name}: cannot be read: {error}; nothing was recorded"
-        ))
-    })?;
-    let first = beginning.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let first = first.into_iter().find(|line| !line.is_empty());
-    let delimiter = delimiter_of(first.unwrap_or_default());
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .delimiter(delimiter)
-        .flexible(true)
-        .from_reader(Numbered::new(file, delimiter));
-    let headers = match reader.headers() {
-        Ok(headers) => headers.clone(),
-        Err(error) => return Err(unread(path, &mut reader, &error)),
+    let name = shown(path);
+    let unread = |error| unread(&name, &error);
+    let is_column = |name: &str| NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let input: Box<dyn Read + Send> = match path == Path::new("-") {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(open(path)?),
     };
-    let places = Places::of(path, &headers)?;
+    let mut lines = TextLines::open_by(input, Encoding::Utf8, is_column).map_err(unread)?;
+    if !lines.advance().map_err(unread)? {
+        return Err(refused(format!("{name}: no decision is in the file")).hint(COLUMNS));
+    }
+    let places = Places::of(&name, &trimmed(&lines))?;
     let (mut rows, mut faults) = (Vec::new(), Faults::default());
-    let mut record = csv::StringRecord::new();
-    loop {
-        match reader.read_record(&mut record) {
-            Ok(true) => (),
-            Ok(false) => break,
-            Err(error) => {
-                let place = at_line(path, &mut reader, error.position());
-                match error.kind() {
-                    csv::ErrorKind::Utf8 { .. } => faults.add(
-                        refused(format!(
-                            "{place}: the row is not UTF-8; nothing was recorded"
-                        ))
-                        .hint("save the file as \"CSV UTF-8\""),
-                    ),
-                    // Nobody knows what stands behind it.
-                    _ => return Err(unread(path, &mut reader, &error)),
-                }
-                continue;
-            }
-        }
-        let place = at_line(path, &mut reader, record.position());
-        if record.iter().all(str::is_empty) {
-            continue;
-        }
+    while lines.advance().map_err(unread)? {
+        let place = format!("{name}:{}", lines.line());
+        let cells = trimmed(&lines);
         // One with a quote too few may hold the next row's decision.
-        if record.iter().any(|cell| cell.contains(['\n', '\r'])) {
+        if cells.iter().any(|cell| cell.contains(['\n', '\r'])) {
             return Err(refused(format!(
                 "{place}: a cell goes over several lines, so rows may hide in it; nothing was recorded"
             ))
             .hint("write each decision on one line; if it is on one, a quote is missing there or below, or stands alone"));
         }
-        match places.row(&record, place) {
+        match places.row(&cells, place) {
             Ok(row) => rows.push(row),
             Err(fault) => faults.add(fault),
         }
@@ -147,46 +119,43 @@ fn refused(what: impl std::fmt::Display) -> Error {
     Error::refused(what)
 }
 
-/// Returns the file, with the line of a record.
-fn at_line<R: Read>(
-    path: &Path,
-    reader: &mut csv::Reader<Numbered<R>>,
-    at: Option<&csv::Position>,
-) -> String {
-    let line = at.map(|at| reader.get_mut().line_of(at.byte()));
-    line.map_or_else(
-        || path.display().to_string(),
-        |line| format!("{}:{line}", path.display()),
-    )
+/// Returns the file for a person.
+fn shown(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => STANDARD_INPUT.to_owned(),
+        false => output::name(&path.display().to_string()),
+    }
 }
 
-fn unread<R: Read>(
-    path: &Path,
-    reader: &mut csv::Reader<Numbered<R>>,
-    error: &csv::Error,
-) -> Error {
-    if let csv::ErrorKind::Io(cause) = error.kind()
-        && let Some(cause) = cause.get_ref()
-        && let Some(cause) = cause.downcast_ref::<intake::Error>()
-    {
-        let line = cause
-            .line()
-            .map_or_else(String::new, |line| format!(":{line}"));
-        let what = format!("{}{line}: {cause}; nothing was recorded", path.display());
-        return refused(what).hint(cause.hint().unwrap_or_else(|| COLUMNS.to_owned()));
-    }
-    let place = at_line(path, reader, error.position());
-    refused(format!("{place}: {error}; nothing was recorded")).hint(COLUMNS)
+fn trimmed(lines: &TextLines) -> Vec<&str> {
+    lines.cells().into_iter().map(str::trim).collect()
+}
+
+fn unread(name: &str, error: &intake::Error) -> Error {
+    use intake::Error as E;
+    let what = match error {
+        E::Foreign { what, .. } => format!("is {what}, not a CSV"),
+        other => other.to_string(),
+    };
+    let hint = match error {
+        E::Foreign { what, .. } if what.contains("workbook") => {
+            Some("save the sheet as \"CSV UTF-8\"".to_owned())
+        }
+        E::NotUtf8 { .. } => Some("save it again as \"CSV UTF-8\"".to_owned()),
+        E::Empty => None,
+        other => other.hint(),
+    };
+    let place = error
+        .place()
+        .map_or_else(String::new, |at| format!(":{at}"));
+    refused(format!("{name}{place}: {what}; nothing was recorded"))
+        .hint(hint.unwrap_or_else(|| COLUMNS.to_owned()))
 }
 
 /// Returns how many cells a row has: a spreadsheet writes empty ones behind them.
-fn width(record: &csv::StringRecord) -> usize {
-    let filled = record
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| !cell.is_empty());
-    let last = filled.last().map_or(0, |(last, _)| last + 1);
-    last.max(record.len().min(4))
+fn width(cells: &[&str]) -> usize {
+    let last = cells.iter().rposition(|cell| !cell.is_empty());
+    last.map_or(0, |last| last + 1).max(cells.len().min(4))
 }
 
 /// Where the columns stand.
@@ -199,14 +168,10 @@ struct Places {
 }
 
 impl Places {
-    fn of(path: &Path, headers: &csv::StringRecord) -> Result<Self, Error> {
-        let name = path.display();
+    fn of(name: &str, headers: &[&str]) -> Result<Self, Error> {
         let place = |wanted: &str| {
-            headers.iter().position(|header| {
-                header
-                    .trim_start_matches('\u{feff}')
-                    .eq_ignore_ascii_case(wanted)
-            })
+            let mut headers = headers.iter();
+            headers.position(|header| header.eq_ignore_ascii_case(wanted))
         };
         let named = place("identifier")
             .map(|at| (at, By::Identifier))
@@ -215,8 +180,7 @@ impl Places {
             (named, place("decision"), place("reason"), place("evidence"))
         else {
             return Err(refused(format!(
-                "{name}: a column is missing; found {:?}; nothing was recorded",
-                headers.iter().collect::<Vec<_>>()
+                "{name}: a column is missing; found {headers:?}; nothing was recorded"
             ))
             .hint(format!("{COLUMNS}, in its first line")));
         };
@@ -242,9 +206,9 @@ impl Places {
         })
     }
 
-    fn row(&self, record: &csv::StringRecord, place: String) -> Result<Row, Error> {
-        let count = width(record);
-        if count > 4 || record.len() < 4 {
+    fn row(&self, cells: &[&str], place: String) -> Result<Row, Error> {
+        let count = width(cells);
+        if count > 4 || cells.len() < 4 {
             return Err(refused(format!(
                 "{place}: the row has {count} cells, expected four; nothing was recorded"
             ))
@@ -252,7 +216,7 @@ impl Places {
                 "{COLUMNS}; a cell that has the sign between cells in it stands in quotes"
             )));
         }
-        let cell = |at: usize| record.get(at).unwrap_or_default().to_owned();
+        let cell = |at: usize| cells.get(at).copied().unwrap_or_default().to_owned();
         let paid = match cell(self.decision).to_ascii_lowercase().as_str() {
             "paid" => true,
             "failed" => false,
@@ -282,7 +246,7 @@ impl Places {
             text: text.to_owned(),
             by: self.by,
         };
-        let written = record.get(self.name).unwrap_or_default();
+        let written = cells.get(self.name).copied().unwrap_or_default();
         let plain = unshielded(written);
         Ok(Row {
             place,
@@ -296,6 +260,8 @@ impl Places {
         })
     }
 }
+
+const NAMES: [&str; 5] = ["identifier", "reference", "decision", "reason", "evidence"];
 
 const COLUMNS: &str = "a CSV with the columns identifier (or reference), decision (paid or failed), reason, evidence, and commas, \
     semicolons or tabs between them";

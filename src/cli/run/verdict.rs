@@ -23,6 +23,7 @@ use crate::cli::words::hints;
 use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::no_entry;
 use crate::cli::words::unpaid::unpaid;
+use crate::cli::words::warnings;
 use crate::domain::{BatchName, PaymentId};
 use crate::engine::Ending;
 use crate::journal::{Journal, LetGo, Reader, Standing, StandingRow};
@@ -117,7 +118,7 @@ fn tell_of_rows(
         let first = Reader::open(session.location()?)?
             .snapshot(batch)?
             .example_named_otherwise()?;
-        let text = status::named_otherwise_text(batch, standing, first);
+        let text = warnings::named_otherwise_text(batch, standing, first);
         output::complain("warning", &text);
     }
     Ok(())

@@ -138,15 +138,22 @@ impl Drop for Unseen {
 ///
 /// `what` completes "this would ...".
 pub(in crate::cli) async fn confirmed(yes: bool, what: &str) -> Result<(), Error> {
+    confirmed_or(yes, what, "nothing was changed").await
+}
+
+/// As [`confirmed`]. `nothing`: what is so when the answer is no.
+pub(in crate::cli) async fn confirmed_or(
+    yes: bool,
+    what: &str,
+    nothing: &str,
+) -> Result<(), Error> {
     if yes {
         return Ok(());
     }
     if !is_attended() {
-        return Err(
-            Error::refused(format!("this would {what}; nothing was changed"))
-                .hint("add --yes to do it without a question"),
-        );
+        return Err(Error::refused(format!("this would {what}; {nothing}"))
+            .hint("add --yes to do it without a question"));
     }
     crate::cli::terminal::output::note(&format!("This would {what}."));
-    ask("Do it?", Typed::Yes, "nothing was changed").await
+    ask("Do it?", Typed::Yes, nothing).await
 }

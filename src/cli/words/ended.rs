@@ -239,7 +239,7 @@ pub(in crate::cli) fn sentence(
         (State::Conflict, _) if life.taken => return None,
         (State::Conflict, _) => format!(
             "Answers disagree: one says paid, another says not paid. Do not pay it in another way until a person has \
-             decided. Ask the gateway's people which answer is right, then: {} --paid, or --failed",
+             decided. Ask the gateway's people which answer is right, then: {} --paid, or --failed, with --reason TEXT --evidence TEXT",
             commands.resolve(id)
         ),
         _ => return None,

@@ -106,7 +106,7 @@ fn finish_other(found: &DebtElsewhere) -> String {
     match found.needs_decision {
         true => format!(
             "first decide about the other payment, as answers about it disagree: see them with disburse explain {batch} --id {id}, ask the gateway's people, \
-             then disburse resolve {batch} --id {id} --paid, or --failed"
+             then disburse resolve {batch} --id {id} --paid, or --failed, with --reason TEXT --evidence TEXT"
         ),
         false => format!("first finish the other payment: disburse run {batch}"),
     }

@@ -25,3 +25,4 @@ pub(super) mod told;
 pub(super) mod unpaid;
 pub(super) mod unpriced;
 pub(super) mod waiting;
+pub(super) mod warnings;

@@ -26,7 +26,7 @@ pub(in crate::cli) fn waits(
 ) -> String {
     match waits {
         WaitsFor::Decision(id) => format!(
-            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {} --paid, or --failed",
+            "waits until it is decided whether {id}, an earlier payment of the same row, was paid: {} --paid, or --failed, with --reason TEXT --evidence TEXT",
             commands.resolve(id)
         ),
         WaitsFor::Answer(id) => format!(
@@ -114,7 +114,7 @@ pub(in crate::cli) fn doubt(said: Doubt) -> String {
 pub(in crate::cli) fn way_out(commands: Commands<'_>, id: PayerTransactionId) -> String {
     format!(
         "If the gateway never says so, or cannot be asked (resolution.status_query), ask its people about {id}, then \
-        record what they say: {} --paid, or --failed --although-accepted",
+        record what they say: {} --paid, or --failed --although-accepted, with --reason TEXT --evidence TEXT",
         commands.resolve(id)
     )
 }

@@ -154,6 +154,21 @@ fn a_quote_that_is_never_closed_hides_no_rows() {
             "2: has a quoted cell that begins in this line and ends in line 6: it holds lines that look like rows",
         ),
         (
+            "to the end of a cell of the next row",
+            format!(
+                "{HEADER},reference\nB2C_MPESA,254712345678,50,\"x,R1\nB2C_MPESA,254712345679,70,y\",R2\n"
+            ),
+            "2: has a quoted cell that begins in this line and ends in line 3: it holds lines that look like rows",
+        ),
+        (
+            "the same with carriage returns alone",
+            format!(
+                "{HEADER},reference\nB2C_MPESA,254712345678,50,\"x,R1\nB2C_MPESA,254712345679,70,y\",R2\n"
+            )
+            .replace('\n', "\r"),
+            "2: has a quoted cell that begins in this line and ends in line 3: it holds lines that look like rows",
+        ),
+        (
             "through more than a cell may hold",
             format!("{HEADER}\n\"{}\",x,x,x\n", "a\n".repeat(9000)),
             "more than 4096 bytes",

@@ -6,8 +6,10 @@ use crate::domain::{EvidenceId, Timestamp};
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::codec::values::corrupt;
 use crate::journal::read::reader::Snapshot;
-use crate::journal::{Error, Reconciled, ReconciliationRecord, StatementFacts, StatementFinding};
-use crate::ledger::reconciliation::Flow;
+use crate::journal::{
+    Discrepancies, Error, Reconciled, ReconciliationRecord, StatementFacts, StatementFinding,
+};
+use crate::ledger::reconciliation::{FindingKind, Flow};
 use crate::store::tables::evidence;
 use crate::store::{Reads, Scan, shape};
 
@@ -87,6 +89,17 @@ fn detail_of(told: &Told) -> Result<Value, Error> {
     serde_json::from_str(&told.detail).map_err(|_| corrupt("a detail that is not JSON"))
 }
 
+/// Returns how many payments of each kind of discrepancy a summary has.
+fn counted(summary: &Value) -> Vec<(FindingKind, u64)> {
+    let kinds = FindingKind::ALL.into_iter();
+    let counts = kinds
+        .filter(|kind| kind.is_discrepancy())
+        .map(|kind| (kind, summary["found"][kind.name()]["count"].as_u64()));
+    counts
+        .filter_map(|(kind, count)| Some((kind, count.filter(|count| *count > 0)?)))
+        .collect()
+}
+
 impl Snapshot<'_> {
     /// Returns whether the batch was reconciled with a file of this SHA-256 before.
     ///
@@ -102,6 +115,35 @@ impl Snapshot<'_> {
             Ok::<_, Error>(())
         })?;
         Ok(found)
+    }
+
+    /// Returns what statements showed of payments otherwise than they stand here, the oldest first; of a statement that was compared
+    /// again, what it showed the last time.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn discrepancies(&self) -> Result<Vec<Discrepancies>, Error> {
+        let summaries = Scan::by(&evidence::about_batch)
+            .at(&RECONCILED)
+            .at(&self.batch_id);
+        let mut all: Vec<(String, Discrepancies)> = Vec::new();
+        self.c.each(&summaries, |told: Told| {
+            let summary = detail_of(&told)?;
+            let text = |name: &str| summary[name].as_str().unwrap_or_default().to_owned();
+            let digest = text("digest");
+            all.retain(|(of, _)| *of != digest);
+            all.push((
+                digest,
+                Discrepancies {
+                    at: told.at,
+                    statement: text("statement"),
+                    found: counted(&summary),
+                },
+            ));
+            Ok::<_, Error>(())
+        })?;
+        let all = all.into_iter().map(|(_, one)| one);
+        Ok(all.filter(|one| !one.found.is_empty()).collect())
     }
 
     /// Returns the reconciliations of the batch, oldest first.

@@ -163,3 +163,14 @@ pub struct ReconciliationRecord {
     /// The findings that were kept, as JSON.
     pub findings: Vec<serde_json::Value>,
 }
+
+/// What one statement showed of payments otherwise than they stand here, and no order settles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discrepancies {
+    /// When it was compared, the last time.
+    pub at: Timestamp,
+    /// The statement.
+    pub statement: String,
+    /// How many payments of each kind.
+    pub found: Vec<(FindingKind, u64)>,
+}

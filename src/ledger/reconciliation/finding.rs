@@ -254,6 +254,38 @@ impl FindingKind {
         self < Self::Agreed
     }
 
+    /// Returns whether the statement shows a payment otherwise than it stands here, and no order of this program settles it.
+    #[must_use]
+    pub fn is_discrepancy(self) -> bool {
+        matches!(
+            self,
+            Self::TwiceThere | Self::Returned | Self::AmountDiffers | Self::NamesOther
+        )
+    }
+
+    /// Returns what a person does about it, where this program has no order for that.
+    #[must_use]
+    pub fn advice(self) -> Option<&'static str> {
+        match self {
+            Self::TwiceThere => Some(
+                "ask the gateway's people for the second amount back, and name both lines; the payment stays as it is here",
+            ),
+            Self::Returned => Some(
+                "the recipient does not have the money. A payment that is paid here stays so, and no retry pays it again:                  find out why it came back, and load the row under another reference to pay it",
+            ),
+            Self::AmountDiffers => Some(
+                "ask the gateway's people what was paid. The payment stays as it is here; what is missing is paid by a                  row under another reference",
+            ),
+            Self::NamesOther => Some(
+                "ask the gateway's people who was paid: such a line proves nothing about our payment",
+            ),
+            Self::UnknownThere => Some(
+                "look for them in your other journals and batches; if nobody here paid them, ask the gateway's people",
+            ),
+            _ => None,
+        }
+    }
+
     /// Returns it of a payment that a retry has replaced, or has not: what was not paid then is no row that is still unpaid.
     #[must_use]
     pub fn where_replaced(self, is_replaced: bool) -> Self {
