@@ -37,11 +37,8 @@ impl Journal {
         rule: Option<Rule>,
         target: Option<Target>,
     ) -> Result<Approvals, Error> {
-        self.ask(move |c| {
-            c.flush()?;
-            approvals(c, known_batch(c, &batch)?, rule, target.as_ref())
-        })
-        .await
+        self.read(move |c| approvals(c, known_batch(c, &batch)?, rule.clone(), target.as_ref()))
+            .await
     }
 
     /// Returns the rules that hold for a batch.
@@ -49,11 +46,8 @@ impl Journal {
     /// # Errors
     /// [`Error::UnknownBatch`].
     pub async fn rules(&self, batch: BatchName, rule: Option<Rule>) -> Result<InForce, Error> {
-        self.ask(move |c| {
-            c.flush()?;
-            Pinned::read(c, known_batch(c, &batch)?)?.in_force(rule)
-        })
-        .await
+        self.read(move |c| Pinned::read(c, known_batch(c, &batch)?)?.in_force(rule.clone()))
+            .await
     }
 
     /// Returns what somebody would sign of a batch as it is now.

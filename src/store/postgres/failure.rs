@@ -100,8 +100,11 @@ impl From<Failure> for Error {
             (_, "22012") => Self::DecideAgain {
                 what: "a row that should be changed no longer exists".into(),
             },
-            // Another writer is under way, or too many are connected.
-            (_, "55P03" | "53300") => Self::Busy { what },
+            (_, "55P03") => Self::Busy {
+                what: format!("others used the journal for too long, for a load or an order about many payments ({what})").into(),
+            },
+            // Too many are connected.
+            (_, "53300") => Self::Busy { what },
             (_, "XX001" | "XX002") => Self::Damaged { what },
             ("08", _) => Self::ConnectionLost { what },
             (_, "42501") => Self::Fault {
