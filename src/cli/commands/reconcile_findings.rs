@@ -8,6 +8,7 @@ use tempfile::NamedTempFile;
 
 use crate::cli::Error;
 use crate::journal::StatementFinding;
+use crate::ledger::shield::shielded_in;
 
 /// The list of all findings: it gets its name once they are on record.
 pub(super) struct List {
@@ -61,7 +62,7 @@ impl List {
         match &finding.payment {
             Some(payment) => cells.extend([
                 payment.id.to_string(),
-                plain(&payment.reference),
+                text(&payment.reference),
                 payment.line.to_string(),
                 payment.state.name().to_owned(),
                 payment.money.to_string(),
@@ -71,16 +72,16 @@ impl List {
         }
         match &finding.entry {
             Some(entry) => cells.extend([
-                entry.place.clone(),
+                text(&entry.place),
                 entry.day.to_string(),
                 entry.money.to_string(),
                 entry.money.currency.code().to_owned(),
-                plain(&entry.reference),
+                text(&entry.reference),
             ]),
             None => cells.extend(std::iter::repeat_n(String::new(), 5)),
         }
         cells.push(finding.by.map_or("", |by| by.in_words()).to_owned());
-        cells.push(finding.other_lines.join("; "));
+        cells.push(text(&finding.other_lines.join("; ")));
         self.writer.write_record(cells)
     }
 
@@ -110,10 +111,7 @@ fn unwritten(path: &Path, error: &dyn std::fmt::Display) -> Error {
     .hint("give the same command again, with another name for the list if it cannot have this one")
 }
 
-/// A spreadsheet program must not take a cell for a formula.
-fn plain(text: &str) -> String {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text.to_owned(),
-    }
+/// Returns a text as a spreadsheet keeps it, and as it is read again from a file of decisions.
+fn text(cell: &str) -> String {
+    shielded_in("reference", cell).into_owned()
 }
