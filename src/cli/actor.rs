@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::Read;
 
 use crate::domain::Actor;
+use crate::journal::Location;
 
 /// Bytes of a system's file that are read.
 const FILE_MAX: u64 = 1 << 20;
 
-/// Returns who gives this command.
-pub(super) fn actor() -> Actor {
+/// Returns who gives this command to a journal.
+pub(super) fn actor(journal: &Location) -> Actor {
     let uid = rustix::process::getuid().as_raw();
     let user = name_of(uid, &read("/etc/passwd")).unwrap_or_else(|| format!("uid {uid}"));
     let host = ["/proc/sys/kernel/hostname", "/etc/hostname"]
@@ -17,7 +18,12 @@ pub(super) fn actor() -> Actor {
         .map(|path| read(path).trim().to_owned())
         .find(|name| !name.is_empty())
         .unwrap_or_else(|| "an unknown host".to_owned());
-    Actor::new(&user, &host, std::env::var("SUDO_USER").ok().as_deref())
+    let sudo_of = std::env::var("SUDO_USER").ok();
+    let role = match journal {
+        Location::File(_) => None,
+        Location::Server(address) => address.role(),
+    };
+    Actor::new(&user, &host, sudo_of.as_deref()).in_role(role)
 }
 
 /// Returns what stands there; nothing when it cannot be read.

@@ -106,7 +106,8 @@ impl Session {
 
     /// Opens the journal that is there, in the hands of whoever gives this command.
     pub(super) fn journal(&self) -> Result<Journal, Error> {
-        Ok(Journal::open_existing(self.location()?)?.acting_as(actor()))
+        let at = self.location()?;
+        Ok(Journal::open_existing(at)?.acting_as(actor(at)))
     }
 
     /// Opens the journal for what runs do. Who may not do that is told before anything is written.

@@ -11,6 +11,7 @@ pub struct Actor {
     user: String,
     host: String,
     sudo_of: Option<String>,
+    role: Option<String>,
 }
 
 impl Actor {
@@ -21,6 +22,16 @@ impl Actor {
             user: plain(user),
             host: plain(host),
             sudo_of: sudo_of.map(plain).filter(|name| !name.is_empty()),
+            role: None,
+        }
+    }
+
+    /// The same with the role by which the server of the journal knows them.
+    #[must_use]
+    pub fn in_role(self, role: Option<&str>) -> Self {
+        Self {
+            role: role.map(plain).filter(|name| !name.is_empty()),
+            ..self
         }
     }
 
@@ -41,13 +52,22 @@ impl Actor {
     pub fn sudo_of(&self) -> Option<&str> {
         self.sudo_of.as_deref()
     }
+
+    /// Returns the role by which the server of the journal knew them, where the journal was on one.
+    #[must_use]
+    pub fn role(&self) -> Option<&str> {
+        self.role.as_deref()
+    }
 }
 
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {}", self.user, self.host)?;
-        match &self.sudo_of {
-            Some(name) => write!(f, ", by sudo of {name}"),
+        if let Some(name) = &self.sudo_of {
+            write!(f, ", by sudo of {name}")?;
+        }
+        match &self.role {
+            Some(role) => write!(f, ", in the role {role}"),
             None => Ok(()),
         }
     }
@@ -84,6 +104,12 @@ mod tests {
         ] {
             assert_eq!(Actor::new(user, "desk-7\n", sudo_of).to_string(), expected);
         }
+        let ana = Actor::new("ana", "desk-7", None);
+        assert_eq!(
+            ana.clone().in_role(Some("pay1\n")).to_string(),
+            "ana on desk-7, in the role pay1"
+        );
+        assert_eq!(ana.clone().in_role(Some("")), ana);
         assert_eq!(Actor::new(&"x".repeat(99), "h", None).user().len(), 64);
     }
 }

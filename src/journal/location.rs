@@ -208,6 +208,13 @@ impl ServerAddress {
         &self.text
     }
 
+    /// Returns the role that the address names.
+    #[must_use]
+    pub fn role(&self) -> Option<&str> {
+        let place = self.shown.strip_prefix("postgres://")?;
+        place.split_once('@').map(|(role, _)| role)
+    }
+
     /// Returns the file that the password is in, where the configuration names one.
     #[must_use]
     pub fn password_file(&self) -> Option<&Path> {

@@ -248,6 +248,47 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
     );
 }
 
+/// Money that left under the name of a payment has left, whatever amount the statement has for it.
+#[test]
+fn what_left_in_another_amount_is_never_paid_again_unseen() {
+    let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml", "--yes"];
+    desk.run(&failing).finished(3);
+    let known = payments(&desk);
+    assert_eq!(states(&desk), ["failed", "failed", "failed"]);
+    let day = today(&desk);
+    let line = |amount: &str, row: &str| format!("{day},{amount},{}\n", known[row].0);
+    // A cent less, in two parts, and a part that may be a charge.
+    let statement = format!(
+        "date,amount,reference\n{}{}{}{}",
+        line("99.99", "R-1"),
+        line("100.00", "R-2"),
+        line("100.50", "R-2"),
+        line("30.00", "R-3"),
+    );
+    let desk = desk.file("s.csv", &statement);
+    let said = reconcile(&desk, &[]).finished(3);
+    assert!(
+        said.err
+            .contains("2 payments not paid here, but paid in the statement"),
+        "{}",
+        said.err
+    );
+    assert_eq!(states(&desk), ["conflict", "conflict", "failed"]);
+    let told = desk.run(&["explain", "b", "R-3"]).finished(0).out;
+    assert!(
+        told.contains("the statement s.csv, compared at ")
+            && told.contains(": another amount in the statement; line 5, "),
+        "{told}"
+    );
+    // The third one alone is paid anew.
+    desk.run(&["retry", "b", "--yes"]).finished(0);
+    desk.run(&["run", "b", "--sandbox", "--faults", "none", "--yes"])
+        .finished(3);
+    assert_eq!(states(&desk), ["conflict", "conflict", "paid"]);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
 #[test]
 fn a_failure_that_a_retry_replaced_is_told_apart_from_who_is_still_unpaid() {
     let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");

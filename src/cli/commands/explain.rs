@@ -20,6 +20,7 @@ use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::people;
 use crate::cli::words::rows::state_name;
+use crate::cli::words::statements;
 use crate::cli::words::unpriced;
 use crate::cli::words::waiting::waits;
 use crate::domain::{
@@ -218,6 +219,8 @@ fn explained(
             let text = let_go_text(&let_go, Some(record.payment.id.as_str()), shown.zone);
             standing.push(format!("  {text}"));
         }
+        let stated = snapshot.stated_about(&record.payment.id)?;
+        standing.extend(statements::about_payment(&stated, shown.zone));
         let bills = snapshot.bills(record.seq)?;
         let bills = bills
             .iter()
@@ -543,6 +546,7 @@ fn to_json(
         "receiver_narration": narration.map(|text| self::text("receiver_narration", text, shown.reveal)),
         "electricity_token": electricity.as_ref().map(|(token, _)| token),
         "electricity_units": electricity.as_ref().map(|(_, units)| units).filter(|units| !units.is_empty()),
+        "statements": statements::about_payment_json(&snapshot.stated_about(&record.payment.id)?),
         "bills": unpriced::bills_json(&snapshot.bills(record.seq)?),
         "people": people::to_json(&people::about(&acts, subject(record, &entries, &before, file.loaded_at))),
         "trail": trail,

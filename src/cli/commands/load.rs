@@ -236,7 +236,7 @@ async fn load_beside(
 ) -> Result<(Journal, LoadSummary, bool), Error> {
     let (batch, presumes) = (plan.batch.clone(), plan.presume_posted);
     session.assert_may_run()?;
-    let journal = Journal::open(at)?.acting_as(actor());
+    let journal = Journal::open(at)?.acting_as(actor(at));
     recover::warn(&journal, &session.zone(false)).await?;
     let plan = LoadPlan {
         originator: originator(at, &plan)?,
@@ -283,7 +283,7 @@ async fn load_anew(
     // Made aside and put in place when it holds something: to remove a journal that another process may have opened
     // meanwhile would lose what that process writes.
     let (journal, aside) = Aside::begin(path)?;
-    let journal = journal.acting_as(actor());
+    let journal = journal.acting_as(actor(session.location()?));
     let loaded = into_journal(session, &journal, input, plan).await;
     // The last handle closes the file, and takes everything into it.
     drop(journal);

@@ -104,7 +104,7 @@ impl Told<'_> {
         let in_conflict = self.in_conflict;
         let flag = sandbox_flag(found.purpose);
         let decide = format!(
-            "disburse resolve {batch} --id ID --paid|--failed{flag} --reason TEXT --evidence TEXT"
+            "disburse resolve {batch} --id ID --paid{flag} --reason TEXT --evidence TEXT, or the same with --failed"
         );
         if in_conflict > 0 {
             output::complain(
@@ -275,6 +275,9 @@ fn sentence(finding: &StatementFinding) -> String {
             entry.money.currency,
             output::grouped(&entry.money.to_string())
         ));
+    }
+    if finding.is_twice && finding.kind != FindingKind::TwiceThere {
+        parts.push("paid twice in the statement".to_owned());
     }
     if !finding.other_lines.is_empty() {
         parts.push(format!("also {}", finding.other_lines.join(", ")));

@@ -16,6 +16,7 @@ use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
+use crate::cli::words::statements;
 use crate::cli::words::waiting;
 use crate::cli::words::warnings;
 use crate::domain::{BatchName, Tally, Timestamp, WireZone};
@@ -242,7 +243,7 @@ fn row_texts(
         let first = reader.snapshot(batch)?.example_named_otherwise()?;
         texts.push(warnings::named_otherwise_text(batch, standing, first));
     }
-    texts.extend(warnings::statement_texts(
+    texts.extend(statements::statement_texts(
         &reader.snapshot(batch)?.discrepancies()?,
         batch,
         zone,
@@ -426,7 +427,7 @@ fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Valu
     }
     let discrepancies = reader.snapshot(batch)?.discrepancies()?;
     if !discrepancies.is_empty() {
-        value["statement_discrepancies"] = warnings::statements_json(&discrepancies);
+        value["statement_discrepancies"] = statements::statements_json(&discrepancies);
     }
     value["dates"] = dates_json(standing.dates);
     value["scheduled"] = scheduled_json(reader.snapshot(batch)?.scheduled(Timestamp::now())?);

@@ -20,6 +20,7 @@ pub(super) mod probe;
 pub(super) mod refused;
 pub(super) mod repeats;
 pub(super) mod rows;
+pub(super) mod statements;
 pub(super) mod summary;
 pub(super) mod told;
 pub(super) mod unpaid;

@@ -150,9 +150,16 @@ impl Folded {
 
 /// Returns what somebody did, for a person.
 fn text(act: &ActRecord) -> String {
+    let what = match act.act.as_str() {
+        // As the chain calls it: no command has that name.
+        "reconcile --held" => {
+            "a statement showed that money left for payments that are not known to be paid"
+        }
+        what => what,
+    };
     let said = match &act.about {
-        Some(about) => format!("{} {about:?}: by {}", act.act, act.by),
-        None => format!("{}: by {}", act.act, act.by),
+        Some(about) => format!("{what} {about:?}: by {}", act.by),
+        None => format!("{what}: by {}", act.by),
     };
     match &act.reason {
         Some(reason) => format!("{said}, reason {reason:?}"),
@@ -164,7 +171,7 @@ fn text(act: &ActRecord) -> String {
 pub(in crate::cli) fn to_json(acts: &[&ActRecord]) -> Vec<Value> {
     acts.iter()
         .map(|act| {
-            json!({
+            let mut said = json!({
                 "at": act.at.to_string(),
                 "act": act.act,
                 "about": act.about,
@@ -172,7 +179,11 @@ pub(in crate::cli) fn to_json(acts: &[&ActRecord]) -> Vec<Value> {
                 "user": act.by.user(),
                 "host": act.by.host(),
                 "sudo_of": act.by.sudo_of(),
-            })
+            });
+            if let Some(role) = act.by.role() {
+                said["role"] = role.into();
+            }
+            said
         })
         .collect()
 }

@@ -1,17 +1,14 @@
-//! What a person must look at in a batch, beside the table of its states: rows that may be paid twice, payments that the gateway or a
-//! statement shows otherwise than they stand.
+//! What a person must look at in a batch, beside the table of its states: rows that may be paid twice, payments that the gateway
+//! named otherwise.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::cli::session::Commands;
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, PayerTransactionId, WireZone};
-use crate::journal::{Discrepancies, Standing, Undecided};
+use crate::domain::{BatchName, PayerTransactionId};
+use crate::journal::{Standing, Undecided};
 use crate::ledger::generations::PaidTwice;
 use crate::lifecycle::State;
-
-/// Statements that are told, the last ones.
-const STATEMENTS_TOLD_MAX: usize = 3;
 
 /// Returns a row that is paid twice, for programs.
 pub(in crate::cli) fn paid_twice_json(row: &PaidTwice) -> Value {
@@ -90,47 +87,4 @@ pub(in crate::cli) fn named_otherwise_text(
     format!(
         "{count} for which the gateway named another amount, currency or number; its answer was not believed{example}"
     )
-}
-
-/// Tells what statements showed of payments otherwise than they stand here: money to ask for, or to pay in another way.
-pub(in crate::cli) fn statement_texts(
-    all: &[Discrepancies],
-    batch: &BatchName,
-    zone: &WireZone,
-) -> Vec<String> {
-    let told = all.iter().rev().take(STATEMENTS_TOLD_MAX).map(|one| {
-        let found: Vec<String> = one
-            .found
-            .iter()
-            .map(|(kind, count)| {
-                let count = output::grouped(&count.to_string());
-                format!("{} ({count})", kind.in_words())
-            })
-            .collect();
-        format!(
-            "the statement {}, compared at {}: {}. Ask the gateway's people: disburse report {batch} --out reports/{batch} lists them",
-            output::name(&one.statement),
-            zone.format_named(one.at),
-            found.join(", ")
-        )
-    });
-    let mut texts: Vec<String> = told.collect();
-    if let Some(more @ 1..) = all.len().checked_sub(STATEMENTS_TOLD_MAX) {
-        let more = output::counted(more as u64, "statement");
-        texts.push(format!("the same of {more} before"));
-    }
-    texts
-}
-
-/// Returns the same for programs.
-pub(in crate::cli) fn statements_json(all: &[Discrepancies]) -> Value {
-    let told = all.iter().map(|one| {
-        let found: Map<String, Value> = one
-            .found
-            .iter()
-            .map(|(kind, count)| (kind.name().to_owned(), (*count).into()))
-            .collect();
-        json!({"statement": one.statement, "at": one.at.to_string(), "found": found})
-    });
-    told.collect()
 }

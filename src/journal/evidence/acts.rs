@@ -141,6 +141,9 @@ impl WriteSession {
         if let Some(name) = actor.sudo_of() {
             detail["sudo_of"] = name.into();
         }
+        if let Some(role) = actor.role() {
+            detail["role"] = role.into();
+        }
         if about != Value::Null {
             detail["about"] = about;
         }
@@ -202,6 +205,6 @@ fn record(act: &Act) -> Result<ActRecord, Error> {
         act: act.to_owned(),
         about: text("about").map(str::to_owned),
         reason: text("reason").map(str::to_owned),
-        by: Actor::new(user, host, text("sudo_of")),
+        by: Actor::new(user, host, text("sudo_of")).in_role(text("role")),
     })
 }

@@ -39,7 +39,9 @@ pub(in crate::journal) fn withdrawal(
     let detail = read(&detail)?;
     let text = |name: &str| detail[name].as_str();
     let by = match (text("user"), text("host")) {
-        (Some(user), Some(host)) => Some(Actor::new(user, host, text("sudo_of"))),
+        (Some(user), Some(host)) => {
+            Some(Actor::new(user, host, text("sudo_of")).in_role(text("role")))
+        }
         _ => None,
     };
     Ok(Some(Withdrawal {
@@ -80,6 +82,9 @@ pub(in crate::journal) fn withdraw(
         detail["host"] = actor.host().into();
         if let Some(name) = actor.sudo_of() {
             detail["sudo_of"] = name.into();
+        }
+        if let Some(role) = actor.role() {
+            detail["role"] = role.into();
         }
     }
     c.append(&Evidence {

@@ -30,7 +30,8 @@ const TABLES: &str = "
         msisdn text not null, account text not null, country text not null, rkey text, from_day integer not null,
         to_day integer not null, last_day integer not null, id text not null, reference text not null, line integer not null,
         paid integer not null default 0, returned integer not null default 0, pending integer not null default 0,
-        other_amount integer not null default 0, other integer not null default 0, by integer, entry integer, kind integer
+        other_amount integer not null default 0, other integer not null default 0, by integer, entry integer,
+        otherwise integer not null default 0, kind integer
     ) strict;
     create table key (key text not null, rank integer not null, seq integer not null) strict;
     create table hit (n integer not null, rank integer not null, seq integer not null) strict;

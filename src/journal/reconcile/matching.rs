@@ -11,7 +11,7 @@ use crate::journal::read::reader::Snapshot;
 use crate::journal::{Error, Reconciled, StatedPayment, StatementFinding};
 use crate::ledger::reconciliation::{
     Candidate, DAYS_AFTER, DAYS_BEFORE, FindingKind, Flow, Line, MatchedBy, PaymentView, Period,
-    Settle, Shown, StatementEntry, bearing, is_to, kind, pair, recipient_key, settle,
+    Settle, Shown, StatementEntry, is_to, kind, pair, recipient_key, settle,
 };
 use crate::lifecycle::{PaymentState, State};
 use crate::store::tables::{identifier, instruction, life};
@@ -365,12 +365,14 @@ impl StatementDesk {
             let seq: PaymentId = row.get(0)?;
             if known.as_ref().is_none_or(|(facts, _)| facts.seq != seq) {
                 self.save(known.take())?;
-                known = Some((Facts::of(row)?, Shown::default()));
+                let facts = Facts::of(row)?;
+                let shown = Shown::about(&facts.view());
+                known = Some((facts, shown));
             }
             let entry = line_of(row, FACTS_WIDTH)?;
             let by = by_of(row.get(FACTS_WIDTH + 11)?);
             if let (Some((facts, shown)), Some(by)) = (&mut known, by) {
-                shown.add(bearing(&facts.view(), &entry), by, row.get(FACTS_WIDTH)?);
+                shown.take(&facts.view(), &entry, by, row.get(FACTS_WIDTH)?);
             }
         }
         self.save(known)
@@ -383,9 +385,9 @@ impl StatementDesk {
         let [paid, returned, pending, other_amount, other] = shown.counts();
         self.c
             .prepare_cached(
-                "update payment set paid = ?2, returned = ?3, pending = ?4, other_amount = ?5, other = ?6, by = ?7, entry = ?8 where seq = ?1",
+                "update payment set paid = ?2, returned = ?3, pending = ?4, other_amount = ?5, other = ?6, by = ?7, entry = ?8, otherwise = ?9 where seq = ?1",
             )?
-            .execute(params![facts.seq, paid, returned, pending, other_amount, other, shown.by.map(by_number), shown.entry])?;
+            .execute(params![facts.seq, paid, returned, pending, other_amount, other, shown.by.map(by_number), shown.entry, shown.otherwise])?;
         Ok(())
     }
 
@@ -434,8 +436,8 @@ impl StatementDesk {
             if !is_to(&facts.view(), &entry.recipient) {
                 continue;
             }
-            let mut shown = Shown::default();
-            shown.add(bearing(&facts.view(), &entry), by, n);
+            let mut shown = Shown::about(&facts.view());
+            shown.take(&facts.view(), &entry, by, n);
             self.save(Some((facts, shown)))?;
             self.c
                 .prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?
@@ -446,7 +448,7 @@ impl StatementDesk {
 
     /// Writes down what is found of each payment.
     fn judge(&self, period: Option<Period>) -> Result<(), Error> {
-        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, replaced from payment order by seq")?;
+        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, replaced from payment order by seq")?;
         let mut note = self
             .c
             .prepare("update payment set kind = ?2 where seq = ?1")?;
@@ -460,7 +462,7 @@ impl StatementDesk {
                 &shown_of(row, 4)?,
                 covered,
             )
-            .where_replaced(row.get(11)?);
+            .where_replaced(row.get(13)?);
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
         self.c.execute_batch(
@@ -477,9 +479,11 @@ impl StatementDesk {
             shares_currency: self.c.query_row("select exists (select 1 from entry where currency in (select distinct currency from payment))", [], |row| row.get(0))?,
             ..Reconciled::default()
         };
+        let mut also_twice = 0;
         for kind in FindingKind::ALL {
             let mut tally = Tally::default();
             let mut add = |finding: StatementFinding| -> Result<(), Error> {
+                also_twice += u64::from(finding.is_twice && kind != FindingKind::TwiceThere);
                 if let Some(money) = finding.money() {
                     tally.add_many(1, money.currency, i128::from(money.amount.minor()));
                 }
@@ -500,13 +504,14 @@ impl StatementDesk {
                 told.found.push((kind, tally));
             }
         }
+        told.also_twice = also_twice;
         Ok(told)
     }
 
     fn tell_payments(&self, kind: FindingKind, add: &mut Each<'_>) -> Result<(), Error> {
         let mut payments = self.c.prepare_cached(
-            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry from payment
-             where kind = ?1 order by seq",
+            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry, otherwise, minor
+             from payment where kind = ?1 order by seq",
         )?;
         let mut rows = payments.query([place_of(kind)])?;
         while let Some(row) = rows.next()? {
@@ -527,6 +532,7 @@ impl StatementDesk {
                 by: shown.by,
                 settle: settle(state, &shown),
                 is_out: shown.is_out(),
+                is_twice: shown.is_twice(),
             })?;
         }
         Ok(())
@@ -571,6 +577,7 @@ impl StatementDesk {
                 by: None,
                 settle: Settle::No,
                 is_out: false,
+                is_twice: false,
             })?;
         }
         Ok(())
@@ -582,7 +589,9 @@ fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
     for (place, count) in counts.iter_mut().enumerate() {
         *count = row.get(at + place)?;
     }
-    Ok(Shown::of(counts, by_of(row.get(at + 5)?), row.get(at + 6)?))
+    let otherwise = (row.get(at + 7)?, row.get(at + 8)?);
+    let (by, entry) = (by_of(row.get(at + 5)?), row.get(at + 6)?);
+    Ok(Shown::of(counts, otherwise, by, entry))
 }
 
 fn place_of(kind: FindingKind) -> i64 {

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{EvidenceId, Timestamp};
+use crate::domain::{EvidenceId, PayerTransactionId, Timestamp};
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::codec::values::corrupt;
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{
-    Discrepancies, Error, Reconciled, ReconciliationRecord, StatementFacts, StatementFinding,
+    Discrepancies, Error, Reconciled, ReconciliationRecord, StatedAbout, StatementFacts,
+    StatementFinding,
 };
 use crate::ledger::reconciliation::{FindingKind, Flow};
 use crate::store::tables::evidence;
@@ -41,6 +42,9 @@ pub(super) fn finding_said(finding: &StatementFinding) -> Value {
     }
     if !finding.other_lines.is_empty() {
         said["other_statement_lines"] = finding.other_lines.as_slice().into();
+    }
+    if finding.is_twice {
+        said["twice"] = true.into();
     }
     if let Some(by) = finding.by {
         said["matched"] = by.in_words().into();
@@ -77,6 +81,7 @@ pub(super) fn summary_said(
         "payments": reconciled.payments,
         "found": found,
         "held": held,
+        "also_twice": reconciled.also_twice,
         "kept": kept,
     })
 }
@@ -92,12 +97,15 @@ fn detail_of(told: &Told) -> Result<Value, Error> {
 /// Returns how many payments of each kind of discrepancy a summary has.
 fn counted(summary: &Value) -> Vec<(FindingKind, u64)> {
     let kinds = FindingKind::ALL.into_iter();
-    let counts = kinds
-        .filter(|kind| kind.is_discrepancy())
-        .map(|kind| (kind, summary["found"][kind.name()]["count"].as_u64()));
-    counts
-        .filter_map(|(kind, count)| Some((kind, count.filter(|count| *count > 0)?)))
-        .collect()
+    let counts = kinds.filter(|kind| kind.is_discrepancy()).map(|kind| {
+        let of_kind = summary["found"][kind.name()]["count"].as_u64();
+        let also = match kind {
+            FindingKind::TwiceThere => summary["also_twice"].as_u64(),
+            _ => None,
+        };
+        (kind, of_kind.unwrap_or(0) + also.unwrap_or(0))
+    });
+    counts.filter(|(_, count)| *count > 0).collect()
 }
 
 impl Snapshot<'_> {
@@ -144,6 +152,32 @@ impl Snapshot<'_> {
         })?;
         let all = all.into_iter().map(|(_, one)| one);
         Ok(all.filter(|one| !one.found.is_empty()).collect())
+    }
+
+    /// Returns what statements showed of one payment, the oldest first; of a statement that was compared again, what it showed the last
+    /// time. Of many findings of a kind, the first are kept.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn stated_about(&self, id: &PayerTransactionId) -> Result<Vec<StatedAbout>, Error> {
+        let mut all: Vec<(Value, StatedAbout)> = Vec::new();
+        for record in self.reconciliations()? {
+            let digest = &record.summary["digest"];
+            all.retain(|(of, _)| of != digest);
+            let about = |finding: &&Value| finding["payer_transaction_id"] == id.as_str();
+            all.extend(record.findings.iter().filter(about).map(|finding| {
+                let one = StatedAbout {
+                    at: record.at,
+                    statement: record.summary["statement"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned(),
+                    finding: finding.clone(),
+                };
+                (digest.clone(), one)
+            }));
+        }
+        Ok(all.into_iter().map(|(_, one)| one).collect())
     }
 
     /// Returns the reconciliations of the batch, oldest first.

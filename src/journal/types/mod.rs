@@ -53,7 +53,7 @@ pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use reconciliation::{
     Discrepancies, FINDINGS_KEPT, Reconciled, ReconciliationRecord, SHOWN_AT_ONCE, ShownPayment,
-    StatedEntry, StatedPayment, StatementFacts, StatementFinding,
+    StatedAbout, StatedEntry, StatedPayment, StatementFacts, StatementFinding,
 };
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
 pub use refusal::{CrossRowError, Difference, LoadRefusal};

@@ -84,6 +84,8 @@ pub struct StatementFinding {
     pub settle: Settle,
     /// The statement shows that money has left for the payment, and did not come back.
     pub is_out: bool,
+    /// It shows that it left more often than once.
+    pub is_twice: bool,
 }
 
 /// A payment whose money has left by a statement, whatever the gateway says of it later.
@@ -125,6 +127,8 @@ impl StatementFinding {
 /// What all findings come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciled {
+    /// Payments whose money left more often than once, and that are told as something else.
+    pub also_twice: u64,
     /// Of each kind that there is, the worst first.
     pub found: Vec<(FindingKind, Tally)>,
     /// Payments of the batch.
@@ -162,6 +166,17 @@ pub struct ReconciliationRecord {
     pub summary: serde_json::Value,
     /// The findings that were kept, as JSON.
     pub findings: Vec<serde_json::Value>,
+}
+
+/// What one statement showed of one payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedAbout {
+    /// When it was compared, the last time.
+    pub at: Timestamp,
+    /// The statement.
+    pub statement: String,
+    /// The finding, as JSON.
+    pub finding: serde_json::Value,
 }
 
 /// What one statement showed of payments otherwise than they stand here, and no order settles.

@@ -61,6 +61,29 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
     }
 }
 
+/// Returns what a line that names a payment otherwise than it is has moved under its name, in minor units of the payment: out above zero,
+/// in below. Whatever amount, recipient or day the line has, somebody has the money, and the payment must not leave again unseen.
+///
+/// Of another currency, the whole payment.
+#[must_use]
+pub fn moved_otherwise(payment: &PaymentView<'_>, entry: &StatementEntry) -> i64 {
+    let is_otherwise = matches!(
+        bearing(payment, entry),
+        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier
+    );
+    if !is_otherwise || entry.standing != Standing::Booked || entry.is_charge {
+        return 0;
+    }
+    let money = match entry.money.currency == payment.money.currency {
+        true => entry.money,
+        false => payment.money,
+    };
+    match entry.flow {
+        Flow::Out => money.amount.minor(),
+        Flow::In => -money.amount.minor(),
+    }
+}
+
 /// Returns whether a payment came back, and not some of it, such as a discount: less a charge, perhaps.
 fn is_whole(paid: Money, returned: Money) -> bool {
     let (paid_minor, back) = (paid.amount.minor(), returned.amount.minor());
@@ -122,6 +145,10 @@ pub struct Shown {
     pub other_amount: u32,
     /// How many name it with another number, or before it was there.
     pub other: u32,
+    /// What left under its name with another amount, for somebody else or before it was there, less what came back so, in minor units.
+    pub otherwise: i64,
+    /// The amount of the payment, in minor units.
+    pub amount: i64,
     /// How the first that counts was found.
     pub by: Option<MatchedBy>,
     /// Number of the first line that says most of it.
@@ -130,11 +157,28 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What was added up before: of lines that show it paid, returned, announced, with another amount, for somebody else.
+    /// Nothing yet of a payment.
     #[must_use]
-    pub fn of(counts: [u32; 5], by: Option<MatchedBy>, entry: Option<i64>) -> Self {
+    pub fn about(payment: &PaymentView<'_>) -> Self {
+        Self {
+            amount: payment.money.amount.minor(),
+            ..Self::default()
+        }
+    }
+
+    /// What was added up before: of lines that show it paid, returned, announced, with another amount, for somebody else; and what left
+    /// otherwise of which amount.
+    #[must_use]
+    pub fn of(
+        counts: [u32; 5],
+        (otherwise, amount): (i64, i64),
+        by: Option<MatchedBy>,
+        entry: Option<i64>,
+    ) -> Self {
         let [paid, returned, pending, other_amount, other] = counts;
         Self {
+            otherwise,
+            amount,
             paid,
             returned,
             pending,
@@ -158,7 +202,20 @@ impl Shown {
         ]
     }
 
-    /// Takes in one more line.
+    /// Takes in one more line about a payment.
+    pub fn take(
+        &mut self,
+        payment: &PaymentView<'_>,
+        entry: &StatementEntry,
+        by: MatchedBy,
+        number: i64,
+    ) {
+        let moved = moved_otherwise(payment, entry);
+        self.otherwise = self.otherwise.saturating_add(moved);
+        self.add(bearing(payment, entry), by, number);
+    }
+
+    /// Counts what one more line says.
     pub fn add(&mut self, bearing: Bearing, by: MatchedBy, entry: i64) {
         let (count, weight) = match bearing {
             Bearing::Paid => (&mut self.paid, 5),
@@ -174,10 +231,22 @@ impl Shown {
         }
     }
 
-    /// Returns whether money has left that did not come back.
+    /// Returns whether the amount left more often than once, and did not come back.
+    #[must_use]
+    pub fn is_twice(&self) -> bool {
+        self.paid >= self.returned.saturating_add(2)
+    }
+
+    /// Returns whether money has left that did not come back: the amount itself, or under its name half of it or more in another way.
+    /// Less than half may be a charge that nobody has named.
     #[must_use]
     pub fn is_out(&self) -> bool {
-        planted!(ledger::is_out(self.paid > self.returned))
+        let came_back = i64::from(self.returned.saturating_sub(self.paid));
+        let otherwise = self
+            .otherwise
+            .saturating_sub(came_back.saturating_mul(self.amount));
+        let is_half = otherwise > 0 && otherwise.saturating_mul(2) >= self.amount;
+        planted!(ledger::is_out(self.paid > self.returned || is_half))
     }
 }
 
@@ -267,14 +336,19 @@ impl FindingKind {
     #[must_use]
     pub fn advice(self) -> Option<&'static str> {
         match self {
+            Self::PaidThereOnly => Some(
+                "decide each, as is said below. Where several lines are named, more than one amount may have left",
+            ),
             Self::TwiceThere => Some(
                 "ask the gateway's people for the second amount back, and name both lines; the payment stays as it is here",
             ),
             Self::Returned => Some(
-                "the recipient does not have the money. A payment that is paid here stays so, and no retry pays it again:                  find out why it came back, and load the row under another reference to pay it",
+                "find out why the money came back: the recipient does not have it. A payment that is paid here stays so, and no \
+                 retry pays it again; a row under another reference does",
             ),
             Self::AmountDiffers => Some(
-                "ask the gateway's people what was paid. The payment stays as it is here; what is missing is paid by a                  row under another reference",
+                "ask the gateway's people what was paid; the payment stays as it is here. What is too much is asked back. What is \
+                 missing is paid by a row under another reference, once the payment itself is paid here",
             ),
             Self::NamesOther => Some(
                 "ask the gateway's people who was paid: such a line proves nothing about our payment",

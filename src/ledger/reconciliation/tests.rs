@@ -394,6 +394,100 @@ fn what_lines_add_up_to() {
     }
 }
 
+/// Whatever a line that names a payment says otherwise: somebody has the money, and the payment must not leave once more unseen.
+#[test]
+fn what_left_under_the_name_of_a_payment_is_out_in_whatever_amount() {
+    let payment = view(State::Failed);
+    let out = |minor| line(minor);
+    let back = |minor| StatementEntry {
+        flow: Flow::In,
+        ..line(minor)
+    };
+    let ugx = StatementEntry {
+        money: Money {
+            amount: Amount::from_minor(3).unwrap(),
+            currency: Currency::from_code("UGX").unwrap(),
+        },
+        ..line(1)
+    };
+    let cases: [(&str, &[StatementEntry], bool); 16] = [
+        ("nothing", &[], false),
+        ("the amount", &[out(150_000)], true),
+        ("a cent less", &[out(149_999)], true),
+        ("more", &[out(1_500_000)], true),
+        ("two halves", &[out(75_000), out(75_000)], true),
+        ("half of it", &[out(75_000)], true),
+        ("a part that may be a charge", &[out(74_999)], false),
+        ("another currency", std::slice::from_ref(&ugx), true),
+        (
+            "to somebody else",
+            &[StatementEntry {
+                recipient: "254712345679".to_owned(),
+                ..line(150_000)
+            }],
+            true,
+        ),
+        (
+            "before it was there",
+            &[StatementEntry {
+                day: day(90),
+                ..line(150_000)
+            }],
+            true,
+        ),
+        ("out, and back", &[out(153_000), back(153_000)], false),
+        ("the fee stays away", &[out(153_000), back(150_000)], false),
+        (
+            "the amount, and a discount",
+            &[out(150_000), back(20_000)],
+            true,
+        ),
+        (
+            "out, and back, and out",
+            &[out(150_000), back(150_000), out(149_999)],
+            true,
+        ),
+        (
+            "a charge",
+            &[StatementEntry {
+                is_charge: true,
+                ..line(150_000)
+            }],
+            false,
+        ),
+        (
+            "tried, and announced",
+            &[
+                StatementEntry {
+                    standing: Standing::NotExecuted,
+                    ..line(149_999)
+                },
+                StatementEntry {
+                    standing: Standing::Pending,
+                    ..line(149_999)
+                },
+            ],
+            false,
+        ),
+    ];
+    for (what, lines, expected) in cases {
+        let mut shown = Shown::about(&payment);
+        for (number, line) in (1..).zip(lines) {
+            shown.take(&payment, line, MatchedBy::Identifier, number);
+        }
+        assert_eq!(shown.is_out(), expected, "{what}");
+        let found = kind(State::Failed, true, &shown, true);
+        assert_eq!(found == FindingKind::PaidThereOnly, expected, "{what}");
+        let read_again = Shown::of(
+            shown.counts(),
+            (shown.otherwise, shown.amount),
+            shown.by,
+            shown.entry,
+        );
+        assert_eq!(read_again.is_out(), expected, "{what}");
+    }
+}
+
 #[test]
 fn silence_is_said_only_of_the_days_that_the_statement_shows() {
     let silent = Shown::default();

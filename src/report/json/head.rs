@@ -74,6 +74,8 @@ struct Person<'a> {
     user: &'a str,
     host: &'a str,
     sudo_of: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -271,6 +273,7 @@ fn people(header: &BatchHeader) -> Vec<Person<'_>> {
         user: deed.by.user(),
         host: deed.by.host(),
         sudo_of: deed.by.sudo_of(),
+        role: deed.by.role(),
     });
     people.collect()
 }
