@@ -73,6 +73,30 @@ fn every_paid_payment_is_debited_and_credited_once_and_nothing_else_is() {
     assert_eq!(world.read("books.csv"), mended);
 }
 
+/// Weeks, and then the month: what the first of two statements has told of charges is booked, and the other one named.
+#[test]
+fn charges_that_two_statements_show_are_booked_once() {
+    let (world, _, _) = paid("none");
+    with_accounts(&world);
+    let today = jiff::Timestamp::now()
+        .in_tz("Africa/Nairobi")
+        .unwrap()
+        .date();
+    let before = today.yesterday().unwrap();
+    for (name, from, fee) in [("week.csv", today, "2.00"), ("month.csv", before, "3.00")] {
+        let lines = format!("{from},5.00,rent,1.00\n{today},6.00,rent,{fee}\n");
+        world.write(name, &format!("date,amount,reference,fee\n{lines}"));
+        let flags = ["--currency", "KES", "--paid-out"];
+        world.expect(3, &[&["reconcile", "b", name], &flags[..]].concat());
+    }
+    let said = world.expect(0, &["report", "b", "--accounting", "books.csv"]);
+    said.says("charges of KES 3.00");
+    said.says("charges of the statement month.csv are not in this file, because week.csv shows some of its days");
+    let fees = world.read("books.csv");
+    let fees = fees.lines().filter(|line| line.starts_with("6600,"));
+    assert_eq!(fees.count(), 1);
+}
+
 #[test]
 fn a_notification_tells_what_reconciliation_reads_back() {
     let (world, _, executed) = paid("none");

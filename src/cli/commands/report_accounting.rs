@@ -10,6 +10,7 @@ use crate::cli::terminal::output;
 use crate::domain::{Amount, BatchName, Currency, Day, Money, Tally, Timestamp, Totals, WireZone};
 use crate::journal::{BatchRecord, PaidPayment, Reader, Snapshot};
 use crate::ledger::Purpose;
+use crate::ledger::reconciliation::Period;
 use crate::report::accounting::{Booked, Chart, Journal, Notification, Summary};
 
 /// Which file is written.
@@ -36,6 +37,10 @@ pub(in crate::cli) struct Told {
     form: Form,
     paid: Tally,
     charges: Totals,
+    /// Statements whose charges are not in the file.
+    left_out: Vec<String>,
+    /// Statements show payments otherwise than they stand here.
+    is_disputed: bool,
     open: u64,
 }
 
@@ -53,8 +58,18 @@ impl Told {
                 output::counted(open, "payment")
             ),
         };
+        let mut behind = open;
+        for left_out in &self.left_out {
+            behind.push_str(&format!("\n  {left_out}"));
+        }
+        if self.is_disputed {
+            behind.push_str(
+                "\n  statements show some payments otherwise than they are booked here (disburse status names them): what left twice, or \
+                 in another amount, is not in this file",
+            );
+        }
         format!(
-            "{}: {}, {}{charges}{open}",
+            "{}: {}, {}{charges}{behind}",
             self.file,
             output::counted(self.paid.count, "payment"),
             output::amounts(&self.paid.amounts)
@@ -68,6 +83,7 @@ impl Told {
             "payments": self.paid.count,
             "amounts": self.paid.amounts.decimals(),
             "charges": self.charges.decimals(),
+            "charges_left_out": self.left_out,
             "open": self.open,
         })
     }
@@ -100,9 +116,13 @@ pub(in crate::cli) fn write(
         zone: session.zone(false),
         file,
     };
-    let (paid, charges) = match form {
+    let (paid, charges, left_out) = match form {
         Form::Journal => books.journal(&chart.ok_or_else(no_chart)?)?,
-        Form::Camt054 => books.camt054(chart.as_ref())?,
+        Form::Camt054 => (
+            books.camt054(chart.as_ref())?,
+            Totals::default(),
+            Vec::new(),
+        ),
     };
     let open = standing
         .rows
@@ -115,6 +135,8 @@ pub(in crate::cli) fn write(
         form,
         paid,
         charges,
+        left_out,
+        is_disputed: !snapshot.discrepancies()?.is_empty(),
         open,
     })
 }
@@ -133,10 +155,11 @@ struct Books<'a> {
 }
 
 impl Books<'_> {
-    fn journal(&self, chart: &Chart) -> Result<(Tally, Totals), Error> {
+    fn journal(&self, chart: &Chart) -> Result<(Tally, Totals, Vec<String>), Error> {
         let flag = Form::Journal.flag();
         let failed = |error: std::io::Error| unwritable(self.file, flag, &error);
         let (mut paid, mut charged) = (Tally::default(), Totals::default());
+        let mut left_out = Vec::new();
         own_file::write(self.file, flag, |staged: Staged| {
             let (batch, originator) = (self.record.name.as_str(), self.record.originator.as_str());
             let mut journal =
@@ -148,7 +171,9 @@ impl Books<'_> {
                 Ok::<_, Error>(())
             })?;
             if let Some(account) = &chart.fees {
-                for charge in self.charges()? {
+                let charges;
+                (charges, left_out) = self.charges()?;
+                for charge in charges {
                     journal.add(&charge.booked(account)).map_err(failed)?;
                     charged.add(charge.money);
                 }
@@ -156,10 +181,10 @@ impl Books<'_> {
             let (output, _) = journal.finish().map_err(failed)?;
             Ok(output)
         })?;
-        Ok((paid, charged))
+        Ok((paid, charged, left_out))
     }
 
-    fn camt054(&self, chart: Option<&Chart>) -> Result<(Tally, Totals), Error> {
+    fn camt054(&self, chart: Option<&Chart>) -> Result<Tally, Error> {
         let flag = Form::Camt054.flag();
         let failed = |error: std::io::Error| unwritable(self.file, flag, &error);
         let mut paid: BTreeMap<&'static str, (Currency, Tally)> = BTreeMap::new();
@@ -206,13 +231,15 @@ impl Books<'_> {
             }
             message.finish().map_err(failed)
         })?;
-        Ok((all, Totals::default()))
+        Ok(all)
     }
 
-    /// Returns what statements told of charges, each statement once however often it was compared.
-    fn charges(&self) -> Result<Vec<Charge>, Error> {
+    /// Returns what statements told of charges, each statement once however often it was compared; and which are left out. Two that
+    /// show the same days may show the same charges: the one that was compared first has them, then and later.
+    fn charges(&self) -> Result<(Vec<Charge>, Vec<String>), Error> {
         let mut told = BTreeSet::new();
         let mut charges = Vec::new();
+        let (mut shown, mut left_out) = (Vec::<ShownDays>::new(), Vec::new());
         for record in self.snapshot.reconciliations()? {
             let text = |name: &str| record.summary[name].as_str().unwrap_or_default().to_owned();
             let digest = text("digest");
@@ -220,6 +247,19 @@ impl Books<'_> {
                 continue;
             }
             let fees = record.summary["fees"].as_object();
+            if fees.is_none_or(serde_json::Map::is_empty) {
+                continue;
+            }
+            let days = ShownDays::of(&record.summary);
+            if let Some(other) = shown.iter().find(|other| other.overlaps(&days)) {
+                left_out.push(format!(
+                    "charges of the statement {} are not in this file, because {} shows some of its days: book by hand what that one lacks",
+                    output::name(&days.statement),
+                    output::name(&other.statement)
+                ));
+                continue;
+            }
+            shown.push(days);
             for (code, digits) in fees.into_iter().flatten() {
                 let currency = Currency::from_code(code);
                 let amount = currency.and_then(|currency| {
@@ -235,7 +275,38 @@ impl Books<'_> {
                 }
             }
         }
-        Ok(charges)
+        Ok((charges, left_out))
+    }
+}
+
+/// Which days of which account a statement shows.
+struct ShownDays {
+    statement: String,
+    account: Option<String>,
+    period: Option<Period>,
+}
+
+impl ShownDays {
+    fn of(summary: &serde_json::Value) -> Self {
+        let text = |name: &str| summary[name].as_str();
+        let day = |name: &str| text(name).and_then(Day::parse);
+        Self {
+            statement: text("statement").unwrap_or_default().to_owned(),
+            account: text("account").map(str::to_owned),
+            period: day("from")
+                .zip(day("to"))
+                .map(|(from, to)| Period { from, to }),
+        }
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        let is_other_account =
+            matches!((&self.account, &other.account), (Some(a), Some(b)) if a != b);
+        !is_other_account
+            && self
+                .period
+                .zip(other.period)
+                .is_some_and(|(a, b)| a.overlaps(&b))
     }
 }
 

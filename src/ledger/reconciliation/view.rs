@@ -82,6 +82,12 @@ pub struct Period {
 }
 
 impl Period {
+    /// Returns whether another statement shows some of the same days.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.from <= other.to && other.from <= self.to
+    }
+
     /// Returns whether the statement should show what happened on a day.
     #[must_use]
     pub fn covers(&self, day: Day) -> bool {
