@@ -16,10 +16,27 @@ pub(super) fn signed(text: &str, decimal: char, currency: Currency) -> Result<i6
             (None, None) => (false, text.strip_prefix('+').unwrap_or(text)),
         },
     };
-    let plain = ungrouped(digits.trim(), decimal).ok_or("expected an amount")?;
+    let digits = digits.trim();
+    let plain = ungrouped(digits, decimal).ok_or("expected an amount")?;
+    if may_be_group(digits, decimal) && currency.exponent() != 3 {
+        return Err("three digits stand behind its sign, which may be thousands".to_owned());
+    }
     let minor = Amount::parse_any(&trimmed(&plain, currency), currency)
         .map_err(|error| format!("the amount {error}"))?;
     Ok(if negative { -minor } else { minor })
+}
+
+/// Returns whether what stands behind the decimal sign may be a group of thousands, as in `1.200`: some write that for 1200.
+fn may_be_group(text: &str, decimal: char) -> bool {
+    let Some((whole, fraction)) = text.split_once(decimal) else {
+        return false;
+    };
+    let is_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    fraction.len() == 3
+        && is_digits(fraction)
+        && (1..=3).contains(&whole.len())
+        && is_digits(whole)
+        && !whole.starts_with('0')
 }
 
 /// Takes the groups of thousands out, and makes the decimal sign a point.
@@ -73,6 +90,7 @@ mod tests {
     fn amounts_are_read_exactly_or_refused() {
         let kes = Currency::from_code("KES").unwrap();
         let ugx = Currency::from_code("UGX").unwrap();
+        let kwd = Currency::from_code("KWD").unwrap();
         for (text, decimal, currency, expected) in [
             ("1500", '.', kes, Some(150_000)),
             ("1,500.00", '.', kes, Some(150_000)),
@@ -90,6 +108,13 @@ mod tests {
             ("1.500", ',', kes, Some(150_000)),
             ("15.00.00", '.', kes, None),
             ("1500.505", '.', kes, None),
+            ("1.200", '.', kes, None),
+            ("-15.000", '.', kes, None),
+            ("1,200", ',', kes, None),
+            ("150.000", '.', ugx, None),
+            ("1500.500", '.', kes, Some(150_050)),
+            ("0.500", '.', kes, Some(50)),
+            ("1.200", '.', kwd, Some(1_200)),
             ("1500.50", '.', ugx, None),
             ("1e3", '.', kes, None),
             ("NaN", '.', kes, None),

@@ -44,6 +44,16 @@ const NOT_EXECUTED: [&str; 7] = [
 ];
 const REVERSED: [&str; 3] = ["reversed", "returned", "refunded"];
 
+/// Returns whether a spreadsheet has written a number in powers of ten, as in `2.54712E+11`: its last digits are gone.
+fn is_rounded(cell: &str) -> bool {
+    let Some((number, exponent)) = cell.trim().split_once("E+") else {
+        return false;
+    };
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (whole, fraction) = number.split_once(['.', ',']).unwrap_or((number, "0"));
+    whole.len() == 1 && is_digits(whole) && is_digits(fraction) && is_digits(exponent)
+}
+
 /// Letters and digits of a header, in small letters, without accents: `Completion Time` is `completiontime`.
 fn folded(text: &str) -> String {
     let mut plain = plain_name(text);
@@ -449,8 +459,25 @@ impl<'r> Fields<'r> {
     }
 
     fn texts(&self, name: &str) -> Result<Vec<&'r str>, StatementError> {
-        let cells = self.cells(name)?.into_iter();
-        Ok(cells.map(|(_, cell)| cell.text.trim()).collect())
+        let cells = self.cells(name)?;
+        let is_name = matches!(name, "reference" | "receipt" | "recipient");
+        let rounded = cells
+            .iter()
+            .find(|(_, cell)| is_name && is_rounded(cell.text));
+        if let Some((at, cell)) = rounded {
+            return Err(StatementError::new(
+                &(self.row.at)(*at),
+                format!(
+                    "{name}: a spreadsheet has taken it for a number and rounded it, found {}",
+                    shown(cell.text.trim())
+                ),
+                "fetch the statement again, and do not save it in a spreadsheet: nobody can tell what the number was",
+            ));
+        }
+        Ok(cells
+            .into_iter()
+            .map(|(_, cell)| cell.text.trim())
+            .collect())
     }
 
     fn text(&self, name: &str) -> Result<&'r str, StatementError> {

@@ -364,3 +364,35 @@ fn the_statements_of_the_samples_are_those_that_are_made_and_reconcile() {
     insta::assert_snapshot!(told);
     desk.run(&["verify", samples::WALLET_BATCH]).finished(0);
 }
+
+/// What a statement cannot mean is refused, and not read as something else.
+#[test]
+fn a_statement_that_was_read_the_wrong_way_round_is_refused() {
+    let desk = Desk::waiting();
+    let known = crate::reconcile::payments(&desk);
+    let day = crate::reconcile::today(&desk);
+    let id = &known["R-1"].0;
+    let refused = |statement: &str, more: &[&str], with: &str| {
+        std::fs::write(desk.path("s.csv"), statement).unwrap();
+        let given = ["reconcile", "b", "s.csv", "--currency", "KES"];
+        let said = desk.run(&[&given, more].concat()).finished(2).err;
+        assert!(said.contains(with), "{said}");
+    };
+    let head = "date,amount,reference,recipient\n";
+    // Amounts above zero that were paid out, and nobody said so.
+    refused(
+        &format!("{head}{day},100.00,{id},\n"),
+        &[],
+        "no line of the statement is money that left, and 1 payment of batch b would have come back",
+    );
+    refused(
+        &format!("{head}{day},100.00,,2.54712E+11\n"),
+        &["--paid-out"],
+        "s.csv:2: recipient: a spreadsheet has taken it for a number and rounded it, found \"2.54712E+11\"",
+    );
+    refused(
+        &format!("{head}{day},1.200,{id},\n"),
+        &["--paid-out"],
+        "s.csv:2: amount: three digits stand behind its sign, which may be thousands, found \"1.200\"",
+    );
+}
