@@ -34,7 +34,7 @@ pub const COLUMNS: [&str; 22] = [
     "replaces",
 ];
 
-/// Columns that say something about a row to a person. A reader ignores them.
+/// Columns that say something about a row to a person, in files that this program wrote. A reader ignores them there.
 pub(super) const NOTES: [&str; 4] = ["error", "reason", "what_to_do", RAW];
 
 /// The one of them that holds the text of a row which could not be read whole.
@@ -128,9 +128,19 @@ pub(super) enum NotAColumn {
     Reserved(&'static str),
 }
 
+/// Returns whether it says which row of the journal a row of the file is: of files that this program wrote, every one has it.
+pub(super) fn is_link(column: &Column) -> bool {
+    matches!(column, Column::Field(Field::RejectedRow | Field::Replaces))
+}
+
+/// Returns the name that a header stands for.
+fn meant<'a>(header: &'a str, rules: &'a Rules) -> &'a str {
+    rules.columns.get(header).map_or(header, String::as_str)
+}
+
 /// Tells what a header, or a member of a JSON object, names.
 pub(super) fn resolve(header: &str, rules: &Rules) -> Result<Column, NotAColumn> {
-    let name = rules.columns.get(header).map_or(header, String::as_str);
+    let name = meant(header, rules);
     if let Some(field) = Field::from_name(name) {
         return Ok(Column::Field(field));
     }
@@ -240,6 +250,11 @@ impl ColumnMap {
                     });
                 }
             }
+        }
+        // In a file of somebody else, what a person wrote under such a name may be why the row is not to be paid.
+        if !columns.iter().any(is_link) {
+            let notes = header.iter().filter(|name| is_note(meant(name, rules)));
+            unknown.extend(notes.map(|name| (name.clone(), None)));
         }
         if !unknown.is_empty() {
             return Err(Error::UnknownColumns(unknown));

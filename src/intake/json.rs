@@ -7,7 +7,7 @@ pub(super) use frame::{Frame, Frames};
 pub(super) use object::{Value, members, value};
 
 use super::bad::RowError;
-use super::columns::{Column, Field, NotAColumn, resolve};
+use super::columns::{Column, Field, NotAColumn, is_link, resolve};
 use super::names::plain;
 use super::record::{Fault, Record};
 use super::rules::Rules;
@@ -26,6 +26,8 @@ pub(super) struct Cells {
     /// What the names of the row before meant: most rows have the same names in the same order.
     known: Vec<(String, Column)>,
     seen: Vec<Column>,
+    /// A note, which only a row that this program wrote may have, and what it says.
+    note: Option<(String, String)>,
     extra: Vec<String>,
 }
 
@@ -36,6 +38,7 @@ impl Cells {
         self.cells.iter_mut().for_each(String::clear);
         self.seen.clear();
         self.extra.clear();
+        self.note = None;
         let faults = &mut record.faults;
         let mut fault = |column: Option<&str>, message: String| {
             let column = column.map(str::to_owned);
@@ -53,6 +56,12 @@ impl Cells {
         let outcome = members(text, &mut |name, raw| {
             self.member(name, raw, rules, &mut fault)
         });
+        if let Some((name, said)) = self.note.take()
+            && !self.seen.iter().any(is_link)
+        {
+            let message = format!("unknown member {}, found {}", quoted(&name), quoted(&said));
+            fault(None, message);
+        }
         if let Err(error) = outcome {
             faults.push(Fault::Malformed(describe(&error, text, line)));
         }
@@ -82,7 +91,10 @@ impl Cells {
             .map_or_else(|| resolve(name, rules), |(_, column)| Ok(column.clone()))
         {
             Ok(Column::Unnamed) => return fault(None, "has a member without a name".to_owned()),
-            Ok(Column::Note) => return,
+            Ok(Column::Note) => {
+                self.note = Some((name.to_owned(), raw.trim_matches('"').to_owned()));
+                return;
+            }
             Ok(column) => column,
             Err(NotAColumn::Reserved(reason)) => {
                 return fault(Some(&shown(name)), reason.to_owned());
