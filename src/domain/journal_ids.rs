@@ -84,6 +84,8 @@ impl LoadId {
     pub const SAME_BILL: Self = Self::new(-1);
     /// The same file, by references that read alike.
     pub const SAME_REFERENCE: Self = Self::new(-2);
+    /// Several people are paid at one number.
+    pub const SAME_NUMBER: Self = Self::new(-3);
 
     /// Returns whether it stands for the very file that is being loaded.
     #[must_use]
@@ -229,10 +231,15 @@ mod tests {
 
     #[test]
     fn what_stands_for_the_file_itself_is_no_load_of_the_journal() {
-        let marks = [LoadId::SAME_FILE, LoadId::SAME_BILL, LoadId::SAME_REFERENCE];
+        let marks = [
+            LoadId::SAME_FILE,
+            LoadId::SAME_BILL,
+            LoadId::SAME_REFERENCE,
+            LoadId::SAME_NUMBER,
+        ];
         assert_eq!(
             marks.map(LoadId::get),
-            [0, -1, -2],
+            [0, -1, -2, -3],
             "temporary tables sort by them"
         );
         assert!(marks.into_iter().all(LoadId::is_same_file));

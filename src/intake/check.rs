@@ -10,6 +10,7 @@ pub(super) mod not_before;
 mod origin;
 mod recipient;
 mod service;
+mod signs;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub(super) use amount::Stated;
 use findings::Findings;
 use recipient::Recipient;
 use service::Service;
+use signs::Signs;
 
 /// Said of a row that nobody meant.
 const EXAMPLE_LEFT: &str =
@@ -49,53 +51,12 @@ pub(super) struct Checker {
     last_currency: Option<Currency>,
     last_country: Option<Country>,
     documents: document::Checked,
-    /// Lines whose accounts do not look like those of their service, and were taken all the same.
-    odd_accounts: OddAccounts,
+    /// What shows that the file went wrong on its way.
+    signs: Signs,
     /// Rows whose phone number was taken with the zero that it had lost, and the line of the first.
     restored: (u64, u64),
     /// What the row that was checked last says that it corrects.
     pub(super) corrects: Option<Corrects>,
-}
-
-/// How many there are, and the lines of the first.
-#[derive(Default)]
-struct OddAccounts {
-    count: u64,
-    lines: Vec<u64>,
-}
-
-impl OddAccounts {
-    const SHOWN_MAX: usize = 10;
-
-    fn add(&mut self, line: u64) {
-        self.count += 1;
-        if self.lines.len() < Self::SHOWN_MAX {
-            self.lines.push(line);
-        }
-    }
-
-    fn text(&self) -> Option<String> {
-        let first = self.lines.first()?;
-        let more = self.lines[1..].iter().map(|line| format!(", {line}"));
-        let dots = match self.count > self.lines.len() as u64 {
-            true => ", ...",
-            false => "",
-        };
-        Some(format!(
-            "{} to an account that does not look like one of its service (line{} {first}{}{dots}), and {} taken as {} \
-             stand{}: rows that an earlier journal may have posted must keep their identifiers. Look at them now: a \
-             run posts them if the gateway does not know them",
-            match self.count {
-                1 => "1 row pays".to_owned(),
-                count => format!("{count} rows pay"),
-            },
-            if self.count == 1 { "" } else { "s" },
-            more.collect::<String>(),
-            if self.count == 1 { "is" } else { "are" },
-            if self.count == 1 { "it" } else { "they" },
-            if self.count == 1 { "s" } else { "" },
-        ))
-    }
 }
 
 impl Checker {
@@ -116,7 +77,7 @@ impl Checker {
             last_currency: None,
             last_country: None,
             documents: document::Checked::default(),
-            odd_accounts: OddAccounts::default(),
+            signs: Signs::default(),
             restored: (0, 0),
             corrects: None,
         }
@@ -180,7 +141,7 @@ impl Checker {
         match (service, stated, country, recipient.msisdn) {
             (Some(service), Some(stated), Some(country), Some(msisdn)) if found.is_clean() => {
                 self.count_restored(&found, record);
-                Ok(Instruction {
+                let row = Instruction {
                     line: record.line,
                     reference,
                     service: service.code,
@@ -195,7 +156,9 @@ impl Checker {
                     hub_id,
                     extra: recipient.extra,
                     document,
-                })
+                };
+                self.signs.row(record, &row);
+                Ok(row)
             }
             _ => Err(Box::new(bad_row(layout, record, found, money))),
         }
@@ -287,9 +250,9 @@ impl Checker {
         self.documents.left_out()
     }
 
-    /// Returns what was taken although it is odd, as an earlier journal may have posted it; complete once the last row was read.
-    pub(super) fn warning(&self) -> Option<String> {
-        self.odd_accounts.text()
+    /// Returns what is worth a look although it was taken; complete once the last row was read.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.signs.warnings()
     }
 
     fn account_form(
@@ -310,7 +273,7 @@ impl Checker {
         }
         // The identifiers that an earlier journal has made of it must come out again.
         if self.rules.presumes_posted {
-            self.odd_accounts.add(found.line());
+            self.signs.odd_account(found.line());
         } else {
             found.cell(field, cause, account);
         }

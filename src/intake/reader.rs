@@ -308,7 +308,7 @@ impl Reader {
                  amount may lack digits"
             )
         });
-        self.checker.warning().into_iter().chain(unended).collect()
+        self.checker.warnings().into_iter().chain(unended).collect()
     }
 
     /// Returns the row that it has come to.

@@ -43,6 +43,30 @@ impl fmt::Display for Lost {
 /// Digits of a spreadsheet's number; what comes behind them is rounded.
 const KEPT: usize = 15;
 
+/// Zeros at the end of what a spreadsheet shows as `2.54715E+11`.
+const ROUNDED_ZEROS: usize = 6;
+
+fn zeros_of(number: &str) -> usize {
+    number.len() - number.trim_end_matches('0').len()
+}
+
+/// Returns whether a number ends as one does that was shown as `2.54715E+11`, and read again.
+#[must_use]
+pub fn may_be_rounded(number: &str) -> bool {
+    number.len() > 2 * ROUNDED_ZEROS - 1
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && zeros_of(number) >= ROUNDED_ZEROS
+}
+
+/// Returns whether a number is the beginning of another one, and zeros in the place of its other digits.
+fn is_beginning(was: &str, is: &str) -> bool {
+    let stem = is.trim_end_matches('0');
+    may_be_rounded(is)
+        && was
+            .strip_prefix(stem)
+            .is_some_and(|rest| rest.bytes().any(|b| b != b'0'))
+}
+
 /// Returns how the digits of a rejected row were lost in the mended one; `None` when the value is the same, or another one.
 #[must_use]
 pub fn lost_digits(was: &str, is: &str) -> Option<Lost> {
@@ -50,6 +74,9 @@ pub fn lost_digits(was: &str, is: &str) -> Option<Lost> {
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if was == is || !all_digits(was) || !all_digits(is) {
         return None;
+    }
+    if is_beginning(was, is) {
+        return Some(Lost::Rounded);
     }
     if is.len() < was.len() {
         let gone = was.len() - is.len();
@@ -75,12 +102,18 @@ pub fn lost_digits(was: &str, is: &str) -> Option<Lost> {
 // zeros of just those digits that no spreadsheet keeps.
 #[must_use]
 pub fn is_spoilt(column: &str, had_error: bool, lost: Lost, is: &str) -> bool {
-    !had_error || column == "reference" && lost == Lost::Rounded && is.trim().len() > KEPT
+    let is = is.trim();
+    !had_error
+        || lost == Lost::Rounded
+            && match column {
+                "reference" => is.len() > KEPT,
+                _ => may_be_rounded(is),
+            }
 }
 
 /// Returns whether a number of as many digits is the other one rounded, with zeros at its end in the place of other digits.
 fn is_rounded(was: &str, is: &str) -> bool {
-    let zeros = is.len() - is.trim_end_matches('0').len();
+    let zeros = zeros_of(is);
     // Fewer zeros stand at the end of many a number, but for the digits that no spreadsheet keeps.
     let is_many = zeros >= 3 || is.len() > KEPT && zeros > 0;
     let place = u32::try_from(zeros)
@@ -110,6 +143,8 @@ mod tests {
                 true,
             ),
             ("reference", true, Lost::Rounded, "1234000", false),
+            ("msisdn", true, Lost::Rounded, "254712000000", true),
+            ("msisdn", true, Lost::Rounded, "254712345000", false),
             ("reference", true, Lost::End, "12345678901234567", false),
         ] {
             assert_eq!(
@@ -136,6 +171,11 @@ mod tests {
             ("254715000000", "254716000000", None),
             ("1234567890123456", "1234567890123999", None),
             ("99427588438", "99427588438", None),
+            // One digit was missing, and the last ones are gone.
+            ("25471234563", "254712000000", Some(Rounded)),
+            ("2547123456789", "254712000000", Some(Rounded)),
+            ("254712", "254712000000", None),
+            ("25471200000", "254712000000", None),
             // What was too short becomes whole, and a wrong one another one.
             ("99427588438", "0099427588438", None),
             ("25471200000", "254712000001", None),

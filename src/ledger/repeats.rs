@@ -187,6 +187,28 @@ pub fn may_have_other_amount<M: AmountField, N: AmountField>(
     references == References::Missing && is_same_account(a, b) && !may_be_same_amount(a, b)
 }
 
+/// Returns whether a row pays the recipient of another one nearly the same: not the same amount, and no more than one unit of the currency
+/// or one in a hundred apart. Where that is so of most rows, the amounts of a file that is known may have been rounded.
+#[must_use]
+pub fn has_near_amount<M: AmountField, N: AmountField>(
+    a: &Instruction<M>,
+    b: &Instruction<N>,
+) -> bool {
+    let (Some(one), Some(other)) = (a.money.known(), b.money.known()) else {
+        return false;
+    };
+    let (one, other) = (one.minor(), other.minor());
+    let unit = 10_i64.pow(u32::from(a.money.currency().exponent()));
+    let apart = one.abs_diff(other);
+    is_same_account(a, b) && apart > 0 && apart <= (one.max(other) / 100).max(unit).unsigned_abs()
+}
+
+/// Returns whether so many of the rows of a file make it likely that it is another one changed: at least half, and not of a file of one or two.
+#[must_use]
+pub fn is_near_copy(alike: u64, rows: u64) -> bool {
+    alike >= 3 && alike * 2 >= rows
+}
+
 /// Judges a row by one of another load.
 #[must_use]
 pub fn judge(

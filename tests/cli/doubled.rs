@@ -116,3 +116,122 @@ fn a_doubled_person_is_shown_no_more_once_one_row_is_withdrawn() {
         );
     }
 }
+
+const BARE: &str = "msisdn,amount,customer_names,service_code,currency_code,country_code\n";
+
+/// A file whose every amount a spreadsheet has rounded repeats no row of the one before, and pays everybody once more.
+#[test]
+fn a_file_with_rounded_amounts_is_shown_beside_the_one_that_it_was() {
+    let file = |amounts: &[&str]| {
+        let rows = (0..).zip(amounts).map(|(row, amount)| {
+            format!("25471234567{row},{amount},Person {row},B2C_MPESA,KES,KE\n")
+        });
+        format!("{BARE}{}", rows.collect::<String>())
+    };
+    let shown = "pay the same recipient by the same service as batch jun (jun.csv, loaded";
+    for (amounts, expected) in [
+        // Rounded, and one more unit.
+        (&["18250", "22101", "9900", "501"][..], Some("4 rows")),
+        (&["18250", "22101", "9900", "777"], Some("3 rows")),
+        // What other people are paid, and another month's commissions.
+        (&["18250", "22101", "777", "888"], None),
+        (&["20000", "25000", "9000", "600"], None),
+        (&["18250"], None),
+    ] {
+        let desk = Desk::configured()
+            .file(
+                "jun.csv",
+                file(&["18250.49", "22100.75", "9900.20", "500.00"]),
+            )
+            .file("jun2.csv", file(amounts));
+        desk.run(&["load", "jun.csv", "--batch", "jun"]).finished(0);
+        for command in [
+            &["check", "jun2.csv"][..],
+            &["load", "jun2.csv", "--batch", "jun2"],
+        ] {
+            let said = desk.run(command).finished(0).err;
+            match expected {
+                Some(rows) => assert!(
+                    said.contains(&format!("warning: {rows} of jun2.csv {shown}")),
+                    "{amounts:?}: {said}"
+                ),
+                None => assert!(!said.contains(shown), "{amounts:?}: {said}"),
+            }
+        }
+    }
+}
+
+/// What a column that was filled down, a rounded number, or a row that somebody wanted out looks like.
+#[test]
+fn signs_of_a_file_that_went_wrong_are_shown_in_a_rehearsal_too() {
+    let head = "reference,service_code,msisdn,amount,currency_code,country_code,customer_names\n";
+    let row = |reference: &str, number: &str, amount: u32, name: &str| {
+        format!("{reference},B2C_MPESA,{number},{amount},KES,KE,{name}\n")
+    };
+    let people = ["Ann", "Ben", "Cy"];
+    let filled_down: String = (1..)
+        .zip(people)
+        .map(|(n, name)| row(&format!("R-{n}"), "254712345999", n * 100, name))
+        .collect();
+    let plain: String = (1..)
+        .zip(people)
+        .map(|(n, name)| row(&format!("P-{n}"), &format!("25471234567{n}"), n * 100, name))
+        .collect();
+    for (rows, shown) in [
+        (
+            filled_down.clone(),
+            Some(
+                "2 rows of f.csv pay a number or an account that other rows of it pay under other names",
+            ),
+        ),
+        (
+            format!("{plain}{}", row("R-4", "254713000000", 9, "Di")),
+            Some("1 row pays to a number that ends with six zeros or more (line 5)"),
+        ),
+        (
+            format!("{plain}{}", row("# R-4", "254713000001", 9, "Di")),
+            Some("1 row begins with # (line 5), which takes no row out"),
+        ),
+        // Two at one number, and references that all begin so.
+        (
+            format!("{plain}{}", row("R-4", "254712345671", 9, "Di")),
+            None,
+        ),
+        (row("#1001", "254712345671", 9, "Di"), None),
+    ] {
+        let desk = Desk::configured().file("f.csv", format!("{head}{rows}"));
+        for command in [
+            &["check", "f.csv"][..],
+            &["check", "f.csv", "--sandbox"],
+            &["load", "f.csv", "--batch", "b"],
+            &[
+                "load",
+                "f.csv",
+                "--batch",
+                "r",
+                "--sandbox",
+                "--journal",
+                "r.db",
+            ],
+        ] {
+            let said = desk.run(command).finished(0).err;
+            match shown {
+                Some(shown) => assert!(said.contains(shown), "{command:?} {shown}: {said}"),
+                None => assert!(!said.contains("warning"), "{command:?}: {said}"),
+            }
+        }
+    }
+}
+
+/// A column of somebody else's file may say why a row is not to be paid.
+#[test]
+fn notes_are_passed_over_in_files_of_ours_alone() {
+    let rows = "reference,service_code,msisdn,amount,currency_code,country_code,reason\n\
+         R-1,B2C_MPESA,254712345678,100.00,KES,KE,resigned: do not pay\n";
+    for column in ["reason", "error", "what_to_do", "raw"] {
+        let desk = Desk::configured().file("f.csv", rows.replace("reason", column));
+        let said = desk.run(&["check", "f.csv"]).finished(2).err;
+        let with = format!("has an unknown column {column:?}");
+        assert!(said.contains(&with), "{said}");
+    }
+}

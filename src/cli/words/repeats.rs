@@ -377,14 +377,17 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
             "{rows} of {file} {repeats} that {was} cancelled in {other}, and may not be due here either: {lines}"
         ),
         AlikeKind::OtherAmount => format!(
-            "{rows} of {file} {pays} the same recipient by the same service as {other}, but another amount, and no references tell \
-             them apart; other rows of the file repeat rows of that batch: {lines}"
+            "{rows} of {file} {pays} the same recipient by the same service as {other}, but another amount. They may be the same \
+             debts, with amounts that somebody or a spreadsheet has changed since: {lines}"
         ),
         AlikeKind::SameFile => format!(
             "{rows} of {file} {pays} the same person (number and name) the same amount as another row of it, under another reference: {lines}"
         ),
         AlikeKind::SameBill => format!(
             "{rows} of {file} {pays} the same account as another row of it, and one of the two takes what the bill says: {lines}"
+        ),
+        AlikeKind::SameNumber => format!(
+            "{rows} of {file} {pays} a number or an account that other rows of it pay under other names, three names or more for one number: {lines}"
         ),
         AlikeKind::SameReference => format!(
             "{rows} of {file} {has} a reference that reads like that of another row of it: {lines}"

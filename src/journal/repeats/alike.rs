@@ -35,6 +35,7 @@ impl Load<'_> {
                 LoadId::SAME_FILE => AlikeKind::SameFile,
                 LoadId::SAME_BILL => AlikeKind::SameBill,
                 LoadId::SAME_REFERENCE => AlikeKind::SameReference,
+                LoadId::SAME_NUMBER => AlikeKind::SameNumber,
                 _ => kind,
             };
             let (lines, others) = self.lines_of(table, load_id)?;
@@ -58,7 +59,9 @@ impl Load<'_> {
                 paid,
                 others,
             };
-            save(self.c, self.load_id, &alike)?;
+            if kind != AlikeKind::SameNumber {
+                save(self.c, self.load_id, &alike)?;
+            }
             sorted.alike.push(alike);
         }
         Ok(())

@@ -189,6 +189,27 @@ pub(in crate::journal) fn join_open(
     Ok(())
 }
 
+/// Returns how many entries of a slice are of an account that a load on record has paid, or is to pay.
+pub(in crate::journal) fn count_accounts(
+    c: &dyn Read,
+    load_id: LoadId,
+    slice: &[Entry],
+) -> Result<u64, Error> {
+    let mut recorded = Recorded::of(c, load_id);
+    let mut count = 0;
+    let payments = &slice[slice.partition_point(|entry| !is_of_payment(*entry))..];
+    for group in payments.chunk_by(|a, b| account_of(*a) == account_of(*b)) {
+        let account = account_of(group[0]);
+        recorded.seek(account << (PLACE_BITS + AMOUNT_BITS))?;
+        match recorded.current().map(account_of) {
+            None => break,
+            Some(known) if known == account => count += group.len() as u64,
+            Some(_) => {}
+        }
+    }
+    Ok(count)
+}
+
 /// Returns whether a journal has rows whose amount came from a bill, or is to come from it.
 pub(in crate::journal) fn has_open(c: &dyn Read) -> Result<bool, Error> {
     Ok(c.any(&Scan::by(&instruction::taken_from_bill))?)

@@ -9,6 +9,7 @@ use super::fingerprints::{Collector, Entry, Store};
 use super::found::{Found, Table};
 use super::gathered::Gathered;
 use super::joins::{has_open, join, join_open};
+use super::near::InCommon;
 use super::on_record::day;
 use super::on_record::{OnRecord, Other, Record, Which, loads_on_record};
 use super::sides::{Counted, Sides};
@@ -149,8 +150,15 @@ impl Load<'_> {
         }
         let mut store = Store::new(self.c, self.load_id, self.base + 1);
         let Some(plan) = &self.plan.repeats else {
-            collector.each_slice(|slice| store.take(slice))?;
-            return store.flush();
+            // A rehearsal repeats nothing, but shows what a person must see of the file itself.
+            let plan = RepeatPlan::default();
+            let sides = self.sides(self.c, &plan, false)?;
+            collector.each_slice(|slice| {
+                store.take(slice)?;
+                sides.compare_file(slice)
+            })?;
+            store.flush()?;
+            return self.note(self.c, Table::Alike, AlikeKind::OtherLoad, sorted);
         };
         self.c.write_tallies()?;
         let reader = match &plan.record {
@@ -169,20 +177,13 @@ impl Load<'_> {
         let mut widest = plan.clone();
         widest.terms.default = widest.terms.default.for_row(has_set_aside);
         let loads = loads_on_record(record, &widest, (self.key, which), self.plan.now)?;
-        let sides = Sides {
-            load: self,
-            own: Instructions::of(self.c),
-            record: Record::of(record, Vouched::read_as(plan.reading.as_deref())),
-            plan,
-            found: Found::begin(self.c.scratch()?)?,
-            alike: Counted::default(),
-            through: Counted::default(),
-            has_set_aside,
-        };
+        let sides = self.sides(record, plan, has_set_aside)?;
         let recorded_open = has_open(record)?;
+        let mut in_common = InCommon::default();
         collector.each_slice(|slice| {
             store.take(slice)?;
             sides.compare_file(slice)?;
+            in_common.count(record, &loads, slice)?;
             let mut gathered = Gathered::of(&sides);
             loads.iter().try_for_each(|load| {
                 let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
@@ -203,19 +204,42 @@ impl Load<'_> {
                 join_open(record, load.load_id, slice, recorded_open, &mut compare)
             })
         })?;
-        self.compare_open_amounts(&sides, &loads)?;
+        let others = self.compare_open_amounts(&sides, &loads)?;
+        self.compare_near_amounts(&sides, &others, &in_common)?;
         sides.found.leave_out_wholly_withdrawn(record)?;
         self.find_withdrawn_rows(record, plan, &sides.found)?;
         self.conclude(record, plan, sorted)
     }
 
-    /// Compares the other rows with open amounts of the loads that are repeated.
-    fn compare_open_amounts(&self, sides: &Sides<'_, '_>, loads: &[OnRecord]) -> Result<(), Error> {
-        let repeated: Vec<OnRecord> = {
-            let repeated = sides.found.loads(Table::Repeat)?;
-            let is_repeated = |load: &&OnRecord| repeated.contains(&load.load_id);
-            loads.iter().filter(is_repeated).copied().collect()
-        };
+    /// Begins to compare.
+    fn sides<'a>(
+        &'a self,
+        record: &'a dyn Read,
+        plan: &'a RepeatPlan,
+        has_set_aside: bool,
+    ) -> Result<Sides<'a, 'a>, Error> {
+        Ok(Sides {
+            load: self,
+            own: Instructions::of(self.c),
+            record: Record::of(record, Vouched::read_as(plan.reading.as_deref())),
+            plan,
+            found: Found::begin(self.c.scratch()?)?,
+            alike: Counted::default(),
+            through: Counted::default(),
+            has_set_aside,
+        })
+    }
+
+    /// Compares the other rows with open amounts of the loads that are repeated; returns those that are not.
+    fn compare_open_amounts(
+        &self,
+        sides: &Sides<'_, '_>,
+        loads: &[OnRecord],
+    ) -> Result<Vec<OnRecord>, Error> {
+        let repeats = sides.found.loads(Table::Repeat)?;
+        let is_repeated = |load: &OnRecord| repeats.contains(&load.load_id);
+        let (repeated, others): (Vec<OnRecord>, Vec<OnRecord>) =
+            loads.iter().copied().partition(is_repeated);
         if !repeated.is_empty() {
             self.collect_rest()?.each_slice(|slice| {
                 repeated.iter().try_for_each(|load| {
@@ -229,11 +253,11 @@ impl Load<'_> {
                 })
             })?;
         }
-        Ok(())
+        Ok(others)
     }
 
     /// The accounts of the rows that repeat nothing, as if their amounts were open: so they meet every row of the same account.
-    fn collect_rest(&self) -> Result<Collector, Error> {
+    pub(super) fn collect_rest(&self) -> Result<Collector, Error> {
         let mut collector = Collector::new(self.key);
         let mut repeats = Found::kept(self.c.scratch()?).walk(Table::Repeat);
         Instructions::of(self.c).each(&self.rows_of_file(), |found| {

@@ -10,6 +10,7 @@ pub(super) mod joins;
 pub(super) mod judge;
 pub(super) mod linked;
 pub(super) mod namesakes;
+mod near;
 pub(super) mod on_record;
 pub(super) mod sides;
 pub(super) mod vouched;

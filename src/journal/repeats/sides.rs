@@ -156,7 +156,7 @@ impl Sides<'_, '_> {
     }
 
     /// Reads the rows on record whose entries are wanted.
-    fn others(
+    pub(super) fn others(
         &self,
         load: OnRecord,
         seqs: &[(PaymentId, Entry)],
@@ -179,7 +179,7 @@ impl Sides<'_, '_> {
     /// Returns the terms for a row of the file and one on record.
     // Of a batch that has set rows aside each row may be one of those, however it was mended since: what a person changed of it
     // makes no other debt of it.
-    fn terms(&self, row: &Instruction<Stored>, other: &Other) -> Terms {
+    pub(super) fn terms(&self, row: &Instruction<Stored>, other: &Other) -> Terms {
         let terms = self.plan.terms.between(&row.service, &other.row.service);
         terms.for_row(self.has_set_aside)
     }

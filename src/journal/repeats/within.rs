@@ -11,6 +11,9 @@ use crate::ledger::repeats::{is_same_account, reads_alike};
 /// Rows with the same hash that further ones are compared with.
 const NAMES: usize = 64;
 
+/// So many people are seldom paid at one number.
+const PEOPLE: usize = 3;
+
 impl Sides<'_, '_> {
     /// Looks for equal people among rows of the file with the same recipient, amount and service.
     fn compare_within(&self, entries: &[Entry]) -> Result<(), Error> {
@@ -62,6 +65,28 @@ impl Sides<'_, '_> {
         Ok(())
     }
 
+    /// Looks among rows of the file of one recipient and service for several names: a number that was filled down a column.
+    fn compare_people(&self, entries: &[Entry]) -> Result<(), Error> {
+        let mut people: Vec<(String, PaymentId)> = Vec::new();
+        for entry in entries {
+            let (seq, row) = self.row(*entry)?;
+            let name = folded(&row.customer_names);
+            let is_known = people.iter().any(|(known, _)| *known == name);
+            if !name.is_empty() && !is_known && people.len() < NAMES {
+                people.push((name, seq));
+            }
+        }
+        if people.len() < PEOPLE {
+            return Ok(());
+        }
+        let first = people[0].1;
+        for (_, seq) in &people[1..] {
+            self.found
+                .add(Table::Alike, *seq, LoadId::SAME_NUMBER, first)?;
+        }
+        Ok(())
+    }
+
     /// Looks for references that read alike among rows of the file. Those that are the same have their errors.
     fn compare_references(&self, entries: &[Entry]) -> Result<(), Error> {
         let mut known: Vec<(String, PaymentId)> = Vec::new();
@@ -98,6 +123,9 @@ impl Sides<'_, '_> {
         for group in slice.chunk_by(|a, b| account_of(*a) == account_of(*b)) {
             if is_of_payment(group[0]) {
                 self.compare_bills(group)?;
+                if group.len() >= PEOPLE {
+                    self.compare_people(group)?;
+                }
             }
         }
         Ok(())

@@ -134,10 +134,12 @@ pub enum AlikeKind {
     /// The same recipient and service as rows of another load, another amount, and no references tell them apart; other rows of
     /// the file repeat rows of that load.
     OtherAmount,
+    /// The same number or account as two other rows of the same file at least, each under another name. The journal does not keep it.
+    SameNumber,
 }
 
 impl AlikeKind {
-    /// Every kind, at the place of its number in the journal.
+    /// Every kind that is kept, at the place of its number in the journal.
     pub(in crate::journal) const ALL: [Self; 8] = [
         Self::OtherLoad,
         Self::SameFile,

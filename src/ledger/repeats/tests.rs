@@ -407,6 +407,39 @@ fn an_amount_may_have_been_changed_where_no_references_tell_rows_apart() {
 }
 
 #[test]
+fn amounts_are_near_where_one_may_be_the_other_rounded() {
+    let of = |minor| Instruction {
+        money: Money {
+            amount: Amount::from_minor(minor).unwrap(),
+            ..row().money
+        },
+        ..row()
+    };
+    for (one, other, expected) in [
+        (1_825_049, 1_825_000, true),
+        (2_210_075, 2_210_100, true),
+        (50_000, 50_100, true),
+        (50_000, 50_500, true),
+        (50_000, 50_600, false),
+        (100, 200, true),
+        (100, 201, false),
+        (50_000, 50_000, false),
+    ] {
+        for (a, b) in [(one, other), (other, one)] {
+            assert_eq!(has_near_amount(&of(a), &of(b)), expected, "{a} {b}");
+        }
+    }
+    let elsewhere = Instruction {
+        account_number: "0110".into(),
+        ..of(50_100)
+    };
+    assert!(!has_near_amount(&of(50_000), &elsewhere));
+    for (alike, rows, expected) in [(2, 2, false), (3, 3, true), (3, 6, true), (3, 7, false)] {
+        assert_eq!(is_near_copy(alike, rows), expected, "{alike} of {rows}");
+    }
+}
+
+#[test]
 fn a_bill_is_asked_for_once_whatever_else_pays_the_account_has_ended() {
     use Standing::{Cancelled, Ended, Failed, Unfinished};
     // Standing, in the same batch, above, waits for its bill itself, whether it holds the bill.
