@@ -173,6 +173,7 @@ impl<W: Write + Seek> Corrections<W> {
                     Oddity::LostDigits
                     | Oddity::Date
                     | Oddity::Dressed
+                    | Oddity::ShownAsAnother
                     | Oddity::Merged
                     | Oddity::NotCalculated,
                 ) => BookCell::Text(""),

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read, Seek};
 
 use super::odd_cells::CALCULATED;
-use super::oddity::{DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
+use super::oddity::{DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity, SHOWN_AS_ANOTHER};
 use super::sheet::{SheetOptions, SheetRows, letters};
 use super::source::Source;
 use super::{Encoding, Error, ROW_BYTES_MAX};
@@ -76,6 +76,7 @@ impl SheetCell {
             Oddity::LostDigits => Some(LOST_DIGITS),
             // What a format adds decides nothing: lines are told by texts, and amounts by their digits.
             Oddity::Dressed => None,
+            Oddity::ShownAsAnother => Some(SHOWN_AS_ANOTHER),
             Oddity::Merged => Some(MERGED),
             Oddity::NotCalculated => Some(NOT_CALCULATED),
             Oddity::Calculated => (!takes_results).then_some(CALCULATED),

@@ -2,7 +2,7 @@
 
 use super::bad::RowError;
 use super::columns::{Column, Field};
-use super::oddity::{DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity};
+use super::oddity::{DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity, SHOWN_AS_ANOTHER};
 use super::record::Record;
 
 /// Said of a formula, where its stored result is not to be taken.
@@ -32,6 +32,7 @@ pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
         _ if is_for_people => None,
         Oddity::Calculated => Some(CALCULATED),
         Oddity::LostDigits => Some(LOST_DIGITS),
+        Oddity::ShownAsAnother => Some(SHOWN_AS_ANOTHER),
         // What is added to an amount is no part of it, and a phone number tells by itself what it lacks.
         Oddity::Dressed if matches!(field, Some(Field::Amount | Field::Msisdn)) => None,
         Oddity::Dressed => Some(DRESSED),
@@ -48,35 +49,82 @@ mod tests {
 
     #[test]
     fn what_is_odd_counts_where_it_decides_who_is_paid_and_how_much() {
-        use Oddity::{Calculated, Date, Dressed, LostDigits, Merged, NotCalculated};
+        use Oddity::{
+            Calculated, Date, Dressed, LostDigits, Merged, NotCalculated, ShownAsAnother,
+        };
         let field = Column::Field;
         for (column, refused) in [
             (
                 field(Field::Amount),
-                &[Calculated, Date, LostDigits, Merged, NotCalculated][..],
+                &[
+                    Calculated,
+                    Date,
+                    LostDigits,
+                    Merged,
+                    NotCalculated,
+                    ShownAsAnother,
+                ][..],
             ),
             (
                 field(Field::Msisdn),
-                &[Calculated, Date, LostDigits, Merged, NotCalculated],
+                &[
+                    Calculated,
+                    Date,
+                    LostDigits,
+                    Merged,
+                    NotCalculated,
+                    ShownAsAnother,
+                ],
             ),
             (
                 field(Field::Reference),
-                &[Calculated, Date, Dressed, LostDigits, Merged, NotCalculated],
+                &[
+                    Calculated,
+                    Date,
+                    Dressed,
+                    LostDigits,
+                    Merged,
+                    NotCalculated,
+                    ShownAsAnother,
+                ],
             ),
             (
                 field(Field::AccountNumber),
-                &[Calculated, Date, Dressed, LostDigits, Merged, NotCalculated],
+                &[
+                    Calculated,
+                    Date,
+                    Dressed,
+                    LostDigits,
+                    Merged,
+                    NotCalculated,
+                    ShownAsAnother,
+                ],
             ),
             (
                 field(Field::DatePaymentReceived),
-                &[Calculated, Dressed, LostDigits, Merged, NotCalculated],
+                &[
+                    Calculated,
+                    Dressed,
+                    LostDigits,
+                    Merged,
+                    NotCalculated,
+                    ShownAsAnother,
+                ],
             ),
             (field(Field::Narration), &[Merged, NotCalculated]),
             (Column::Extra("a".to_owned()), &[Merged, NotCalculated]),
             (Column::Note, &[]),
             (Column::Unnamed, &[]),
         ] {
-            for oddity in [Calculated, Date, Dressed, LostDigits, Merged, NotCalculated] {
+            for oddity in [
+                Calculated,
+                Date,
+                Dressed,
+                LostDigits,
+                Merged,
+                NotCalculated,
+                ShownAsAnother,
+            ] {
                 let is_refused = told_of(&column, oddity).is_some();
                 assert_eq!(
                     is_refused,

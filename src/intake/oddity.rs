@@ -13,6 +13,8 @@ pub(super) enum Oddity {
     NotCalculated,
     /// A number whose format shows more than it holds.
     Dressed,
+    /// A number that is shown as another one, or not at all.
+    ShownAsAnother,
     /// One of several cells that were merged.
     Merged,
 }
@@ -26,13 +28,22 @@ pub(super) const MERGED: &str =
 pub(super) const LOST_DIGITS: &str = "is a number of more than 15 digits, and a spreadsheet keeps 15 of them: format the cells as text, and enter it again";
 /// Said of a number that is shown with more than it holds.
 pub(super) const DRESSED: &str = "is a number that the sheet shows with zeros or letters which are not in it: format the cells as text, and enter it as it is shown";
+/// Said of a number that is shown as another one.
+pub(super) const SHOWN_AS_ANOTHER: &str = "is a number that the sheet shows as another one (%, thousands), or not at all: give the cells the format 0.00, and look at what they hold";
 /// Said of a date where none is meant.
 pub(super) const DATE: &str =
     "is a date in the sheet: format the cells as text, and enter what is meant";
 
 /// Returns whether an error says that a spreadsheet has made another value of what was meant.
 pub(super) fn is_changed(message: &str) -> bool {
-    [NOT_CALCULATED, MERGED, LOST_DIGITS, DRESSED, DATE]
-        .iter()
-        .any(|known| message.starts_with(known))
+    [
+        NOT_CALCULATED,
+        MERGED,
+        LOST_DIGITS,
+        DRESSED,
+        SHOWN_AS_ANOTHER,
+        DATE,
+    ]
+    .iter()
+    .any(|known| message.starts_with(known))
 }

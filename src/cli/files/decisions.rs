@@ -193,7 +193,7 @@ impl Places {
         let count = width(headers);
         if count != 4 {
             return Err(refused(format!(
-                "{name}: the file has {count} columns, expected four; nothing was recorded"
+                "{name}: the file has {count} columns, expected four; found {headers:?}; nothing was recorded"
             ))
             .hint(COLUMNS));
         }

@@ -19,17 +19,26 @@ pub(super) struct Added {
     digits: usize,
     /// Letters or digits stand beside the number.
     text: bool,
+    /// Another number is shown: in hundredths, in thousands, or nothing of it.
+    other: bool,
 }
 
 impl Added {
     /// Reads the section of a format that is for numbers above zero.
     fn of(code: &str) -> Self {
         let mut found = Self::default();
-        let mut is_behind_point = false;
+        let (mut is_behind_point, mut is_shown) = (false, code.is_empty());
+        let mut comma_before = false;
         let mut chars = code.chars();
         while let Some(c) = chars.next() {
+            let is_digit = matches!(c, '0' | '#' | '?');
+            is_shown |= is_digit || matches!(c, '@' | 'G' | 'g');
+            // A comma parts groups between digits, and takes a group away behind them.
+            found.other |=
+                std::mem::replace(&mut comma_before, c == ',') && !is_digit && is_shown && c != ',';
             match c {
                 ';' => break,
+                '%' => found.other = true,
                 '"' => {
                     // All of it, so that the closing quote is passed, too.
                     let quoted: String = chars.by_ref().take_while(|c| *c != '"').collect();
@@ -45,7 +54,13 @@ impl Added {
                 _ => {}
             }
         }
+        found.other |= comma_before && is_shown || !is_shown;
         found
+    }
+
+    /// Returns whether another number is shown than the cell holds.
+    pub(super) fn shows_another(self) -> bool {
+        self.other
     }
 
     /// Returns whether a number is shown with more than it holds.
@@ -55,7 +70,7 @@ impl Added {
     }
 
     fn is_plain(self) -> bool {
-        self.digits <= 1 && !self.text
+        self.digits <= 1 && !self.text && !self.other
     }
 }
 
@@ -118,10 +133,17 @@ impl Styles {
             }
             "cellXfs" => self.in_cells = true,
             "xf" if self.in_cells => {
-                // Those that every program knows by their number alone add nothing.
-                let code = attribute(start, "numFmtId").and_then(|id| self.codes.get(&id));
+                // Those that every program knows by their number alone add nothing, but for hundredths.
+                let hundredths = Added {
+                    other: true,
+                    ..Added::default()
+                };
+                let code = attribute(start, "numFmtId").and_then(|id| match id.as_str() {
+                    "9" | "10" => Some(hundredths),
+                    id => self.codes.get(id).copied(),
+                });
                 if let Some(added) = code {
-                    self.found.insert(self.styles, *added);
+                    self.found.insert(self.styles, added);
                 }
                 self.styles += 1;
             }
@@ -133,6 +155,32 @@ impl Styles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_format_that_shows_another_number_is_known() {
+        for (code, expected) in [
+            ("General", false),
+            ("@", false),
+            ("0", false),
+            ("#,##0.00", false),
+            ("#,##0;(#,##0)", false),
+            ("_-* #,##0.00_-;-* #,##0_-", false),
+            ("[$KES-441] #,##0", false),
+            ("\"Sh, \"0", false),
+            ("0%", true),
+            ("0.00 %", true),
+            ("\"50%\" 0", false),
+            ("#,##0,", true),
+            ("0.00,", true),
+            ("0,.0", true),
+            ("#,##0,,\"M\"", true),
+            (";;;", true),
+            ("\"\"", true),
+            ("0;0%", false),
+        ] {
+            assert_eq!(Added::of(code).shows_another(), expected, "{code}");
+        }
+    }
 
     #[test]
     fn a_format_adds_zeros_and_letters_and_nothing_else_counts() {

@@ -184,13 +184,12 @@ fn send<R: Read + Seek>(
             (None, Some(_)) => (String::new(), None),
             (None, None) => continue,
         };
-        let is_dressed = is_number
-            && hidden
-                .added(row, column)
-                .is_some_and(|added| added.shows_more_of(&text));
-        let oddity = oddity
-            .or(of_value)
-            .or(is_dressed.then_some(Oddity::Dressed));
+        let added = hidden.added(row, column).filter(|_| is_number);
+        let of_format = added.and_then(|added| match added.shows_another() {
+            true => Some(Oddity::ShownAsAnother),
+            false => added.shows_more_of(&text).then_some(Oddity::Dressed),
+        });
+        let oddity = oddity.or(of_value).or(of_format);
         rows.push(column, (text, is_number), oddity)?;
     }
     let last = rows.finish();
