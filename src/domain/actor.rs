@@ -10,8 +10,8 @@ const NAME_MAX: usize = 64;
 pub struct Actor {
     user: String,
     host: String,
-    sudo_of: Option<String>,
-    role: Option<String>,
+    sudo_of: Option<Box<str>>,
+    role: Option<Box<str>>,
 }
 
 impl Actor {
@@ -21,7 +21,7 @@ impl Actor {
         Self {
             user: plain(user),
             host: plain(host),
-            sudo_of: sudo_of.map(plain).filter(|name| !name.is_empty()),
+            sudo_of: kept(sudo_of),
             role: None,
         }
     }
@@ -30,7 +30,7 @@ impl Actor {
     #[must_use]
     pub fn in_role(self, role: Option<&str>) -> Self {
         Self {
-            role: role.map(plain).filter(|name| !name.is_empty()),
+            role: kept(role),
             ..self
         }
     }
@@ -71,6 +71,11 @@ impl fmt::Display for Actor {
             None => Ok(()),
         }
     }
+}
+
+fn kept(name: Option<&str>) -> Option<Box<str>> {
+    let name = name.map(plain).filter(|name| !name.is_empty())?;
+    Some(name.into())
 }
 
 fn plain(name: &str) -> String {

@@ -87,9 +87,8 @@ impl Cells {
     ) {
         let at = self.seen.len();
         let known = self.known.get(at).filter(|(known, _)| known == name);
-        let column = match known
-            .map_or_else(|| resolve(name, rules), |(_, column)| Ok(column.clone()))
-        {
+        let known = known.map(|(_, column)| Ok(column.clone()));
+        let column = match known.unwrap_or_else(|| resolve(name, rules)) {
             Ok(Column::Unnamed) => return fault(None, "has a member without a name".to_owned()),
             Ok(Column::Note) => {
                 self.note = Some((name.to_owned(), raw.trim_matches('"').to_owned()));

@@ -152,13 +152,8 @@ pub(super) fn open(
         true => (Some(Frames::open(source)?), None),
         false => {
             let places = layout.places();
-            let known = |name: &str| match places.iter().any(|place| match place {
-                Place::Name(known) => same(known, name),
-                Place::At(_) => false,
-            }) {
-                true => 2,
-                false => 0,
-            };
+            let is_named = |place: &Place, name: &str| matches!(place, Place::Name(known) if same(known, name));
+            let known = |name: &str| 2 * u8::from(places.iter().any(|place| is_named(place, name)));
             let parser = Parser::open_at(source, row - 1, layout.delimiter, |head| {
                 delimiter_of(head, known)
             })?;

@@ -129,6 +129,9 @@ fn all_lines_about_a_payment_are_told() {
         status.contains(": paid twice in the statement (1)."),
         "{status}"
     );
+    let all = desk.run(&["status"]).finished(0).out;
+    let note = "a statement shows payments otherwise";
+    assert!(all.contains(note), "{all}");
     let status = desk.run(&["status", "b", "--json"]).finished(0).json();
     let of_statements = status["statement_discrepancies"].as_array().unwrap();
     assert_eq!(of_statements.len(), 1, "{status}");

@@ -88,6 +88,9 @@ pub(in crate::cli) async fn resolve(
     Ok(ExitStatus::Done)
 }
 
+/// A row, and the payment that it names.
+type Named = (Row, Result<Meant, Error>);
+
 /// What every decision of the file is looked at with.
 struct Desk<'a> {
     session: &'a Session,
@@ -162,7 +165,7 @@ impl Desk<'_> {
     }
 
     /// Finds the payments that rows name, all in one state of the journal.
-    fn all_meant(&self, rows: Vec<Row>) -> Result<Vec<(Row, Result<Meant, Error>)>, Error> {
+    fn all_meant(&self, rows: Vec<Row>) -> Result<Vec<Named>, Error> {
         let reader = Reader::open(self.session.location()?)?;
         let snapshot = reader.snapshot(self.batch)?;
         let named = rows.into_iter().map(|row| {

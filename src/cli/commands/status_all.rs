@@ -14,7 +14,7 @@ use crate::cli::words::let_go::let_go_note;
 use crate::cli::words::limits;
 use crate::cli::words::unpaid::unpaid_notes;
 use crate::domain::{BatchName, Timestamp, WireZone};
-use crate::journal::{LetGo, Reader, Standing};
+use crate::journal::{Reader, Snapshot, Standing};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::Calendar;
 use crate::lifecycle::State;
@@ -114,19 +114,14 @@ fn all(session: &Session, reader: &Reader) -> Result<ExitStatus, Error> {
             } else {
                 "open"
             };
+            let waits = waits(reader, batch, standing, known)?;
             Ok(vec![
                 batch.to_string(),
                 finished.to_owned(),
                 output::grouped(&standing.of(State::Paid).count.to_string()),
                 output::grouped(&total.count.to_string()),
                 output::amounts(&total.amounts),
-                notes(
-                    standing,
-                    &waits(reader, batch, standing, known)?,
-                    reader.snapshot(batch)?.let_go()?,
-                    &known.zone,
-                )
-                .join("; "),
+                notes((&reader.snapshot(batch)?, standing), &waits, &known.zone)?.join("; "),
             ])
         })
         .collect::<Result<_, Error>>()?;
@@ -179,11 +174,10 @@ pub(in crate::cli) fn waits(
 
 /// What the list of batches says of one beside its figures.
 pub(in crate::cli) fn notes(
-    standing: &Standing,
+    (snapshot, standing): (&Snapshot<'_>, &Standing),
     waits: &[&str],
-    let_go: Option<LetGo>,
     zone: &WireZone,
-) -> Vec<String> {
+) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
     if standing.purpose == Purpose::Rehearsal {
         notes.push(REHEARSAL.to_owned());
@@ -193,9 +187,13 @@ pub(in crate::cli) fn notes(
         notes.push(format!("PAID TWICE: {rows}"));
     }
     notes.extend(unpaid_notes(standing));
+    if !snapshot.discrepancies()?.is_empty() {
+        notes.push("a statement shows payments otherwise".to_owned());
+    }
     if !waits.is_empty() {
         notes.push(format!("waits for {}", waits.join(", ")));
     }
+    let let_go = snapshot.let_go()?;
     notes.extend(let_go.map(|let_go| let_go_note(&let_go, zone)));
-    notes
+    Ok(notes)
 }

@@ -57,7 +57,6 @@ fn summary(
     let paid = standing.of(State::Paid);
     let is_finished = standing.is_finished();
     let waits = waits(reader, name, standing, known)?;
-    let let_go = reader.snapshot(name)?.let_go()?;
     Ok(Summary {
         name: name.to_string(),
         phase: phase(standing, !waits.is_empty()),
@@ -65,7 +64,7 @@ fn summary(
         paid: output::grouped(&paid.count.to_string()),
         count: output::grouped(&total.count.to_string()),
         amount: output::amounts(&total.amounts),
-        notes: notes(standing, &waits, let_go, &known.zone),
+        notes: notes((&reader.snapshot(name)?, standing), &waits, &known.zone)?,
     })
 }
 

@@ -54,7 +54,7 @@ impl Added {
                 _ => {}
             }
         }
-        found.other |= comma_before && is_shown || !is_shown;
+        found.other |= comma_before || !is_shown;
         found
     }
 

@@ -52,14 +52,21 @@ impl Load<'_> {
             let common = in_common.by_load.get(&load.load_id);
             is_near_copy(common.copied().unwrap_or(0), rows)
         };
-        for load in loads.iter().filter(is_likely) {
-            let near = Near::default();
-            self.collect_rest()?.each_slice(|slice| {
+        let likely = loads.iter().filter(is_likely);
+        let likely: Vec<(OnRecord, Near)> = likely.map(|load| (*load, Near::default())).collect();
+        if likely.is_empty() {
+            return Ok(());
+        }
+        self.collect_rest()?.each_slice(|slice| {
+            let mut open = likely.iter().filter(|(_, near)| !near.is_enough());
+            open.try_for_each(|(load, near)| {
                 let compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
-                    sides.compare_near(*load, (entries, seqs), &near)
+                    sides.compare_near(*load, (entries, seqs), near)
                 };
                 join_open(sides.record.c, load.load_id, slice, true, compare)
-            })?;
+            })
+        })?;
+        for (load, near) in likely {
             if is_near_copy(near.pairs.borrow().len() as u64, near.compared.get()) {
                 for (seq, other) in near.pairs.take() {
                     let table = Table::OtherAmount;
@@ -80,6 +87,12 @@ struct Near {
     pairs: RefCell<Vec<(PaymentId, PaymentId)>>,
 }
 
+impl Near {
+    fn is_enough(&self) -> bool {
+        self.compared.get() >= COMPARED_MAX
+    }
+}
+
 impl Sides<'_, '_> {
     /// Compares rows of the file with rows on record of the same recipient and service.
     fn compare_near(
@@ -88,7 +101,7 @@ impl Sides<'_, '_> {
         (entries, seqs): (&[Entry], &[(PaymentId, Entry)]),
         near: &Near,
     ) -> Result<(), Error> {
-        if near.compared.get() >= COMPARED_MAX {
+        if near.is_enough() {
             return Ok(());
         }
         let others = self.others(load, seqs, |_| true)?;
