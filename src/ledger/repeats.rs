@@ -203,6 +203,13 @@ pub fn has_near_amount<M: AmountField, N: AmountField>(
     is_same_account(a, b) && apart > 0 && apart <= (one.max(other) / 100).max(unit).unsigned_abs()
 }
 
+/// Returns whether the amounts of rows add up to nearly what as many rows on record add up to, of the same recipients: two in a hundred apart
+/// at most. Whatever was changed in the single rows, it may be the same money.
+#[must_use]
+pub fn is_near_total(one: i128, other: i128) -> bool {
+    one.abs_diff(other) * 50 <= one.max(other).unsigned_abs()
+}
+
 /// Returns whether so many of the rows of a file make it likely that it is another one changed: at least half, and not of a file of one or two.
 #[must_use]
 pub fn is_near_copy(alike: u64, rows: u64) -> bool {

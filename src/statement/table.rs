@@ -101,6 +101,11 @@ impl Near {
     }
 }
 
+/// Returns whether a header is that of a status, as in `Transaction Status`.
+fn is_status(folded: &str) -> bool {
+    folded.ends_with("status") || matches!(folded, "state" | "transactionstate" | "result")
+}
+
 /// Returns the cells of a row that something stands in.
 fn cells_of(row: &Row<'_>) -> Vec<String> {
     let texts = row.cells.iter().map(|cell| cell.text.trim());
@@ -136,6 +141,13 @@ impl Headers {
                     (None, _) if said.is_some() => missing.push(header.clone()),
                     (None, _) => {}
                 }
+            }
+            if name == "status" && said.is_none() && found.is_empty() {
+                // A status that is not read is a failure that counts as paid.
+                let mut at = (0..cells.len()).filter(|at| is_status(&cells[*at]));
+                found.extend(at.next());
+                let second = at.next().map(|at| (at, row.cells[at].text.to_owned()));
+                doubled = doubled.or(second);
             }
             if !found.is_empty() {
                 places.insert(name, found);
@@ -562,6 +574,11 @@ impl<'r> Fields<'r> {
             )),
             [Some(minor), None, None] if self.terms.paid_out == Some(true) => Ok(-minor),
             [Some(minor), None, None] => Ok(minor),
+            [None, Some(out), Some(income)] if out != 0 && income != 0 => Err(StatementError::new(
+                place,
+                "the row has an amount that was paid out, and one that was paid in",
+                "look at the row: a line is one of both",
+            )),
             // Some write what left with a minus, some without.
             [None, out, income] => Ok(income
                 .unwrap_or(0)

@@ -133,6 +133,15 @@ fn a_file_with_rounded_amounts_is_shown_beside_the_one_that_it_was() {
         // Rounded, and one more unit.
         (&["18250", "22101", "9900", "501"][..], Some("4 rows")),
         (&["18250", "22101", "9900", "777"], Some("3 rows")),
+        // The same people and total, whatever each of them gets.
+        (
+            &["22100.75", "18250.49", "500.00", "9900.20"],
+            Some("4 rows"),
+        ),
+        (
+            &["18451.25", "22343.85", "10009.10", "505.50"],
+            Some("4 rows"),
+        ),
         // What other people are paid, and another month's commissions.
         (&["18250", "22101", "777", "888"], None),
         (&["20000", "25000", "9000", "600"], None),

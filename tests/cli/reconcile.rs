@@ -292,6 +292,80 @@ fn what_left_in_another_amount_is_never_paid_again_unseen() {
     desk.run(&["verify", "b"]).finished(0);
 }
 
+/// However a line of a statement is written that is about a payment, nobody pays that once more unseen.
+#[test]
+fn a_payment_is_held_in_whatever_way_a_line_names_it() {
+    let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml", "--yes"];
+    desk.run(&failing).finished(3);
+    let known = payments(&desk);
+    let [one, two] = ["R-1", "R-2"].map(|row| known[row].0.clone());
+    let day = today(&desk);
+    std::fs::copy(desk.path("disburse.db"), desk.path("before.db")).unwrap();
+    let groups: Vec<String> = one
+        .as_bytes()
+        .chunks(4)
+        .map(|part| String::from_utf8(part.to_vec()).unwrap())
+        .collect();
+    let (front, back) = one.split_at(13);
+    let number = "254712345678";
+    let line = |amount: &str, reference: &str, rest: &str| {
+        format!("{day},{amount},\"{reference}\",{rest}\n")
+    };
+    let done = ",,Completed";
+    for (what, lines, held) in [
+        ("nothing of ours", line("100.00", "rent", done), 0),
+        (
+            "a small line beside the amount and the number",
+            format!(
+                "{}{}",
+                line("20.00", &one, done),
+                line("100.00", "x", &format!("{number},,Completed"))
+            ),
+            1,
+        ),
+        ("announced", line("100.00", &one, ",,Pending"), 1),
+        ("tried", line("100.00", &one, ",,Failed"), 0),
+        (
+            "two in one",
+            line("300.50", "salaries", &format!(",{one} {two},Completed")),
+            2,
+        ),
+        (
+            "in small letters",
+            line("100.00", &one.to_lowercase(), done),
+            1,
+        ),
+        ("cut off", line("100.00", &one[..16], done), 1),
+        ("in groups", line("100.00", &groups.join(" "), done), 1),
+        (
+            "over two lines",
+            line("100.00", &format!("{front}\n{back}"), done),
+            1,
+        ),
+        (
+            "by its number in a text",
+            line(
+                "100.00",
+                "x",
+                &format!(",Salary to {number} - ANN,Completed"),
+            ),
+            1,
+        ),
+    ] {
+        std::fs::copy(desk.path("before.db"), desk.path("disburse.db")).unwrap();
+        // The words of the status are read, whatever their column is called.
+        let head = "date,amount,reference,recipient,description,Transaction Status\n";
+        std::fs::write(desk.path("s.csv"), format!("{head}{lines}")).unwrap();
+        let code = if what == "tried" { 0 } else { 3 };
+        reconcile(&desk, &[]).finished(code);
+        let found = states(&desk);
+        let conflicts = found.iter().filter(|state| *state == "conflict").count();
+        assert_eq!(conflicts, held, "{what}: {found:?}");
+        assert_eq!(found[0] == "conflict", held > 0, "{what}");
+    }
+}
+
 #[test]
 fn a_failure_that_a_retry_replaced_is_told_apart_from_who_is_still_unpaid() {
     let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");

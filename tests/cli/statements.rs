@@ -383,7 +383,7 @@ fn a_statement_that_was_read_the_wrong_way_round_is_refused() {
     refused(
         &format!("{head}{day},100.00,{id},\n"),
         &[],
-        "no line of the statement is money that left, and 1 payment of batch b would have come back",
+        "the statement shows more payments of batch b come back than leave: 1 payment would have come back",
     );
     refused(
         &format!("{head}{day},100.00,,2.54712E+11\n"),

@@ -18,7 +18,7 @@ use crate::journal::{
     StatementFacts,
 };
 use crate::ledger::Purpose;
-use crate::ledger::reconciliation::{FindingKind, Flow};
+use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
 use crate::statement::{Summary, Terms};
 
@@ -125,7 +125,7 @@ impl Work {
         let snapshot = reader.snapshot(&self.batch)?;
         let purpose = snapshot.record()?.purpose;
         let mut desk = StatementDesk::new()?;
-        let (summary, digest, has_left) = self.read(&mut desk)?;
+        let (summary, digest) = self.read(&mut desk)?;
         let source = self.statement.source.clone();
         let [gateways, rehearsals] = &self.zones;
         let zone = match purpose {
@@ -166,7 +166,7 @@ impl Work {
                 name.display()
             )));
         }
-        self.refuse_foreign(&summary, &reconciled, has_left)?;
+        self.refuse_foreign(&summary, &reconciled)?;
         let again = snapshot.was_reconciled_with(&digest)?;
         let facts = facts(source, digest, &summary);
         let found = Found {
@@ -185,28 +185,21 @@ impl Work {
         Ok((found, list))
     }
 
-    /// Returns also whether money has left by it.
-    fn read(&self, desk: &mut StatementDesk) -> Result<(Summary, String, bool), Error> {
-        let (mut fault, mut has_left) = (None, false);
+    fn read(&self, desk: &mut StatementDesk) -> Result<(Summary, String), Error> {
+        let mut fault = None;
         let outcome = self.statement.read(&self.terms, &mut |entry| {
-            has_left |= entry.flow == Flow::Out;
             let added = desk.add(&entry);
             fault = added.err();
             fault.is_none()
         });
         match fault {
             Some(fault) => Err(fault.into()),
-            None => outcome.map(|(summary, digest)| (summary, digest, has_left)),
+            None => outcome,
         }
     }
 
     /// Refuses a statement that cannot be about the batch: what it does not show would be called missing.
-    fn refuse_foreign(
-        &self,
-        summary: &Summary,
-        reconciled: &Reconciled,
-        has_left: bool,
-    ) -> Result<(), Error> {
+    fn refuse_foreign(&self, summary: &Summary, reconciled: &Reconciled) -> Result<(), Error> {
         let (name, batch) = (&self.statement.shown, &self.batch);
         if !reconciled.shares_currency {
             return Err(Error::refused(format!(
@@ -223,11 +216,11 @@ impl Work {
             ))
             .hint("fetch the statement of those days"));
         }
-        let returned = reconciled.of(FindingKind::Returned).count;
+        let returned = reconciled.only_back;
         let is_table = matches!(summary.format, "CSV" | "XLSX");
-        if !has_left && returned > 0 && is_table && self.terms.paid_out.is_none() {
+        if returned > reconciled.has_left && is_table && self.terms.paid_out.is_none() {
             return Err(Error::refused(format!(
-                "{name}: no line of the statement is money that left, and {} of batch {batch} would have come back by it; nothing was recorded",
+                "{name}: the statement shows more payments of batch {batch} come back than leave: {} would have come back; nothing was recorded",
                 output::counted(returned, "payment")
             ))
             .hint("if amounts above zero were paid out, add --paid-out. If these payments came back, say so: paid_out = false in [statements.NAME] of the configuration, with --layout NAME"));

@@ -20,7 +20,7 @@ const TABLES: &str = "
     pragma cache_size = -16384;
     create table entry (
         n integer primary key, place text not null, day integer not null, flow integer not null, reversal integer not null,
-        minor integer not null, currency text not null, standing integer not null, recipient text not null, rkey text,
+        minor integer not null, currency text not null, standing integer not null, recipient text not null, told text not null, rkey text,
         reference text not null, charge integer not null, batch integer not null, pays integer not null,
         seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0
     ) strict;
@@ -31,7 +31,7 @@ const TABLES: &str = "
         to_day integer not null, last_day integer not null, id text not null, reference text not null, line integer not null,
         paid integer not null default 0, returned integer not null default 0, pending integer not null default 0,
         other_amount integer not null default 0, other integer not null default 0, by integer, entry integer,
-        otherwise integer not null default 0, kind integer
+        otherwise integer not null default 0, among integer, kind integer
     ) strict;
     create table key (key text not null, rank integer not null, seq integer not null) strict;
     create table hit (n integer not null, rank integer not null, seq integer not null) strict;
@@ -58,8 +58,8 @@ impl StatementDesk {
         let names = entry.names();
         self.c
             .prepare_cached(
-                "insert into entry (n, place, day, flow, reversal, minor, currency, standing, recipient, rkey, reference, charge, batch, pays)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                "insert into entry (n, place, day, flow, reversal, minor, currency, standing, recipient, rkey, reference, charge, batch, pays, told)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             )?
             .execute(params![
                 self.entries,
@@ -71,17 +71,18 @@ impl StatementDesk {
                 entry.money.currency.code(),
                 standing_number(entry.standing),
                 entry.recipient,
-                recipient_key(&entry.recipient),
+                recipient_key(entry.named_recipient()),
                 entry.references.first().map_or("", String::as_str),
                 entry.is_charge,
                 entry.is_batch,
                 entry.is_payment(),
+                entry.named_recipient(),
             ])?;
         let mut insert = self
             .c
             .prepare_cached("insert into name (key, n) values (?1, ?2)")?;
         for name in names {
-            insert.execute(params![name, self.entries])?;
+            insert.execute(params![name.to_ascii_uppercase(), self.entries])?;
         }
         Ok(())
     }

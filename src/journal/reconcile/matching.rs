@@ -226,9 +226,13 @@ fn lay_out_one(
     let mut insert = desk
         .c
         .prepare_cached("insert into key (key, rank, seq) values (?1, ?2, ?3)")?;
-    for (key, rank) in keys.into_iter().zip([0, 1, 2, 2]) {
+    // Some formats have room for sixteen characters, which tell as much.
+    let is_random = row.identifier.len() == 26 && row.identifier.is_ascii();
+    let cut = is_random.then(|| &row.identifier[..16]);
+    let keys = keys.into_iter().zip([0, 1, 2, 2]).chain([(cut, 0)]);
+    for (key, rank) in keys {
         if let Some(key) = key.filter(|key| !key.trim().is_empty()) {
-            insert.execute(params![key.trim(), rank, row.seq])?;
+            insert.execute(params![key.trim().to_ascii_uppercase(), rank, row.seq])?;
         }
     }
     Ok(())
@@ -253,6 +257,10 @@ const FACTS: &str = "p.seq, p.state, p.posted, p.minor, p.currency, p.msisdn, p.
 const FACTS_WIDTH: usize = 11;
 /// The columns of a line.
 const LINE: &str = "e.n, e.place, e.day, e.flow, e.reversal, e.minor, e.currency, e.standing, e.recipient, e.charge, e.batch, e.by";
+
+/// What was added up of a payment, as [`shown_of`] reads it.
+const SHOWN: &str =
+    "paid, returned, pending, other_amount, other, p.by, entry, otherwise, p.minor, among";
 
 /// Recipient, amount and currency, with the payments and the lines that have them in common.
 type Group = (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>);
@@ -351,6 +359,13 @@ impl StatementDesk {
             }
         }
         self.c.execute("update entry set several = 1, seq = null, by = null where batch = 1 and seq is not null", [])?;
+        // Each of those that a line names may be among what left with it.
+        self.c.execute(
+            "update payment set among = (select hit.n from hit join entry using (n) where hit.seq = payment.seq and several = 1
+                 and flow = 0 and reversal = 0 and charge = 0 and standing < 2 order by hit.n limit 1)
+             where seq in (select hit.seq from hit join entry using (n) where several = 1)",
+            [],
+        )?;
         Ok(())
     }
 
@@ -395,7 +410,7 @@ impl StatementDesk {
     fn pair_alike(&self) -> Result<(), Error> {
         let mut both = self.c.prepare(
             "select rkey, minor, currency, 0, seq, state, from_day, to_day from payment
-             where posted = 1 and rkey is not null and paid + returned + pending + other_amount + other = 0
+             where posted = 1 and rkey is not null and paid + returned = 0
              union all
              select rkey, minor, currency, 1, n, 0, day, day from entry
              where pays = 1 and seq is null and several = 0 and elsewhere = 0 and batch = 0 and rkey is not null
@@ -429,14 +444,14 @@ impl StatementDesk {
         }
         let by = MatchedBy::AmountAndRecipient;
         for (seq, n) in pair(payments, lines) {
-            let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE} from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
+            let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE}, e.told, {SHOWN} from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
             let mut rows = statement.query((seq, n))?;
             let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
             let (facts, entry) = (Facts::of(row)?, line_of(row, FACTS_WIDTH)?);
-            if !is_to(&facts.view(), &entry.recipient) {
+            if !is_to(&facts.view(), &row.get::<_, String>(FACTS_WIDTH + 12)?) {
                 continue;
             }
-            let mut shown = Shown::about(&facts.view());
+            let mut shown = shown_of(row, FACTS_WIDTH + 13)?;
             shown.take(&facts.view(), &entry, by, n);
             self.save(Some((facts, shown)))?;
             self.c
@@ -448,7 +463,7 @@ impl StatementDesk {
 
     /// Writes down what is found of each payment.
     fn judge(&self, period: Option<Period>) -> Result<(), Error> {
-        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, replaced from payment order by seq")?;
+        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among, replaced from payment order by seq")?;
         let mut note = self
             .c
             .prepare("update payment set kind = ?2 where seq = ?1")?;
@@ -462,7 +477,7 @@ impl StatementDesk {
                 &shown_of(row, 4)?,
                 covered,
             )
-            .where_replaced(row.get(13)?);
+            .where_replaced(row.get(14)?);
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
         self.c.execute_batch(
@@ -505,12 +520,17 @@ impl StatementDesk {
             }
         }
         told.also_twice = also_twice;
+        (told.only_back, told.has_left) = self.c.query_row(
+            "select coalesce(sum(returned > 0 and paid = 0 and otherwise <= 0), 0), coalesce(sum(paid > 0 or otherwise > 0), 0) from payment",
+            [],
+            |row| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs())),
+        )?;
         Ok(told)
     }
 
     fn tell_payments(&self, kind: FindingKind, add: &mut Each<'_>) -> Result<(), Error> {
         let mut payments = self.c.prepare_cached(
-            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry, otherwise, minor
+            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among
              from payment where kind = ?1 order by seq",
         )?;
         let mut rows = payments.query([place_of(kind)])?;
@@ -590,8 +610,11 @@ fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
         *count = row.get(at + place)?;
     }
     let otherwise = (row.get(at + 7)?, row.get(at + 8)?);
-    let (by, entry) = (by_of(row.get(at + 5)?), row.get(at + 6)?);
-    Ok(Shown::of(counts, otherwise, by, entry))
+    let (by, entry): (_, Option<i64>) = (by_of(row.get(at + 5)?), row.get(at + 6)?);
+    let among: Option<i64> = row.get(at + 9)?;
+    let mut shown = Shown::of(counts, otherwise, by, entry.or(among));
+    shown.among = among.is_some();
+    Ok(shown)
 }
 
 fn place_of(kind: FindingKind) -> i64 {

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use super::fingerprints::Entry;
 use super::found::Table;
 use super::joins::{count_accounts, join_open};
-use super::on_record::OnRecord;
+use super::on_record::{OnRecord, Other};
 use super::sides::Sides;
-use crate::domain::{LoadId, PaymentId};
+use crate::domain::{AmountField, Instruction, LoadId, PaymentId};
 use crate::journal::Error;
+use crate::journal::codec::values::Stored;
 use crate::journal::load::job::Load;
-use crate::ledger::repeats::{has_near_amount, is_near_copy};
+use crate::ledger::repeats::{has_near_amount, is_near_copy, is_near_total, is_same_account};
 use crate::store::{Read, Reads};
 
 /// Rows that are compared with one load: so many tell whether the others are alike, too.
@@ -67,11 +68,9 @@ impl Load<'_> {
             })
         })?;
         for (load, near) in likely {
-            if is_near_copy(near.pairs.borrow().len() as u64, near.compared.get()) {
-                for (seq, other) in near.pairs.take() {
-                    let table = Table::OtherAmount;
-                    sides.found.add(table, seq, load.load_id, other)?;
-                }
+            for (seq, other) in near.into_shown() {
+                let table = Table::OtherAmount;
+                sides.found.add(table, seq, load.load_id, other)?;
             }
         }
         Ok(())
@@ -84,12 +83,55 @@ struct Near {
     /// Rows that were compared.
     compared: Cell<u64>,
     /// Those with nearly the amount of one on record, and that one.
-    pairs: RefCell<Vec<(PaymentId, PaymentId)>>,
+    near: RefCell<Vec<(PaymentId, PaymentId)>>,
+    /// Those with any other amount than one on record, and that one.
+    others: RefCell<Vec<(PaymentId, PaymentId)>>,
+    /// What those that have one on record come to, and what those on record come to.
+    sums: Cell<(i128, i128)>,
+    paired: Cell<u64>,
 }
 
 impl Near {
     fn is_enough(&self) -> bool {
         self.compared.get() >= COMPARED_MAX
+    }
+
+    /// Returns the rows that are shown: those with nearly the amount, where they are most; or all with another one, where that makes no
+    /// difference to the total.
+    fn into_shown(self) -> Vec<(PaymentId, PaymentId)> {
+        let compared = self.compared.get();
+        let (near, (own, others)) = (self.near.into_inner(), self.sums.get());
+        if is_near_copy(near.len() as u64, compared) {
+            return near;
+        }
+        match is_near_copy(self.paired.get(), compared) && is_near_total(own, others) {
+            true => self.others.into_inner(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Takes in a row, and those of its recipient on record.
+    fn add(&self, (seq, row): (PaymentId, &Instruction<Stored>), others: &[&Other]) {
+        self.compared.set(self.compared.get() + 1);
+        let near = others.iter().find(|other| has_near_amount(row, &other.row));
+        if let Some(near) = near {
+            self.near.borrow_mut().push((seq, near.seq));
+        }
+        let known = |other: &&&Other| other.row.money.known().is_some();
+        let (Some(first), Some(own)) = (others.iter().find(known), row.money.known()) else {
+            return;
+        };
+        let other = first.row.money.known().map_or(0, |amount| amount.minor());
+        let (own_sum, other_sum) = self.sums.get();
+        let sums = (
+            own_sum + i128::from(own.minor()),
+            other_sum + i128::from(other),
+        );
+        self.sums.set(sums);
+        self.paired.set(self.paired.get() + 1);
+        if own.minor() != other {
+            self.others.borrow_mut().push((seq, first.seq));
+        }
     }
 }
 
@@ -107,15 +149,12 @@ impl Sides<'_, '_> {
         let others = self.others(load, seqs, |_| true)?;
         for entry in entries {
             let (seq, row) = self.row(*entry)?;
-            near.compared.set(near.compared.get() + 1);
-            let like = others.iter().find(|other| {
+            let now = self.load.plan.now;
+            let counting = others.iter().filter(|other| {
                 let row = other.counterpart(&row, self.load.key);
-                has_near_amount(&row, &other.row)
-                    && other.counts(self.load.plan.now, &self.terms(&row, other))
+                is_same_account(&row, &other.row) && other.counts(now, &self.terms(&row, other))
             });
-            if let Some(like) = like {
-                near.pairs.borrow_mut().push((seq, like.seq));
-            }
+            near.add((seq, &row), &counting.collect::<Vec<_>>());
         }
         Ok(())
     }

@@ -127,6 +127,10 @@ impl StatementFinding {
 /// What all findings come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciled {
+    /// Payments that came back by the statement, and of which it does not show that they left.
+    pub only_back: u64,
+    /// Payments of which it shows that they left, in whatever amount.
+    pub has_left: u64,
     /// Payments whose money left more often than once, and that are told as something else.
     pub also_twice: u64,
     /// Of each kind that there is, the worst first.

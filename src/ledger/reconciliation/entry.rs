@@ -51,11 +51,18 @@ pub struct StatementEntry {
     pub is_batch: bool,
 }
 
+/// Digits of a phone number or an account in free text.
+const NUMBER_MIN: usize = 9;
+const NUMBER_MAX: usize = 20;
+
 /// Words that are looked up of one line.
 pub const NAMES_MAX: usize = 64;
 
 /// A word of free text is held against identifiers when it is at least so long.
 const WORD_MIN: usize = 8;
+
+/// Words of free text are held against identifiers together when they are so long.
+const JOINED: std::ops::RangeInclusive<usize> = 16..=40;
 
 /// No identifier is longer.
 const NAME_MAX: usize = 128;
@@ -85,7 +92,38 @@ impl StatementEntry {
                 add(word);
             }
         }
+        // An identifier that was broken over two lines, or parted into groups.
+        for text in self.references.iter().chain([&self.text]) {
+            let words: Vec<&str> = text
+                .split(|c: char| !c.is_ascii_alphanumeric())
+                .filter(|word| !word.is_empty())
+                .collect();
+            for pair in words.windows(2) {
+                if JOINED.contains(&(pair[0].len() + pair[1].len())) {
+                    add(&pair.concat());
+                }
+            }
+            let whole: usize = words.iter().map(|word| word.len()).sum();
+            if words.len() > 2 && JOINED.contains(&whole) {
+                add(&words.concat());
+            }
+        }
         names
+    }
+
+    /// Returns to whom it says that it went: where no field names the other side, the first number in its text that is long enough.
+    #[must_use]
+    pub fn named_recipient(&self) -> &str {
+        if !self.recipient.trim().is_empty() {
+            return &self.recipient;
+        }
+        let texts = [&self.text].into_iter().chain(&self.references);
+        let mut words = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
+        let is_number = |word: &&str| {
+            (NUMBER_MIN..=NUMBER_MAX).contains(&word.len())
+                && word.bytes().all(|b| b.is_ascii_digit())
+        };
+        words.find(is_number).unwrap_or_default()
     }
 
     /// Returns whether it can be a payment that was made: money that has left.

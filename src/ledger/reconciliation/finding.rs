@@ -67,11 +67,15 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
 /// Of another currency, the whole payment.
 #[must_use]
 pub fn moved_otherwise(payment: &PaymentView<'_>, entry: &StatementEntry) -> i64 {
-    let is_otherwise = matches!(
-        bearing(payment, entry),
-        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier
-    );
-    if !is_otherwise || entry.standing != Standing::Booked || entry.is_charge {
+    let counts = match bearing(payment, entry) {
+        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier => {
+            entry.standing != Standing::NotExecuted
+        }
+        // What is announced may move, whatever the gateway says of it.
+        Bearing::Pending => entry.flow == Flow::Out,
+        Bearing::Paid | Bearing::Returned | Bearing::NotExecuted | Bearing::Charge => false,
+    };
+    if !counts || entry.is_charge || entry.standing == Standing::Pending && entry.flow == Flow::In {
         return 0;
     }
     let money = match entry.money.currency == payment.money.currency {
@@ -145,8 +149,11 @@ pub struct Shown {
     pub other_amount: u32,
     /// How many name it with another number, or before it was there.
     pub other: u32,
-    /// What left under its name with another amount, for somebody else or before it was there, less what came back so, in minor units.
+    /// What left under its name with another amount, for somebody else or before it was there, or is announced, less what came back so,
+    /// in minor units.
     pub otherwise: i64,
+    /// A line of money that left names it among others.
+    pub among: bool,
     /// The amount of the payment, in minor units.
     pub amount: i64,
     /// How the first that counts was found.
@@ -176,9 +183,18 @@ impl Shown {
         entry: Option<i64>,
     ) -> Self {
         let [paid, returned, pending, other_amount, other] = counts;
+        let told = [
+            (paid, 5),
+            (returned, 4),
+            (other_amount, 3),
+            (other, 2),
+            (pending, 1),
+        ];
+        let told = told.into_iter().find(|(count, _)| *count > 0);
         Self {
             otherwise,
             amount,
+            among: false,
             paid,
             returned,
             pending,
@@ -186,7 +202,7 @@ impl Shown {
             other,
             by,
             entry,
-            told: u8::MAX,
+            told: told.map_or(0, |(_, weight)| weight),
         }
     }
 
@@ -246,7 +262,9 @@ impl Shown {
             .otherwise
             .saturating_sub(came_back.saturating_mul(self.amount));
         let is_half = otherwise > 0 && otherwise.saturating_mul(2) >= self.amount;
-        planted!(ledger::is_out(self.paid > self.returned || is_half))
+        planted!(ledger::is_out(
+            self.paid > self.returned || is_half || self.among
+        ))
     }
 }
 

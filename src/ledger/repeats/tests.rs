@@ -434,6 +434,14 @@ fn amounts_are_near_where_one_may_be_the_other_rounded() {
         ..of(50_100)
     };
     assert!(!has_near_amount(&of(50_000), &elsewhere));
+    for (one, other, expected) in [
+        (100_000, 101_100, true),
+        (100_000, 98_000, true),
+        (100_000, 97_900, false),
+        (0, 0, true),
+    ] {
+        assert_eq!(is_near_total(one, other), expected, "{one} {other}");
+    }
     for (alike, rows, expected) in [(2, 2, false), (3, 3, true), (3, 6, true), (3, 7, false)] {
         assert_eq!(is_near_copy(alike, rows), expected, "{alike} of {rows}");
     }
