@@ -366,6 +366,31 @@ fn a_payment_is_held_in_whatever_way_a_line_names_it() {
     }
 }
 
+/// Parts of an amount stand in the statements of several weeks; a statement that is compared twice has its lines once.
+#[test]
+fn parts_of_an_amount_are_added_up_over_statements() {
+    let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml", "--yes"];
+    desk.run(&failing).finished(3);
+    let known = payments(&desk);
+    let day = today(&desk);
+    for (amount, receipt, expected) in [
+        ("30.00", "A1", "failed"),
+        ("30.00", "A1", "failed"),
+        ("30.00", "B2", "conflict"),
+    ] {
+        let lines = format!("{day},{amount},{receipt} {}\n", known["R-1"].0);
+        std::fs::write(
+            desk.path("s.csv"),
+            format!("date,amount,reference\n{lines}"),
+        )
+        .unwrap();
+        reconcile(&desk, &[]).finished(3);
+        assert_eq!(states(&desk)[0], expected, "{receipt}");
+    }
+    desk.run(&["verify", "b"]).finished(0);
+}
+
 #[test]
 fn a_failure_that_a_retry_replaced_is_told_apart_from_who_is_still_unpaid() {
     let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n");

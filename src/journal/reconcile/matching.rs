@@ -40,6 +40,7 @@ impl Snapshot<'_> {
         desk.read_shown()?;
         self.find_elsewhere(desk)?;
         desk.pair_alike()?;
+        self.add_earlier(desk)?;
         desk.judge(period)?;
         desk.tell(each)
     }

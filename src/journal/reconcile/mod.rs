@@ -2,6 +2,7 @@
 //! are recorded on the chain.
 
 pub(super) mod desk;
+mod earlier;
 mod matching;
 mod record;
 mod said;
