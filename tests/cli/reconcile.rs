@@ -284,8 +284,10 @@ fn what_left_in_another_amount_is_never_paid_again_unseen() {
             && told.contains(": another amount in the statement; line 5, "),
         "{told}"
     );
-    // The third one alone is paid anew.
-    desk.run(&["retry", "b", "--yes"]).finished(0);
+    // The third one alone is paid anew, and whoever orders that is told.
+    let said = desk.run(&["retry", "b", "--yes"]).finished(0).err;
+    let warned = "warning: statements have shown something of 1 failed payment of batch b";
+    assert!(said.contains(warned), "{said}");
     desk.run(&["run", "b", "--sandbox", "--faults", "none", "--yes"])
         .finished(3);
     assert_eq!(states(&desk), ["conflict", "conflict", "paid"]);

@@ -17,13 +17,13 @@ use crate::cli::words::repeats;
 use crate::cli::words::told::{states, tell};
 use crate::domain::{BatchName, Tally, Timestamp};
 use crate::journal::{
-    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, ToRetry, Unretried, WhyUnretried,
+    FAILURES_SHOWN, Failure, Failures, Journal, PaidSince, Reader, ToRetry, Unretried, WhyUnretried,
 };
 use crate::ledger::Purpose;
 use crate::ledger::decisions::ByCode;
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::recovery::OrdersLost;
-use crate::lifecycle::CodeTable;
+use crate::lifecycle::{CodeTable, State};
 
 /// `disburse retry`.
 pub(in crate::cli) async fn retry(
@@ -53,6 +53,7 @@ pub(in crate::cli) async fn retry(
     };
     refuse_read_otherwise(session, &batch, &shown.by_code)?;
     if !shown.by_code.is_empty() {
+        warn_of_statements(session, &batch)?;
         confirm_retry(
             session,
             &batch,
@@ -95,6 +96,39 @@ pub(in crate::cli) async fn retry(
         session.note(&next_text(session, &batch)?);
     }
     Ok(ExitStatus::Done)
+}
+
+/// Warns of failures that a statement has shown in another way than as not paid.
+fn warn_of_statements(session: &Session, batch: &BatchName) -> Result<(), Error> {
+    let reader = Reader::open(session.location()?)?;
+    let snapshot = reader.snapshot(batch)?;
+    let mut failed = Vec::new();
+    for id in snapshot.stated_otherwise()? {
+        let name = PaymentName {
+            text: id.to_string(),
+            by: By::Identifier,
+        };
+        let records = snapshot.find(name)?;
+        let own = records.iter().find(|record| record.payment.id == id);
+        failed.extend(
+            own.filter(|record| record.life.state == State::Failed)
+                .map(|_| id),
+        );
+    }
+    let Some(first) = failed.first() else {
+        return Ok(());
+    };
+    output::complain(
+        "warning",
+        &format!(
+            "statements have shown something of {} of batch {batch}: disburse explain {batch} --id {first} tells what of {}. Make sure that \
+             no money left before you pay {} again",
+            output::counted(failed.len() as u64, "failed payment"),
+            if failed.len() == 1 { "it" } else { "the first" },
+            if failed.len() == 1 { "it" } else { "them" },
+        ),
+    );
+    Ok(())
 }
 
 fn retried_text(count: u64, nothing: String) -> String {

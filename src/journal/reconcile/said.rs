@@ -1,5 +1,7 @@
 //! A reconciliation as the chain keeps it, and read back.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::domain::{EvidenceId, PayerTransactionId, Timestamp};
@@ -152,6 +154,24 @@ impl Snapshot<'_> {
         })?;
         let all = all.into_iter().map(|(_, one)| one);
         Ok(all.filter(|one| !one.found.is_empty()).collect())
+    }
+
+    /// Returns the payments of which statements have shown something else than that they were paid, or not paid, as here.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn stated_otherwise(&self) -> Result<BTreeSet<PayerTransactionId>, Error> {
+        let mut found = BTreeSet::new();
+        for record in self.reconciliations()? {
+            let ids = record.findings.iter().filter_map(|finding| {
+                let kind = FindingKind::from_name(finding["finding"].as_str()?)?;
+                let shows = kind.is_discrepancy() || kind == FindingKind::PendingThere;
+                let id = finding["payer_transaction_id"].as_str()?;
+                shows.then(|| PayerTransactionId::parse(id))?
+            });
+            found.extend(ids);
+        }
+        Ok(found)
     }
 
     /// Returns what statements showed of one payment, the oldest first; of a statement that was compared again, what it showed the last
