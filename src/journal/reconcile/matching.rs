@@ -552,7 +552,7 @@ impl StatementDesk {
                 other_lines: self.other_lines(row.get(0)?, &shown)?,
                 by: shown.by,
                 settle: settle(state, &shown),
-                is_out: shown.is_out(),
+                is_out: shown.is_out() || shown.contradicts(state),
                 is_twice: shown.is_twice(),
             })?;
         }

@@ -67,15 +67,11 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
 /// Of another currency, the whole payment.
 #[must_use]
 pub fn moved_otherwise(payment: &PaymentView<'_>, entry: &StatementEntry) -> i64 {
-    let counts = match bearing(payment, entry) {
-        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier => {
-            entry.standing != Standing::NotExecuted
-        }
-        // What is announced may move, whatever the gateway says of it.
-        Bearing::Pending => entry.flow == Flow::Out,
-        Bearing::Paid | Bearing::Returned | Bearing::NotExecuted | Bearing::Charge => false,
-    };
-    if !counts || entry.is_charge || entry.standing == Standing::Pending && entry.flow == Flow::In {
+    let is_otherwise = matches!(
+        bearing(payment, entry),
+        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier
+    );
+    if !is_otherwise || entry.standing != Standing::Booked || entry.is_charge {
         return 0;
     }
     let money = match entry.money.currency == payment.money.currency {
@@ -149,8 +145,7 @@ pub struct Shown {
     pub other_amount: u32,
     /// How many name it with another number, or before it was there.
     pub other: u32,
-    /// What left under its name with another amount, for somebody else or before it was there, or is announced, less what came back so,
-    /// in minor units.
+    /// What left under its name with another amount, for somebody else or before it was there, less what came back so, in minor units.
     pub otherwise: i64,
     /// A line of money that left names it among others.
     pub among: bool,
@@ -245,6 +240,13 @@ impl Shown {
         if weight > self.told {
             (self.told, self.entry, self.by) = (weight, Some(entry), Some(by));
         }
+    }
+
+    /// Returns whether what is not paid here may leave by the statement, or has left. What is only announced may still fail: of a payment that
+    /// is open here, the gateway says so later.
+    #[must_use]
+    pub fn contradicts(&self, state: State) -> bool {
+        stands_unpaid(state) && (self.is_out() || self.pending > 0)
     }
 
     /// Returns whether the amount left more often than once, and did not come back.
@@ -450,7 +452,7 @@ impl FindingKind {
 #[must_use]
 pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> FindingKind {
     use FindingKind as K;
-    if stands_unpaid(state) && shown.is_out() {
+    if shown.contradicts(state) {
         return K::PaidThereOnly;
     }
     match (shown.paid, shown.returned) {
