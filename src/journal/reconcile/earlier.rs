@@ -48,6 +48,12 @@ impl Snapshot<'_> {
         for record in self.reconciliations()? {
             lines.extend(record.findings.iter().filter_map(Line::of));
         }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        desk.c.execute_batch(
+            "create index entry_by_payment on entry (seq, n) where seq is not null",
+        )?;
         let mut named = desk
             .c
             .prepare("select seq from key where key = ?1 and rank = 0 limit 1")?;

@@ -362,9 +362,10 @@ impl StatementDesk {
         self.c.execute("update entry set several = 1, seq = null, by = null where batch = 1 and seq is not null", [])?;
         // Each of those that a line names may be among what left with it.
         self.c.execute(
-            "update payment set among = (select hit.n from hit join entry using (n) where hit.seq = payment.seq and several = 1
-                 and flow = 0 and reversal = 0 and charge = 0 and standing < 2 order by hit.n limit 1)
-             where seq in (select hit.seq from hit join entry using (n) where several = 1)",
+            "update payment set among = found.n
+             from (select hit.seq, min(hit.n) as n from hit join entry using (n)
+                 where several = 1 and flow = 0 and reversal = 0 and charge = 0 and standing < 2 group by hit.seq) as found
+             where found.seq = payment.seq",
             [],
         )?;
         Ok(())
@@ -483,7 +484,7 @@ impl StatementDesk {
         }
         self.c.execute_batch(
             "create index payment_by_kind on payment (kind, seq);
-             create index entry_by_payment on entry (seq, n) where seq is not null",
+             create index if not exists entry_by_payment on entry (seq, n) where seq is not null",
         )?;
         Ok(())
     }

@@ -14,6 +14,7 @@ use super::on_record::day;
 use super::on_record::{OnRecord, Other, Record, Which, loads_on_record};
 use super::sides::{Counted, Sides};
 use super::vouched::Vouched;
+use super::within::may_be_alike;
 use crate::domain::{
     AmountField, BatchId, BatchName, ContentDigest, Instruction, LoadId, PayerTransactionId,
     PaymentId, Timestamp,
@@ -152,13 +153,23 @@ impl Load<'_> {
         let Some(plan) = &self.plan.repeats else {
             // A rehearsal repeats nothing, but shows what a person must see of the file itself.
             let plan = RepeatPlan::default();
-            let sides = self.sides(self.c, &plan, false)?;
+            let mut sides = None;
             collector.each_slice(|slice| {
                 store.take(slice)?;
-                sides.compare_file(slice)
+                if !may_be_alike(slice) {
+                    return Ok(());
+                }
+                let begun = match sides.take() {
+                    Some(begun) => begun,
+                    None => self.sides(self.c, &plan, false)?,
+                };
+                sides.insert(begun).compare_file(slice)
             })?;
             store.flush()?;
-            return self.note(self.c, Table::Alike, AlikeKind::OtherLoad, sorted);
+            return match sides {
+                Some(_) => self.note(self.c, Table::Alike, AlikeKind::OtherLoad, sorted),
+                None => Ok(()),
+            };
         };
         self.c.write_tallies()?;
         let reader = match &plan.record {

@@ -14,6 +14,14 @@ const NAMES: usize = 64;
 /// So many people are seldom paid at one number.
 const PEOPLE: usize = 3;
 
+/// Returns whether a slice has two rows of one recipient and service, or of references with the same hash: most files have none.
+pub(in crate::journal) fn may_be_alike(slice: &[Entry]) -> bool {
+    slice.windows(2).any(|pair| match is_of_payment(pair[0]) {
+        true => account_of(pair[0]) == account_of(pair[1]),
+        false => hash_of(pair[0]) == hash_of(pair[1]),
+    })
+}
+
 impl Sides<'_, '_> {
     /// Looks for equal people among rows of the file with the same recipient, amount and service.
     fn compare_within(&self, entries: &[Entry]) -> Result<(), Error> {
