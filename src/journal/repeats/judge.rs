@@ -151,25 +151,7 @@ impl Load<'_> {
         }
         let mut store = Store::new(self.c, self.load_id, self.base + 1);
         let Some(plan) = &self.plan.repeats else {
-            // A rehearsal repeats nothing, but shows what a person must see of the file itself.
-            let plan = RepeatPlan::default();
-            let mut sides = None;
-            collector.each_slice(|slice| {
-                store.take(slice)?;
-                if !may_be_alike(slice) {
-                    return Ok(());
-                }
-                let begun = match sides.take() {
-                    Some(begun) => begun,
-                    None => self.sides(self.c, &plan, false)?,
-                };
-                sides.insert(begun).compare_file(slice)
-            })?;
-            store.flush()?;
-            return match sides {
-                Some(_) => self.note(self.c, Table::Alike, AlikeKind::OtherLoad, sorted),
-                None => Ok(()),
-            };
+            return self.show_alike(&mut collector, store, sorted);
         };
         self.c.write_tallies()?;
         let reader = match &plan.record {
@@ -220,6 +202,33 @@ impl Load<'_> {
         sides.found.leave_out_wholly_withdrawn(record)?;
         self.find_withdrawn_rows(record, plan, &sides.found)?;
         self.conclude(record, plan, sorted)
+    }
+
+    /// Keeps the fingerprints of a rehearsal. It repeats nothing, but shows what a person must see of the file itself.
+    fn show_alike(
+        &self,
+        collector: &mut Collector,
+        mut store: Store<'_>,
+        sorted: &mut Sorted,
+    ) -> Result<(), Error> {
+        let plan = RepeatPlan::default();
+        let mut sides = None;
+        collector.each_slice(|slice| {
+            store.take(slice)?;
+            if !may_be_alike(slice) {
+                return Ok(());
+            }
+            let begun = match sides.take() {
+                Some(begun) => begun,
+                None => self.sides(self.c, &plan, false)?,
+            };
+            sides.insert(begun).compare_file(slice)
+        })?;
+        store.flush()?;
+        match sides {
+            Some(_) => self.note(self.c, Table::Alike, AlikeKind::OtherLoad, sorted),
+            None => Ok(()),
+        }
     }
 
     /// Begins to compare.
