@@ -364,7 +364,7 @@ impl StatementDesk {
         self.c.execute(
             "update payment set among = found.n
              from (select hit.seq, min(hit.n) as n from hit join entry using (n)
-                 where several = 1 and flow = 0 and reversal = 0 and charge = 0 and standing < 2 group by hit.seq) as found
+                 where several = 1 and flow = 0 and reversal = 0 and charge = 0 and standing = 0 group by hit.seq) as found
              where found.seq = payment.seq",
             [],
         )?;
