@@ -16,6 +16,8 @@ use crate::ledger::shield::shielded_in;
 const ERROR: &str = "error";
 /// The column that names the row which was set aside, so that its mended one takes its place.
 const REJECTED_ROW: &str = "rejected_row";
+/// The column of the amount.
+const AMOUNT: &str = "amount";
 /// The column of the service.
 const SERVICE: &str = "service_code";
 
@@ -165,7 +167,13 @@ impl<W: Write + Seek> Corrections<W> {
                 at if at == self.raw_at => said.raw.unwrap_or(own),
                 _ => own,
             };
-            let oddity = odd.iter().find(|(at, _)| *at == index);
+            let own_oddity = odd.iter().find(|(at, _)| *at == index);
+            // The line through a cell is not handed on, and must not get lost: without its amount the row is not paid as it is.
+            let is_amount = self.names.get(index).is_some_and(|name| name == AMOUNT);
+            let oddity = own_oddity.or_else(|| {
+                odd.iter()
+                    .find(|(_, oddity)| is_amount && *oddity == Oddity::StruckOut)
+            });
             // What nobody has meant by what stands there is not handed on as a text, which would be taken when it is loaded again.
             row.push(match oddity.map(|(_, oddity)| *oddity) {
                 Some(Oddity::LostDigits) if is_book => BookCell::Number(cell),
@@ -174,6 +182,7 @@ impl<W: Write + Seek> Corrections<W> {
                     | Oddity::Date
                     | Oddity::Dressed
                     | Oddity::ShownAsAnother
+                    | Oddity::StruckOut
                     | Oddity::Merged
                     | Oddity::NotCalculated,
                 ) => BookCell::Text(""),

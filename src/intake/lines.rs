@@ -3,7 +3,9 @@
 use std::io::{self, BufRead, Read, Seek};
 
 use super::odd_cells::CALCULATED;
-use super::oddity::{DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity, SHOWN_AS_ANOTHER};
+use super::oddity::{
+    DATE, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity, SHOWN_AS_ANOTHER, STRUCK_OUT,
+};
 use super::sheet::{SheetOptions, SheetRows, letters};
 use super::source::Source;
 use super::{Encoding, Error, ROW_BYTES_MAX};
@@ -77,6 +79,7 @@ impl SheetCell {
             // What a format adds decides nothing: lines are told by texts, and amounts by their digits.
             Oddity::Dressed => None,
             Oddity::ShownAsAnother => Some(SHOWN_AS_ANOTHER),
+            Oddity::StruckOut => Some(STRUCK_OUT),
             Oddity::Merged => Some(MERGED),
             Oddity::NotCalculated => Some(NOT_CALCULATED),
             Oddity::Calculated => (!takes_results).then_some(CALCULATED),

@@ -2,7 +2,9 @@
 
 use super::bad::RowError;
 use super::columns::{Column, Field};
-use super::oddity::{DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity, SHOWN_AS_ANOTHER};
+use super::oddity::{
+    DATE, DRESSED, LOST_DIGITS, MERGED, NOT_CALCULATED, Oddity, SHOWN_AS_ANOTHER, STRUCK_OUT,
+};
 use super::record::Record;
 
 /// Said of a formula, where its stored result is not to be taken.
@@ -21,6 +23,8 @@ pub(super) fn that_matter(row: &Record, errors: &[RowError]) -> Vec<(usize, Oddi
 /// Says what is wrong with a cell of a column, where what is odd about it matters there.
 pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
     let field = match column {
+        // Whoever strikes out a name means the row.
+        _ if oddity == Oddity::StruckOut => return Some(STRUCK_OUT),
         Column::Note | Column::Unnamed => return None,
         Column::Field(field) => Some(*field),
         Column::Extra(_) | Column::ExtraObject => None,
@@ -29,6 +33,7 @@ pub(super) fn told_of(column: &Column, oddity: Oddity) -> Option<&'static str> {
     match oddity {
         Oddity::NotCalculated => Some(NOT_CALCULATED),
         Oddity::Merged => Some(MERGED),
+        Oddity::StruckOut => Some(STRUCK_OUT),
         _ if is_for_people => None,
         Oddity::Calculated => Some(CALCULATED),
         Oddity::LostDigits => Some(LOST_DIGITS),
@@ -50,87 +55,39 @@ mod tests {
     #[test]
     fn what_is_odd_counts_where_it_decides_who_is_paid_and_how_much() {
         use Oddity::{
-            Calculated, Date, Dressed, LostDigits, Merged, NotCalculated, ShownAsAnother,
+            Calculated, Date, Dressed, LostDigits, Merged, NotCalculated, ShownAsAnother, StruckOut,
         };
         let field = Column::Field;
-        for (column, refused) in [
+        let all = [
+            Calculated,
+            Date,
+            Dressed,
+            LostDigits,
+            Merged,
+            NotCalculated,
+            ShownAsAnother,
+            StruckOut,
+        ];
+        for (column, taken) in [
+            (field(Field::Amount), &[Dressed][..]),
+            (field(Field::Msisdn), &[Dressed]),
+            (field(Field::Reference), &[]),
+            (field(Field::AccountNumber), &[]),
+            (field(Field::DatePaymentReceived), &[Date]),
             (
-                field(Field::Amount),
-                &[
-                    Calculated,
-                    Date,
-                    LostDigits,
-                    Merged,
-                    NotCalculated,
-                    ShownAsAnother,
-                ][..],
+                field(Field::Narration),
+                &[Calculated, Date, Dressed, LostDigits, ShownAsAnother],
             ),
             (
-                field(Field::Msisdn),
-                &[
-                    Calculated,
-                    Date,
-                    LostDigits,
-                    Merged,
-                    NotCalculated,
-                    ShownAsAnother,
-                ],
+                Column::Extra("a".to_owned()),
+                &[Calculated, Date, Dressed, LostDigits, ShownAsAnother],
             ),
-            (
-                field(Field::Reference),
-                &[
-                    Calculated,
-                    Date,
-                    Dressed,
-                    LostDigits,
-                    Merged,
-                    NotCalculated,
-                    ShownAsAnother,
-                ],
-            ),
-            (
-                field(Field::AccountNumber),
-                &[
-                    Calculated,
-                    Date,
-                    Dressed,
-                    LostDigits,
-                    Merged,
-                    NotCalculated,
-                    ShownAsAnother,
-                ],
-            ),
-            (
-                field(Field::DatePaymentReceived),
-                &[
-                    Calculated,
-                    Dressed,
-                    LostDigits,
-                    Merged,
-                    NotCalculated,
-                    ShownAsAnother,
-                ],
-            ),
-            (field(Field::Narration), &[Merged, NotCalculated]),
-            (Column::Extra("a".to_owned()), &[Merged, NotCalculated]),
-            (Column::Note, &[]),
-            (Column::Unnamed, &[]),
+            (Column::Note, &all[..7]),
+            (Column::Unnamed, &all[..7]),
         ] {
-            for oddity in [
-                Calculated,
-                Date,
-                Dressed,
-                LostDigits,
-                Merged,
-                NotCalculated,
-                ShownAsAnother,
-            ] {
-                let is_refused = told_of(&column, oddity).is_some();
-                assert_eq!(
-                    is_refused,
-                    refused.contains(&oddity),
-                    "{column:?} {oddity:?}"
-                );
+            for oddity in all {
+                let is_taken = told_of(&column, oddity).is_none();
+                assert_eq!(is_taken, taken.contains(&oddity), "{column:?} {oddity:?}");
             }
         }
     }

@@ -15,6 +15,8 @@ pub(super) enum Oddity {
     Dressed,
     /// A number that is shown as another one, or not at all.
     ShownAsAnother,
+    /// A line goes through it: whoever drew it may mean that the row is not to be paid.
+    StruckOut,
     /// One of several cells that were merged.
     Merged,
 }
@@ -30,6 +32,8 @@ pub(super) const LOST_DIGITS: &str = "is a number of more than 15 digits, and a 
 pub(super) const DRESSED: &str = "is a number that the sheet shows with zeros or letters which are not in it: format the cells as text, and enter it as it is shown";
 /// Said of a number that is shown as another one.
 pub(super) const SHOWN_AS_ANOTHER: &str = "is a number that the sheet shows as another one (%, thousands), or not at all: give the cells the format 0.00, and look at what they hold";
+/// Said of a cell with a line through it.
+pub(super) const STRUCK_OUT: &str = "is struck out in the sheet: take the row out if it is not meant any more, or the line through it";
 /// Said of a date where none is meant.
 pub(super) const DATE: &str =
     "is a date in the sheet: format the cells as text, and enter what is meant";
@@ -42,6 +46,7 @@ pub(super) fn is_changed(message: &str) -> bool {
         LOST_DIGITS,
         DRESSED,
         SHOWN_AS_ANOTHER,
+        STRUCK_OUT,
         DATE,
     ]
     .iter()

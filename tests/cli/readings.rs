@@ -213,3 +213,72 @@ fn an_account_that_the_sheet_shows_with_more_zeros_is_refused() {
         said.err
     );
 }
+
+#[test]
+fn a_row_that_is_struck_out_in_whatever_column_is_not_paid() {
+    let desk = commas();
+    let mut book = Workbook::new();
+    let sheet = book.add_worksheet();
+    let header = [
+        "reference",
+        "service_code",
+        "msisdn",
+        "amount",
+        "customer_names",
+    ];
+    sheet.write_row(0, 0, header).unwrap();
+    let line = Format::new().set_font_strikethrough();
+    for (row, name) in [(1, "Ann"), (2, "Ben"), (3, "Cid")] {
+        let reference = format!("S{row}");
+        let number = format!("071234567{row}");
+        let cells = [&reference, "B2C_MPESA", &number, "100"];
+        sheet.write_row(row, 0, cells).unwrap();
+        sheet.write(row, 4, name).unwrap();
+    }
+    sheet.write_with_format(2, 4, "Ben", &line).unwrap();
+    for (column, text) in [
+        (0, "S3"),
+        (1, "B2C_MPESA"),
+        (2, "0712345673"),
+        (3, "100"),
+        (4, "Cid"),
+    ] {
+        sheet.write_with_format(3, column, text, &line).unwrap();
+    }
+    book.save(desk.path("s.xlsx")).unwrap();
+    let said = desk
+        .run(&[
+            "load",
+            "s.xlsx",
+            "--batch",
+            "s",
+            "--sandbox",
+            "--on-error",
+            "skip",
+        ])
+        .finished(0);
+    for place in [
+        "s.xlsx:Sheet1!E3: customer_names",
+        "s.xlsx:Sheet1!A4: reference",
+    ] {
+        assert!(
+            said.err
+                .contains(&format!("{place}: is struck out in the sheet")),
+            "{}",
+            said.err
+        );
+    }
+    assert_eq!(said.err.matches("is struck out").count(), 2, "{}", said.err);
+    // What was set aside is not paid as it stands.
+    let again = desk
+        .run(&[
+            "load",
+            "s.corrections.xlsx",
+            "--batch",
+            "s",
+            "--sandbox",
+            "--amend",
+        ])
+        .finished(2);
+    assert!(again.err.contains("amount"), "{}", again.err);
+}

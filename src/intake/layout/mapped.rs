@@ -4,7 +4,7 @@ use super::super::bad::RowError;
 use super::super::columns::resolve;
 use super::super::damage;
 use super::super::odd_cells::told_of;
-use super::super::oddity::Oddity;
+use super::super::oddity::{Oddity, STRUCK_OUT};
 use super::super::record::{Fault, Fields, Record};
 use super::super::rules::Rules;
 use super::super::text::quoted;
@@ -140,6 +140,10 @@ impl Binding {
             let known = resolve(column, &Rules::default()).ok()?;
             Some((column.to_owned(), told_of(&known, oddity)?))
         });
+        if told.is_none() && oddity == Oddity::StruckOut {
+            out.findings
+                .push(self.error(out, at, STRUCK_OUT.to_owned()));
+        }
         if let Some((column, message)) = told {
             out.findings.push(RowError {
                 line: out.line,

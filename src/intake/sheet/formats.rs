@@ -1,6 +1,7 @@
-//! Formats of numbers that show more than the number holds: `00000000` shows 11000003 as it is, and 1003 as 00001003.
+//! Formats of cells that show more than the cell holds: `00000000` shows 11000003 as it is, and 1003 as 00001003; a line goes through
+//! what is struck out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 
 use quick_xml::events::{BytesStart, Event};
@@ -12,7 +13,7 @@ use super::admission::{self, Go, attribute};
 /// Formats of cells, at most: Excel has 65,490.
 const STYLES_MAX: usize = 70_000;
 
-/// What a format puts beside the digits of a number.
+/// What a format puts beside what a cell holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Added {
     /// At least so many digits are shown in front of the point.
@@ -21,6 +22,8 @@ pub(super) struct Added {
     text: bool,
     /// Another number is shown: in hundredths, in thousands, or nothing of it.
     other: bool,
+    /// A line goes through it.
+    struck: bool,
 }
 
 impl Added {
@@ -69,12 +72,17 @@ impl Added {
         self.text || whole.is_some_and(|whole| whole.len() < self.digits)
     }
 
+    /// Returns whether a line goes through the cell.
+    pub(super) fn is_struck(self) -> bool {
+        self.struck
+    }
+
     fn is_plain(self) -> bool {
-        self.digits <= 1 && !self.text && !self.other
+        self.digits <= 1 && !self.text && !self.other && !self.struck
     }
 }
 
-/// The formats of a workbook that show more than their number holds, by the number of the style.
+/// The formats of a workbook that show more than their cell holds, by the number of the style.
 #[derive(Debug, Default)]
 pub(super) struct Formats(BTreeMap<u32, Added>);
 
@@ -108,6 +116,10 @@ impl Formats {
 #[derive(Default)]
 struct Styles {
     codes: BTreeMap<String, Added>,
+    in_fonts: bool,
+    /// How many fonts there are so far, and which of them strike out.
+    fonts: usize,
+    struck: BTreeSet<usize>,
     in_cells: bool,
     styles: u32,
     found: BTreeMap<u32, Added>,
@@ -117,7 +129,11 @@ impl Styles {
     fn take(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(start) | Event::Empty(start) => self.start(start),
-            Event::End(end) if end.local_name().as_ref() == "cellXfs" => self.in_cells = false,
+            Event::End(end) => match end.local_name().as_ref() {
+                "fonts" => self.in_fonts = false,
+                "cellXfs" => self.in_cells = false,
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -131,6 +147,14 @@ impl Styles {
                     self.codes.insert(id, added);
                 }
             }
+            "fonts" => self.in_fonts = true,
+            "font" if self.in_fonts => self.fonts += 1,
+            "strike" if self.in_fonts && self.struck.len() < STYLES_MAX => {
+                let value = attribute(start, "val");
+                if !matches!(value.as_deref().map(str::trim), Some("0" | "false" | "off")) {
+                    self.struck.insert(self.fonts.saturating_sub(1));
+                }
+            }
             "cellXfs" => self.in_cells = true,
             "xf" if self.in_cells => {
                 // Those that every program knows by their number alone add nothing, but for hundredths.
@@ -142,7 +166,12 @@ impl Styles {
                     "9" | "10" => Some(hundredths),
                     id => self.codes.get(id).copied(),
                 });
-                if let Some(added) = code {
+                let font = attribute(start, "fontId").and_then(|id| id.trim().parse().ok());
+                let added = Added {
+                    struck: font.is_some_and(|font: usize| self.struck.contains(&font)),
+                    ..code.unwrap_or_default()
+                };
+                if !added.is_plain() {
                     self.found.insert(self.styles, added);
                 }
                 self.styles += 1;

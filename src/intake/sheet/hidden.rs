@@ -1,4 +1,4 @@
-//! What of a sheet a person does not see, or sees otherwise: hidden rows and columns, merged cells, and numbers whose format adds to them.
+//! What of a sheet a person does not see, or sees otherwise: hidden rows and columns, merged cells, and cells whose format adds to them.
 
 use std::collections::BTreeMap;
 
@@ -128,13 +128,15 @@ impl Hidden {
         match self.runs {
             ..=RUNS_MAX => Ok(()),
             _ => Err(refused(
-                format!("has more than {RUNS_MAX} changes of the format of numbers"),
+                format!(
+                    "has more than {RUNS_MAX} changes of the format of numbers and of struck-out cells"
+                ),
                 "give each column one format",
             )),
         }
     }
 
-    /// Returns what the format of a cell adds to its number, if anything.
+    /// Returns what the format of a cell adds to it, if anything.
     pub(super) fn added(&self, row: u32, column: u32) -> Option<Added> {
         let runs = self.dressed.get(&column)?;
         let at = runs.partition_point(|(first, ..)| *first <= row);

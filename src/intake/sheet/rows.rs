@@ -10,7 +10,7 @@ use super::super::{Error, ROW_BYTES_MAX};
 use super::admission::{self, Go, damaged, refused};
 use super::cell::{self, Cell, letters};
 use super::choice::{Hiding, SheetOptions, choose};
-use super::formats::Formats;
+use super::formats::{Added, Formats};
 use super::hidden::Hidden;
 
 /// Rows that travel together, and how many such blocks wait.
@@ -184,12 +184,15 @@ fn send<R: Read + Seek>(
             (None, Some(_)) => (String::new(), None),
             (None, None) => continue,
         };
-        let added = hidden.added(row, column).filter(|_| is_number);
-        let of_format = added.and_then(|added| match added.shows_another() {
+        let added = hidden.added(row, column);
+        let is_struck = added.is_some_and(Added::is_struck) && !text.trim().is_empty();
+        let of_number = added.filter(|_| is_number);
+        let of_format = of_number.and_then(|added| match added.shows_another() {
             true => Some(Oddity::ShownAsAnother),
             false => added.shows_more_of(&text).then_some(Oddity::Dressed),
         });
-        let oddity = oddity.or(of_value).or(of_format);
+        let of_line = is_struck.then_some(Oddity::StruckOut);
+        let oddity = of_line.or(oddity).or(of_value).or(of_format);
         rows.push(column, (text, is_number), oddity)?;
     }
     let last = rows.finish();

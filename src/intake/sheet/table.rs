@@ -307,7 +307,17 @@ pub(in crate::intake) fn fill(row: &SheetRow, width: usize, record: &mut Record)
             if cell.is_number {
                 numbers.push(column);
             }
-            if let Some(oddity) = cell.oddity {
+            // A line through a whole row is told once.
+            let is_told = |fault: &Fault| {
+                matches!(
+                    fault,
+                    Fault::Odd {
+                        oddity: Oddity::StruckOut,
+                        ..
+                    }
+                ) && cell.oddity == Some(Oddity::StruckOut)
+            };
+            if let Some(oddity) = cell.oddity.filter(|_| !faults.iter().any(is_told)) {
                 faults.push(Fault::Odd {
                     index: column,
                     oddity,

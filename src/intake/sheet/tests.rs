@@ -116,6 +116,29 @@ fn a_number_that_is_shown_with_more_than_it_holds_says_so() {
 }
 
 #[test]
+fn a_line_through_a_cell_is_seen() {
+    let bytes = made(|sheet| {
+        let line = Format::new().set_font_strikethrough();
+        let bold = Format::new().set_bold();
+        sheet.write_with_format(0, 0, "Ann", &line).unwrap();
+        sheet.write_with_format(0, 1, 100.0, &line).unwrap();
+        sheet.write_with_format(1, 0, "Ben", &bold).unwrap();
+        sheet.write_blank(1, 1, &line).unwrap();
+        let per_cent = Format::new().set_font_strikethrough().set_num_format("0%");
+        sheet.write_with_format(2, 0, 0.5, &per_cent).unwrap();
+    });
+    assert_eq!(
+        taken(bytes, &SheetOptions::default()),
+        [
+            "A1=Ann StruckOut",
+            "B1=100 StruckOut",
+            "A2=Ben",
+            "A3=0.5 StruckOut"
+        ]
+    );
+}
+
+#[test]
 fn a_formula_counts_where_its_result_was_stored_and_that_is_wanted() {
     let bytes = || {
         made(|sheet| {
