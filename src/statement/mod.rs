@@ -13,6 +13,8 @@ mod camt;
 mod camt_entry;
 mod csv;
 mod error;
+mod fields;
+mod headers;
 mod mt940;
 mod number;
 mod row;

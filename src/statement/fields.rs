@@ -1,0 +1,335 @@
+//! The cells of one row of a table: what they say.
+
+use super::error::{Place, StatementError, shown};
+use super::headers::Headers;
+use super::number::signed;
+use super::row::{Cell, Row};
+use super::terms::Terms;
+use crate::domain::{Amount, Currency, Day, Money};
+use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
+
+const BOOKED: [&str; 8] = [
+    "paid",
+    "success",
+    "successful",
+    "completed",
+    "complete",
+    "settled",
+    "booked",
+    "posted",
+];
+const PENDING: [&str; 5] = [
+    "pending",
+    "processing",
+    "in progress",
+    "accepted",
+    "authorised",
+];
+const NOT_EXECUTED: [&str; 7] = [
+    "failed",
+    "rejected",
+    "declined",
+    "cancelled",
+    "canceled",
+    "expired",
+    "error",
+];
+const REVERSED: [&str; 3] = ["reversed", "returned", "refunded"];
+
+/// Returns whether a spreadsheet has written a number in powers of ten, as in `2.54712E+11`: its last digits are gone.
+fn is_rounded(cell: &str) -> bool {
+    let Some((number, exponent)) = cell.trim().split_once("E+") else {
+        return false;
+    };
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (whole, fraction) = number.split_once(['.', ',']).unwrap_or((number, "0"));
+    whole.len() == 1 && is_digits(whole) && is_digits(fraction) && is_digits(exponent)
+}
+
+/// The cells of one row, by the names of the columns.
+pub(super) struct Fields<'r> {
+    pub(super) terms: &'r Terms,
+    pub(super) headers: &'r Headers,
+    pub(super) row: &'r Row<'r>,
+    /// It is the row with the sum.
+    pub(super) is_sum: bool,
+}
+
+impl<'r> Fields<'r> {
+    /// Returns the cells of a column that hold something.
+    fn cells(&self, name: &str) -> Result<Vec<(usize, Cell<'r>)>, StatementError> {
+        let mut found = Vec::new();
+        for at in self.headers.all(name) {
+            let Some(cell) = self.row.cells.get(*at) else {
+                continue;
+            };
+            // For people alone: nothing is decided by it.
+            let use_of_it = match name {
+                "date" | "description" | "kind" => 1,
+                _ if self.is_sum => 2,
+                _ => 0,
+            };
+            if let Some(problem) = cell.problem[use_of_it] {
+                return Err(StatementError::new(
+                    &(self.row.at)(*at),
+                    format!("{name}: {problem}"),
+                    "mend it in a copy of the statement, or fetch the statement as CSV",
+                ));
+            }
+            if !cell.text.trim().is_empty() {
+                found.push((*at, *cell));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the lines of the statement that the row is.
+    pub(super) fn entries(
+        &self,
+        (moved, currency): (i64, Currency),
+        day: Day,
+        (standing, came_back): (Standing, bool),
+        fee: Option<i64>,
+    ) -> Result<Vec<StatementEntry>, StatementError> {
+        let Some(money) =
+            Amount::from_minor(moved.saturating_abs()).map(|amount| Money { amount, currency })
+        else {
+            return Ok(Vec::new());
+        };
+        let flow = if moved < 0 { Flow::Out } else { Flow::In };
+        let mut references: Vec<String> = Vec::new();
+        for name in ["reference", "receipt"] {
+            references.extend(self.texts(name)?.into_iter().map(str::to_owned));
+        }
+        let entry = StatementEntry {
+            place: self.row.named.clone(),
+            day,
+            flow,
+            reversal: false,
+            money,
+            standing,
+            references,
+            text: self.texts("description")?.join(" "),
+            recipient: self.text("recipient")?.to_owned(),
+            fee,
+            is_charge: flow == Flow::Out && self.is_charge()?,
+            is_batch: false,
+        };
+        // A list of payments says in one row that it left and that it came back.
+        let back = (came_back && flow == Flow::Out).then(|| StatementEntry {
+            flow: Flow::In,
+            reversal: true,
+            fee: None,
+            ..entry.clone()
+        });
+        Ok([Some(entry), back].into_iter().flatten().collect())
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<&'r str>, StatementError> {
+        let cells = self.cells(name)?;
+        let is_name = matches!(name, "reference" | "receipt" | "recipient");
+        let rounded = cells
+            .iter()
+            .find(|(_, cell)| is_name && is_rounded(cell.text));
+        if let Some((at, cell)) = rounded {
+            return Err(StatementError::new(
+                &(self.row.at)(*at),
+                format!(
+                    "{name}: a spreadsheet has taken it for a number and rounded it, found {}",
+                    shown(cell.text.trim())
+                ),
+                "fetch the statement again, and do not save it in a spreadsheet: nobody can tell what the number was",
+            ));
+        }
+        Ok(cells
+            .into_iter()
+            .map(|(_, cell)| cell.text.trim())
+            .collect())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<&'r str, StatementError> {
+        Ok(self.texts(name)?.first().copied().unwrap_or_default())
+    }
+
+    /// Returns whether the terms say that it is a charge.
+    fn is_charge(&self) -> Result<bool, StatementError> {
+        let kind = match self.headers.all("kind") {
+            [] => self.texts("description")?.join(" "),
+            _ => self.texts("kind")?.join(" "),
+        };
+        let kind = kind.to_lowercase();
+        let mut words = self.terms.charges.iter();
+        Ok(words.any(|word| kind.starts_with(&word.trim().to_lowercase())))
+    }
+
+    /// Returns whether nothing in the row says that it is a payment.
+    pub(super) fn names_nobody(&self) -> Result<bool, StatementError> {
+        for name in ["reference", "receipt", "recipient", "fee"] {
+            if !self.text(name)?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn place(&self, name: &str) -> Place {
+        let at = self.headers.all(name).first().copied();
+        (self.row.at)(at.unwrap_or(0))
+    }
+
+    pub(super) fn amounts(
+        &self,
+        currency: Option<Currency>,
+        place: &Place,
+    ) -> Result<[Option<i64>; 3], StatementError> {
+        let currency = match currency {
+            Some(currency) => currency,
+            None => self.currency("", place)?,
+        };
+        Ok([
+            self.amount("amount", currency)?,
+            self.amount("paid_out", currency)?,
+            self.amount("paid_in", currency)?,
+        ])
+    }
+
+    pub(super) fn amount(
+        &self,
+        name: &str,
+        currency: Currency,
+    ) -> Result<Option<i64>, StatementError> {
+        let Some((at, cell)) = self.cells(name)?.first().copied() else {
+            return Ok(None);
+        };
+        let decimal = self
+            .terms
+            .decimal
+            .filter(|_| !cell.is_number)
+            .unwrap_or('.');
+        let read = signed(cell.text.trim(), decimal, currency);
+        read.map(Some).map_err(|why| {
+            StatementError::new(
+                &(self.row.at)(at),
+                format!("{name}: {why}, found {}", shown(cell.text.trim())),
+                "say how amounts are written: --decimal , if a comma stands before the cents",
+            )
+        })
+    }
+
+    /// Returns what a row adds to the balance.
+    pub(super) fn moved(
+        &self,
+        amounts: [Option<i64>; 3],
+        is_carried: bool,
+        place: &Place,
+    ) -> Result<i64, StatementError> {
+        match amounts {
+            // A balance that is carried forward; it is held against the rows beside it.
+            [None, None, None] if is_carried => Ok(0),
+            [None, None, None] => Err(StatementError::new(
+                place,
+                "the row has no amount",
+                "the row is cut off, or is a total: fetch the statement again, or remove the row",
+            )),
+            [Some(minor), None, None] if self.terms.paid_out == Some(true) => Ok(-minor),
+            [Some(minor), None, None] => Ok(minor),
+            [None, Some(out), Some(income)] if out != 0 && income != 0 => Err(StatementError::new(
+                place,
+                "the row has an amount that was paid out, and one that was paid in",
+                "look at the row: a line is one of both",
+            )),
+            // Some write what left with a minus, some without.
+            [None, out, income] => Ok(income
+                .unwrap_or(0)
+                .saturating_sub(out.unwrap_or(0).saturating_abs())),
+            _ => Err(StatementError::new(
+                place,
+                "the row has an amount, and also one that was paid in or out",
+                "name either the one column or the other two",
+            )),
+        }
+    }
+
+    pub(super) fn day(&self) -> Result<Day, StatementError> {
+        let cell = self.cells("date")?.first().map(|(_, cell)| *cell);
+        let cell = cell.unwrap_or_default();
+        let text = cell.text.trim();
+        let day = match &self.terms.date_format {
+            // What the sheet knows to be a date stands as one, whatever it looks like there.
+            Some(pattern) if !cell.is_date => Day::parse_by(pattern, text),
+            _ => text.get(..10).and_then(Day::parse),
+        };
+        day.ok_or_else(|| {
+            StatementError::new(
+                &self.place("date"),
+                format!("date: expected a date, found {}", shown(text)),
+                "say how dates are written: --date-format '%d/%m/%Y', or '%d/%m/%Y %H:%M:%S' with a time",
+            )
+        })
+    }
+
+    pub(super) fn currency(&self, text: &str, place: &Place) -> Result<Currency, StatementError> {
+        let found = match text {
+            "" => self.terms.currency,
+            code => Currency::from_code(&code.to_ascii_uppercase()),
+        };
+        found.ok_or_else(|| match text {
+            "" => StatementError::new(
+                place,
+                "nothing says the currency of the row",
+                "name it: --currency KES, or its column: --column 'currency=Ccy'",
+            ),
+            code => StatementError::new(
+                &self.place("currency"),
+                format!(
+                    "currency: expected a code such as KES, found {}",
+                    shown(code)
+                ),
+                "look at the column of the currency",
+            ),
+        })
+    }
+
+    /// Reads a status; the second one: it came back.
+    pub(super) fn standing(&self) -> Result<(Standing, bool), StatementError> {
+        let (terms, text) = (self.terms, self.text("status")?);
+        let word = text.to_lowercase();
+        let among = |words: &[String]| {
+            words
+                .iter()
+                .any(|known| known.trim().to_lowercase() == word)
+        };
+        let built_in = |words: &[&str]| words.contains(&word.as_str());
+        if word.is_empty() || among(&terms.booked) {
+            return Ok((Standing::Booked, false));
+        }
+        if among(&terms.pending) {
+            return Ok((Standing::Pending, false));
+        }
+        if among(&terms.not_executed) {
+            return Ok((Standing::NotExecuted, false));
+        }
+        if among(&terms.reversed) {
+            return Ok((Standing::Booked, true));
+        }
+        if built_in(&PENDING) {
+            return Ok((Standing::Pending, false));
+        }
+        if built_in(&NOT_EXECUTED) {
+            return Ok((Standing::NotExecuted, false));
+        }
+        if built_in(&REVERSED) {
+            return Ok((Standing::Booked, true));
+        }
+        // Once the words for it are named, no other one means it.
+        if terms.booked.is_empty() && built_in(&BOOKED) {
+            return Ok((Standing::Booked, false));
+        }
+        Err(StatementError::new(
+            &self.place("status"),
+            format!("status: nothing says what {} means", shown(text)),
+            "say what the words mean: --booked WORD for paid, and --pending, --not-executed and --reversed for the \
+            others",
+        ))
+    }
+}

@@ -1,0 +1,138 @@
+//! The headers of a table: which column is which.
+
+use std::collections::BTreeMap;
+
+use super::error::{Place, StatementError, shown};
+use super::row::Row;
+use super::terms::{COLUMNS, Terms};
+use crate::intake::plain_name;
+
+/// Letters and digits of a header, in small letters, without accents: `Completion Time` is `completiontime`.
+pub(super) fn folded(text: &str) -> String {
+    let mut plain = plain_name(text);
+    plain.retain(char::is_alphanumeric);
+    plain
+}
+
+/// The places of the columns in one file.
+pub(super) struct Headers {
+    places: BTreeMap<&'static str, Vec<usize>>,
+    pub(super) count: usize,
+}
+
+/// A row that has some of the headers that are looked for.
+pub(super) struct Near {
+    pub(super) place: Place,
+    pub(super) found: usize,
+    pub(super) missing: Vec<String>,
+    /// What stands there in place of headers, for a person.
+    has: Vec<String>,
+}
+
+/// So many cells of a row are told.
+const CELLS_TOLD_MAX: usize = 12;
+
+impl Near {
+    /// Returns whether it is more likely to be the row of headers than another one: it has more of them, or more cells.
+    pub(super) fn beats(&self, other: &Self) -> bool {
+        (self.found, self.has.len()) > (other.found, other.has.len())
+    }
+
+    pub(super) fn has(&self) -> String {
+        let more = if self.has.len() > CELLS_TOLD_MAX {
+            ", …"
+        } else {
+            ""
+        };
+        let told: Vec<String> = self
+            .has
+            .iter()
+            .take(CELLS_TOLD_MAX)
+            .map(|cell| shown(cell))
+            .collect();
+        format!("{} has {}{more}", self.place, told.join(", "))
+    }
+}
+
+/// Returns whether a header is that of a status, as in `Transaction Status`.
+fn is_status(folded: &str) -> bool {
+    folded.ends_with("status") || matches!(folded, "state" | "transactionstate" | "result")
+}
+
+/// Returns the cells of a row that something stands in.
+fn cells_of(row: &Row<'_>) -> Vec<String> {
+    let texts = row.cells.iter().map(|cell| cell.text.trim());
+    let texts = texts.filter(|text| !text.is_empty());
+    // A header has no number: where there is one, the row may be about somebody.
+    let told = |text: &str| match text.contains(char::is_numeric) {
+        true => "…".to_owned(),
+        false => text.trim_start_matches('\u{feff}').to_owned(),
+    };
+    texts.map(told).collect()
+}
+
+impl Headers {
+    /// Finds the columns, or what this row lacks of them.
+    pub(super) fn of(row: &Row<'_>, terms: &Terms) -> Result<Result<Self, Near>, StatementError> {
+        let cells: Vec<String> = row.cells.iter().map(|cell| folded(cell.text)).collect();
+        let mut places = BTreeMap::new();
+        let mut missing = Vec::new();
+        let mut doubled = None;
+        for name in COLUMNS {
+            let said = terms.columns.get(name);
+            let own = [name.to_owned()];
+            let wanted = said.map_or(&own[..], Vec::as_slice);
+            let mut found = Vec::new();
+            for header in wanted {
+                let folded = folded(header);
+                let mut at = (0..cells.len()).filter(|at| cells[*at] == folded);
+                match (at.next(), at.next()) {
+                    (Some(first), second) => {
+                        found.push(first);
+                        doubled = doubled.or(second.map(|second| (second, header.clone())));
+                    }
+                    (None, _) if said.is_some() => missing.push(header.clone()),
+                    (None, _) => {}
+                }
+            }
+            if name == "status" && said.is_none() && found.is_empty() {
+                // A status that is not read is a failure that counts as paid.
+                let mut at = (0..cells.len()).filter(|at| is_status(&cells[*at]));
+                found.extend(at.next());
+                let second = at.next().map(|at| (at, row.cells[at].text.to_owned()));
+                doubled = doubled.or(second);
+            }
+            if !found.is_empty() {
+                places.insert(name, found);
+            }
+        }
+        let names = |name: &str| places.contains_key(name) || terms.columns.contains_key(name);
+        if !names("date") {
+            missing.push("date".to_owned());
+        }
+        if !names("amount") && !names("paid_out") {
+            missing.push("amount".to_owned());
+        }
+        match (missing.is_empty(), doubled) {
+            (true, Some((second, header))) => Err(StatementError::new(
+                &(row.at)(second),
+                format!("two columns are called {}", shown(&header)),
+                "remove one of them, or give it another name: it is not clear which one is meant",
+            )),
+            (true, None) => Ok(Ok(Self {
+                places,
+                count: cells.len(),
+            })),
+            (false, _) => Ok(Err(Near {
+                place: row.place(),
+                found: places.len(),
+                missing,
+                has: cells_of(row),
+            })),
+        }
+    }
+
+    pub(super) fn all<'t>(&'t self, name: &str) -> &'t [usize] {
+        self.places.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+}
