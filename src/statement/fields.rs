@@ -1,40 +1,12 @@
 //! The cells of one row of a table: what they say.
 
 use super::error::{Place, StatementError, shown};
-use super::headers::Headers;
+use super::headers::{Headers, folded};
 use super::number::signed;
 use super::row::{Cell, Row};
 use super::terms::Terms;
 use crate::domain::{Amount, Currency, Day, Money};
 use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
-
-const BOOKED: [&str; 8] = [
-    "paid",
-    "success",
-    "successful",
-    "completed",
-    "complete",
-    "settled",
-    "booked",
-    "posted",
-];
-const PENDING: [&str; 5] = [
-    "pending",
-    "processing",
-    "in progress",
-    "accepted",
-    "authorised",
-];
-const NOT_EXECUTED: [&str; 7] = [
-    "failed",
-    "rejected",
-    "declined",
-    "cancelled",
-    "canceled",
-    "expired",
-    "error",
-];
-const REVERSED: [&str; 3] = ["reversed", "returned", "refunded"];
 
 /// Returns whether a spreadsheet has written a number in powers of ten, as in `2.54712E+11`: its last digits are gone.
 fn is_rounded(cell: &str) -> bool {
@@ -63,24 +35,35 @@ impl<'r> Fields<'r> {
             let Some(cell) = self.row.cells.get(*at) else {
                 continue;
             };
-            // For people alone: nothing is decided by it.
-            let use_of_it = match name {
-                "date" | "description" | "kind" => 1,
-                _ if self.is_sum => 2,
-                _ => 0,
-            };
-            if let Some(problem) = cell.problem[use_of_it] {
-                return Err(StatementError::new(
-                    &(self.row.at)(*at),
-                    format!("{name}: {problem}"),
-                    "mend it in a copy of the statement, or fetch the statement as CSV",
-                ));
-            }
+            self.assert_sound(name, *at, cell)?;
             if !cell.text.trim().is_empty() {
                 found.push((*at, *cell));
             }
         }
         Ok(found)
+    }
+
+    /// Refuses a cell that may not hold what a person saw in it.
+    pub(super) fn assert_sound(
+        &self,
+        name: &str,
+        at: usize,
+        cell: &Cell<'_>,
+    ) -> Result<(), StatementError> {
+        // For people alone: nothing is decided by it.
+        let use_of_it = match name {
+            "date" | "description" | "kind" => 1,
+            _ if self.is_sum => 2,
+            _ => 0,
+        };
+        match cell.problem[use_of_it] {
+            None => Ok(()),
+            Some(problem) => Err(StatementError::new(
+                &(self.row.at)(at),
+                format!("{name}: {problem}"),
+                "mend it in a copy of the statement, or fetch the statement as CSV",
+            )),
+        }
     }
 
     /// Returns the lines of the statement that the row is.
@@ -125,7 +108,7 @@ impl<'r> Fields<'r> {
         Ok([Some(entry), back].into_iter().flatten().collect())
     }
 
-    fn texts(&self, name: &str) -> Result<Vec<&'r str>, StatementError> {
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<&'r str>, StatementError> {
         let cells = self.cells(name)?;
         let is_name = matches!(name, "reference" | "receipt" | "recipient");
         let rounded = cells
@@ -152,7 +135,7 @@ impl<'r> Fields<'r> {
     }
 
     /// Returns whether the terms say that it is a charge.
-    fn is_charge(&self) -> Result<bool, StatementError> {
+    pub(super) fn is_charge(&self) -> Result<bool, StatementError> {
         let kind = match self.headers.all("kind") {
             [] => self.texts("description")?.join(" "),
             _ => self.texts("kind")?.join(" "),
@@ -231,8 +214,22 @@ impl<'r> Fields<'r> {
                 "the row has no amount",
                 "the row is cut off, or is a total: fetch the statement again, or remove the row",
             )),
-            [Some(minor), None, None] if self.terms.paid_out == Some(true) => Ok(-minor),
-            [Some(minor), None, None] => Ok(minor),
+            [Some(minor), None, None] => match self.direction()? {
+                Some(Flow::Out) => Ok(-minor.saturating_abs()),
+                Some(Flow::In) if minor < 0 => Err(StatementError::new(
+                    place,
+                    "the amount is below zero, and the direction says that it came in",
+                    "look at the row, and name the column that is right: --column paid_out=HEADER and --column paid_in=HEADER, or amount alone",
+                )),
+                Some(Flow::In) => Ok(minor),
+                None if self.terms.paid_out == Some(true) => Ok(-minor),
+                None => Ok(minor),
+            },
+            [None, _, Some(income)] if income < 0 => Err(StatementError::new(
+                place,
+                "an amount that was paid in is below zero",
+                "look at the row: what was taken back belongs into the other column, or into a column of its own",
+            )),
             [None, Some(out), Some(income)] if out != 0 && income != 0 => Err(StatementError::new(
                 place,
                 "the row has an amount that was paid out, and one that was paid in",
@@ -246,6 +243,30 @@ impl<'r> Fields<'r> {
                 place,
                 "the row has an amount, and also one that was paid in or out",
                 "name either the one column or the other two",
+            )),
+        }
+    }
+
+    /// Reads which way a row goes, where a column says that.
+    fn direction(&self) -> Result<Option<Flow>, StatementError> {
+        let Some(at) = self.headers.all("direction").first() else {
+            return Ok(None);
+        };
+        let text = self.text("direction")?;
+        match folded(text).as_str() {
+            "d" | "dr" | "db" | "debit" | "out" | "outgoing" | "paidout" | "withdrawal" => {
+                Ok(Some(Flow::Out))
+            }
+            "c" | "cr" | "credit" | "in" | "incoming" | "paidin" | "deposit" => Ok(Some(Flow::In)),
+            _ => Err(StatementError::new(
+                &(self.row.at)(*at),
+                format!(
+                    "{}: expected debit or credit, found {}",
+                    self.headers.shown(*at),
+                    shown(text)
+                ),
+                "name the column that says whether money left or came: --column direction=HEADER; or the columns of both: --column paid_out=HEADER and \
+                --column paid_in=HEADER",
             )),
         }
     }
@@ -288,48 +309,5 @@ impl<'r> Fields<'r> {
                 "look at the column of the currency",
             ),
         })
-    }
-
-    /// Reads a status; the second one: it came back.
-    pub(super) fn standing(&self) -> Result<(Standing, bool), StatementError> {
-        let (terms, text) = (self.terms, self.text("status")?);
-        let word = text.to_lowercase();
-        let among = |words: &[String]| {
-            words
-                .iter()
-                .any(|known| known.trim().to_lowercase() == word)
-        };
-        let built_in = |words: &[&str]| words.contains(&word.as_str());
-        if word.is_empty() || among(&terms.booked) {
-            return Ok((Standing::Booked, false));
-        }
-        if among(&terms.pending) {
-            return Ok((Standing::Pending, false));
-        }
-        if among(&terms.not_executed) {
-            return Ok((Standing::NotExecuted, false));
-        }
-        if among(&terms.reversed) {
-            return Ok((Standing::Booked, true));
-        }
-        if built_in(&PENDING) {
-            return Ok((Standing::Pending, false));
-        }
-        if built_in(&NOT_EXECUTED) {
-            return Ok((Standing::NotExecuted, false));
-        }
-        if built_in(&REVERSED) {
-            return Ok((Standing::Booked, true));
-        }
-        // Once the words for it are named, no other one means it.
-        if terms.booked.is_empty() && built_in(&BOOKED) {
-            return Ok((Standing::Booked, false));
-        }
-        Err(StatementError::new(
-            &self.place("status"),
-            format!("status: nothing says what {} means", shown(text)),
-            "say what the words mean: --booked WORD for paid, and --pending, --not-executed and --reversed for the \
-            others",
-        ))
     }
 }

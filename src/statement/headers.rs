@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Place, StatementError, shown};
 use super::row::Row;
+use super::status::is_status;
 use super::terms::{COLUMNS, Terms};
 use crate::intake::plain_name;
 
@@ -18,6 +19,8 @@ pub(super) fn folded(text: &str) -> String {
 pub(super) struct Headers {
     places: BTreeMap<&'static str, Vec<usize>>,
     pub(super) count: usize,
+    /// As they stand there.
+    names: Vec<String>,
 }
 
 /// A row that has some of the headers that are looked for.
@@ -54,10 +57,25 @@ impl Near {
     }
 }
 
-/// Returns whether a header is that of a status, as in `Transaction Status`.
-fn is_status(folded: &str) -> bool {
-    folded.ends_with("status") || matches!(folded, "state" | "transactionstate" | "result")
-}
+/// Headers above what says whether a line is a debit or a credit.
+const DIRECTIONS: [&str; 10] = [
+    "drcr",
+    "crdr",
+    "debitcredit",
+    "creditdebit",
+    "debitorcredit",
+    "creditordebit",
+    "creditdebitindicator",
+    "debitcreditindicator",
+    "drcrindicator",
+    "dcindicator",
+];
+
+/// Names that a list of ours has, and no statement.
+const OURS: [[&str; 2]; 2] = [
+    ["payer_transaction_id", "state"],
+    ["payer_transaction_id", "finding"],
+];
 
 /// Returns the cells of a row that something stands in.
 fn cells_of(row: &Row<'_>) -> Vec<String> {
@@ -95,12 +113,16 @@ impl Headers {
                     (None, _) => {}
                 }
             }
-            if name == "status" && said.is_none() && found.is_empty() {
+            let is_another = |folded: &String| match name {
                 // A status that is not read is a failure that counts as paid.
-                let mut at = (0..cells.len()).filter(|at| is_status(&cells[*at]));
-                found.extend(at.next());
-                let second = at.next().map(|at| (at, row.cells[at].text.to_owned()));
-                doubled = doubled.or(second);
+                "status" => is_status(folded),
+                "direction" => DIRECTIONS.contains(&folded.as_str()),
+                _ => false,
+            };
+            if said.is_none() {
+                let others = (0..cells.len()).filter(|at| is_another(&cells[*at]));
+                let others: Vec<usize> = others.filter(|at| !found.contains(at)).collect();
+                found.extend(others);
             }
             if !found.is_empty() {
                 places.insert(name, found);
@@ -119,10 +141,15 @@ impl Headers {
                 format!("two columns are called {}", shown(&header)),
                 "remove one of them, or give it another name: it is not clear which one is meant",
             )),
-            (true, None) => Ok(Ok(Self {
-                places,
-                count: cells.len(),
-            })),
+            (true, None) => {
+                refuse_ours(row)?;
+                let names = row.cells.iter().map(|cell| cell.text.trim().to_owned());
+                Ok(Ok(Self {
+                    places,
+                    count: cells.len(),
+                    names: names.collect(),
+                }))
+            }
             (false, _) => Ok(Err(Near {
                 place: row.place(),
                 found: places.len(),
@@ -134,5 +161,45 @@ impl Headers {
 
     pub(super) fn all<'t>(&'t self, name: &str) -> &'t [usize] {
         self.places.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns whether a column is read.
+    pub(super) fn reads(&self, at: usize) -> bool {
+        self.places.values().flatten().any(|place| *place == at)
+    }
+
+    /// Returns the header above a column.
+    pub(super) fn name(&self, at: usize) -> &str {
+        self.names.get(at).map_or("", String::as_str)
+    }
+
+    /// Returns it for a person.
+    pub(super) fn shown(&self, at: usize) -> String {
+        match self.name(at) {
+            "" => format!("column {}", at + 1),
+            name => shown(name),
+        }
+    }
+
+    /// Returns the headers above columns that are not read.
+    pub(super) fn unread(&self) -> Vec<&str> {
+        let names = (0..self.count).filter(|at| !self.reads(*at));
+        names
+            .map(|at| self.name(at))
+            .filter(|name| !name.is_empty())
+            .collect()
+    }
+}
+
+/// Refuses a list that this program wrote: it shows what is on record here, and would prove itself.
+fn refuse_ours(row: &Row<'_>) -> Result<(), StatementError> {
+    let has = |name: &&str| row.cells.iter().any(|cell| cell.text.trim() == *name);
+    match OURS.iter().any(|names| names.iter().all(has)) {
+        false => Ok(()),
+        true => Err(StatementError::new(
+            &row.place(),
+            "this is a list that this program wrote, and no statement: it shows what is on record here",
+            "name the statement of the gateway or the bank",
+        )),
     }
 }

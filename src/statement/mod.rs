@@ -19,6 +19,7 @@ mod mt940;
 mod number;
 mod row;
 mod sheet;
+mod status;
 mod summary;
 mod table;
 mod terms;

@@ -23,6 +23,8 @@ pub(super) struct Table<'a> {
     sums: Sums,
     /// Rows above the headers.
     titles: u64,
+    /// What was paid out stands there with a minus.
+    is_below: Option<bool>,
 }
 
 impl<'a> Table<'a> {
@@ -35,6 +37,7 @@ impl<'a> Table<'a> {
             near: None,
             sums: Sums::default(),
             titles: 0,
+            is_below: None,
         }
     }
 
@@ -148,9 +151,12 @@ impl<'a> Table<'a> {
             fields.amount("fee", currency)?,
         );
         let is_carried = balance.is_some() && fields.names_nobody()?;
+        self.assert_signs(amounts, &place)?;
         let moved = fields.moved(amounts, is_carried, &place)?;
         let day = fields.day()?;
         let (standing, came_back) = fields.standing()?;
+        let is_out = moved < 0 && standing == Standing::Booked && !came_back;
+        let is_unclear = is_out && !fields.is_charge()? && fields.doubted()?;
         self.sums
             .add(amounts, currency, standing == Standing::Booked);
         let fee = fee.map(i64::abs).filter(|fee| *fee > 0);
@@ -168,7 +174,30 @@ impl<'a> Table<'a> {
             }
             None => self.balances.skip(),
         }
+        let standing = match is_unclear {
+            true => Standing::Unclear,
+            false => standing,
+        };
         fields.entries((moved, currency), day, (standing, came_back), fee)
+    }
+
+    /// Refuses amounts of both signs in the column of what was paid out: some write a minus there, and nobody does now and then.
+    fn assert_signs(
+        &mut self,
+        [_, out, _]: [Option<i64>; 3],
+        place: &Place,
+    ) -> Result<(), StatementError> {
+        let Some(is_below) = out.filter(|out| *out != 0).map(|out| out < 0) else {
+            return Ok(());
+        };
+        match *self.is_below.get_or_insert(is_below) == is_below {
+            true => Ok(()),
+            false => Err(StatementError::new(
+                place,
+                "an amount that was paid out has another sign than those above it: it may have been taken back",
+                "look at the row: what came back belongs into the column of what was paid in",
+            )),
+        }
     }
 
     /// Refuses a row that is not as its headers are, and one below the sum.
@@ -206,8 +235,13 @@ impl<'a> Table<'a> {
 
     /// Ends the table.
     pub(super) fn finish(mut self) -> Result<Summary, StatementError> {
-        if self.headers.is_none() {
+        let Some(headers) = &self.headers else {
             return Err(self.no_headers());
+        };
+        let unread: Vec<String> = headers.unread().into_iter().map(shown).collect();
+        if !unread.is_empty() {
+            let note = format!("columns that are not read: {}", unread.join(", "));
+            self.summary.notes.push(note);
         }
         if let Some(held) = self.balances.finish()? {
             self.summary.currency = Some(held.currency);

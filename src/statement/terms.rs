@@ -6,11 +6,12 @@ use crate::domain::{Currency, Day};
 use crate::intake::{Encoding, Hiding, SheetOptions};
 
 /// What a column of a statement may be.
-pub const COLUMNS: [&str; 14] = [
+pub const COLUMNS: [&str; 15] = [
     "date",
     "amount",
     "paid_out",
     "paid_in",
+    "direction",
     "currency",
     "reference",
     "receipt",

@@ -247,7 +247,9 @@ fn a_status_is_read_by_words_that_are_known_and_no_others() {
         |status: &str| format!("date,amount,reference,status\n2026-11-25,-5.00,E-1,{status}\n");
     for (status, expected) in [
         ("Completed", Some((Standing::Booked, 1))),
-        ("", Some((Standing::Booked, 1))),
+        ("", None),
+        // At this gateway the word says that nothing is known yet.
+        ("Posted", None),
         ("pending", Some((Standing::Pending, 1))),
         ("FAILED", Some((Standing::NotExecuted, 1))),
         ("Reversed", Some((Standing::Booked, 2))),
@@ -263,6 +265,99 @@ fn a_status_is_read_by_words_that_are_known_and_no_others() {
     assert!(all(&text("done"), &named).is_ok());
     // Who names the words for it means no other one.
     refused(&text("Completed"), &named, "nothing says what");
+}
+
+#[test]
+fn what_speaks_against_a_line_is_seen_in_whatever_column_it_stands() {
+    let read = |header: &str, cell: &str| {
+        let text = format!("date,amount,reference,{header}\n2026-11-25,-5.00,E-1,{cell}\n");
+        all(&text, &kes()).map(|(_, entries)| entries[0].standing)
+    };
+    for (header, cell, expected) in [
+        ("Remarks", "Salary", Standing::Booked),
+        ("description", "FAILED: salary E-1", Standing::Unclear),
+        ("kind", "Reversal", Standing::Unclear),
+        ("Transaction Result", "failed", Standing::NotExecuted),
+        ("ResponseCode", "0", Standing::Booked),
+    ] {
+        assert_eq!(read(header, cell).unwrap(), expected, "{header}: {cell}");
+    }
+    for (header, cell, with) in [
+        (
+            "Remarks",
+            "REVERSED",
+            "\"Remarks\" says \"REVERSED\", and is not read",
+        ),
+        ("ResponseCode", "141", "\"ResponseCode\" says \"141\""),
+        (
+            "Estado",
+            "Fallida",
+            "\"Estado\": nothing says what \"Fallida\" means",
+        ),
+        (
+            "Settlement Status",
+            "",
+            "\"Settlement Status\": the cell is empty",
+        ),
+    ] {
+        let error = read(header, cell).unwrap_err().to_string();
+        assert!(error.contains(with), "{error}");
+    }
+    // Of two columns of statuses neither hides the other.
+    let both = |second: &str| {
+        let text =
+            format!("date,amount,status,Settlement Status\n2026-11-25,-5.00,Success,{second}\n");
+        let (_, entries) = all(&text, &kes()).unwrap();
+        (entries[0].standing, entries.len())
+    };
+    assert_eq!(both("success"), (Standing::Booked, 1));
+    assert_eq!(both("Failed"), (Standing::Pending, 1));
+    assert_eq!(both("Reversed"), (Standing::Booked, 2));
+    // What came in, and a column that is said to be the status, are not doubted.
+    let back = "date,amount,Remarks\n2026-11-25,5.00,REVERSED\n";
+    assert!(all(back, &kes()).is_ok());
+}
+
+#[test]
+fn a_column_of_debits_and_credits_says_which_way_an_amount_went() {
+    let read = |amount: &str, side: &str, paid_out| {
+        let text = format!("date,amount,Dr/Cr\n2026-11-25,{amount},{side}\n");
+        let terms = Terms { paid_out, ..kes() };
+        all(&text, &terms).map(|(_, entries)| entries[0].flow)
+    };
+    for paid_out in [None, Some(true), Some(false)] {
+        assert_eq!(read("5.00", "DR", paid_out).unwrap(), Flow::Out);
+        assert_eq!(read("5.00", "Credit", paid_out).unwrap(), Flow::In);
+        assert_eq!(read("-5.00", "D", paid_out).unwrap(), Flow::Out);
+        let error = read("5.00", "?", paid_out).unwrap_err().to_string();
+        assert!(error.contains("expected debit or credit"), "{error}");
+    }
+    assert!(read("-5.00", "CR", None).is_err());
+}
+
+#[test]
+fn an_amount_that_was_taken_back_in_its_own_column_is_refused() {
+    let head = "date,paid_out,paid_in\n";
+    let with = "another sign than those above it";
+    refused(
+        &format!("{head}2026-11-25,5.00,\n2026-11-25,-2.00,\n"),
+        &kes(),
+        with,
+    );
+    let below = "an amount that was paid in is below zero";
+    refused(&format!("{head}2026-11-25,,-5.00\n"), &kes(), below);
+    let (_, entries) = all(
+        &format!("{head}2026-11-25,-5.00,0\n2026-11-25,-2.00,0\n"),
+        &kes(),
+    )
+    .unwrap();
+    assert!(entries.iter().all(|entry| entry.flow == Flow::Out));
+}
+
+#[test]
+fn a_list_that_this_program_wrote_is_no_statement() {
+    let ours = "line,payer_transaction_id,amount,state,date\n1,X,5.00,paid,2026-11-25\n";
+    refused(ours, &kes(), "is a list that this program wrote");
 }
 
 #[test]

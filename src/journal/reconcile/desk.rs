@@ -116,6 +116,7 @@ fn standing_number(standing: Standing) -> i64 {
         Standing::Booked => 0,
         Standing::Pending => 1,
         Standing::NotExecuted => 2,
+        Standing::Unclear => 3,
     }
 }
 
@@ -123,6 +124,7 @@ pub(super) fn standing_of(number: i64) -> Standing {
     match number {
         0 => Standing::Booked,
         1 => Standing::Pending,
+        3 => Standing::Unclear,
         _ => Standing::NotExecuted,
     }
 }

@@ -631,7 +631,7 @@ fn condition(kind: FindingKind) -> Option<&'static str> {
     match kind {
         FindingKind::NamesSeveral => Some("several = 1"),
         FindingKind::UnknownThere => Some(
-            "several = 0 and elsewhere = 0 and pays = 1 and currency in (select distinct currency from payment)",
+            "several = 0 and elsewhere = 0 and (pays = 1 or standing = 3) and currency in (select distinct currency from payment)",
         ),
         FindingKind::OtherBatch => Some("several = 0 and elsewhere = 1"),
         FindingKind::Charge => {
@@ -641,7 +641,7 @@ fn condition(kind: FindingKind) -> Option<&'static str> {
             Some("several = 0 and elsewhere = 0 and charge = 0 and pays = 0 and standing = 0")
         }
         FindingKind::Aside => Some(
-            "several = 0 and elsewhere = 0 and (standing <> 0 or pays = 1 and currency not in (select distinct currency from payment))",
+            "several = 0 and elsewhere = 0 and (standing in (1, 2) or (pays = 1 or standing = 3) and currency not in (select distinct currency from payment))",
         ),
         _ => None,
     }

@@ -20,6 +20,8 @@ pub enum Standing {
     Pending,
     /// It was tried, and did not move.
     NotExecuted,
+    /// It is booked, and says of itself that it failed or was taken back: it proves nothing, and holds what it names.
+    Unclear,
 }
 
 /// One movement that a statement shows.

@@ -30,9 +30,8 @@ pub enum Bearing {
 /// Returns what a line that names a payment says of it. What names another amount, currency or number is no evidence about ours.
 #[must_use]
 pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
-    match entry.standing {
-        Standing::NotExecuted => return Bearing::NotExecuted,
-        Standing::Booked | Standing::Pending => {}
+    if entry.standing == Standing::NotExecuted {
+        return Bearing::NotExecuted;
     }
     if entry.day < payment.from {
         return Bearing::Earlier;
@@ -41,7 +40,7 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
         return match entry.standing {
             Standing::Booked if !is_whole(payment.money, entry.money) => Bearing::OtherAmount,
             Standing::Booked => Bearing::Returned,
-            Standing::Pending | Standing::NotExecuted => Bearing::Pending,
+            Standing::Pending | Standing::NotExecuted | Standing::Unclear => Bearing::Pending,
         };
     }
     let is_less = entry.money.currency == payment.money.currency
@@ -57,7 +56,7 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
     }
     match entry.standing {
         Standing::Booked => Bearing::Paid,
-        Standing::Pending | Standing::NotExecuted => Bearing::Pending,
+        Standing::Pending | Standing::NotExecuted | Standing::Unclear => Bearing::Pending,
     }
 }
 
@@ -427,7 +426,9 @@ impl FindingKind {
             Self::OpenPaidThere => "open here, and paid in the statement",
             Self::MissingThere => "paid here, and not in the statement",
             Self::OpenMissing => "open here, and not in the statement",
-            Self::PendingThere => "only announced in the statement",
+            Self::PendingThere => {
+                "only announced in the statement, or named there as failed or taken back"
+            }
             Self::NotCovered => "outside the days of the statement",
             Self::NamesSeveral => "lines that name several payments",
             Self::UnknownThere => "lines of which nothing is known here",
