@@ -29,6 +29,7 @@ mod ledger;
 mod losses;
 mod lost_words;
 mod mixed;
+mod moved;
 mod names;
 mod office;
 mod oracle;

@@ -200,8 +200,12 @@ fn ran_text(c: &dyn Read, ran: &[Ran]) -> Result<Option<String>, Error> {
 
 /// Puts a recovery on record that a person orders.
 ///
-/// What was in this place, or in another one, nobody knows: neither who posted, nor which orders are lost.
-pub(in crate::journal) fn order(c: &dyn Write, now: Timestamp) -> Result<(), Error> {
+/// What was in this place, or in another one, nobody knows: neither who posted, nor which orders are lost. A run that is at work on another
+/// host began when nothing was known to be missing.
+pub(in crate::journal) fn order(c: &WriteSession, now: Timestamp) -> Result<(), Error> {
+    if c.is_shared() {
+        sessions::close_all(c, now)?;
+    }
     put(c, (Cause::Ordered, false), NOBODY_KNOWS, None, now)?;
     payers::told(c, &Told::default())
 }

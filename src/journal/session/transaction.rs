@@ -28,7 +28,7 @@ use crate::journal::evidence::append::Kind;
 use crate::journal::evidence::body_digest::BodyDigest;
 use crate::journal::evidence::chain::{Chain, Evidence};
 use crate::journal::evidence::salt::Salt;
-use crate::journal::relocation::facts::assert_not_moved;
+use crate::journal::relocation::facts::{assert_arrived, assert_not_moved};
 use crate::journal::verify::intact::Intact;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::confirmation::Allowance;
@@ -254,10 +254,9 @@ impl WriteSession {
             .clone_from(&self.allowances.borrow());
         self.tallies.take();
         if self.recent.borrow_mut().begin(self.keeper.store())? {
-            // Somebody else has written; of a server, whoever moves the journal ends what uses it.
-            if !self.is_shared() {
-                assert_not_moved(self.keeper.store())?;
-            }
+            // Somebody else has written: the journal may have been moved while this transaction waited for its turn, from here or to here.
+            assert_arrived(self.keeper.store())?;
+            assert_not_moved(self.keeper.store())?;
             self.following.doubt_copy();
             self.knows_recoveries.take();
             self.chain.borrow_mut().forget_policies();

@@ -343,7 +343,7 @@ pub enum Error {
 pub enum Closed {
     /// Another one has closed it: its lease ran out.
     LeaseRanOut,
-    /// The server was promoted, restored or replaced.
+    /// A recovery was ordered, or the server was promoted, restored or replaced.
     ServerChanged,
     /// The clock of the server was set.
     ClockSet,
@@ -357,7 +357,8 @@ fn closed_text(why: Closed) -> &'static str {
             journal, or not finished with it, for more than 10 s"
         }
         Closed::ServerChanged => {
-            "the session of this run was closed: the server of the journal was promoted, restored or replaced meanwhile"
+            "the session of this run was closed: somebody has ordered a recovery, or the server of the journal was promoted, restored or \
+            replaced meanwhile"
         }
         Closed::ClockSet => {
             "the clock of the journal's server was set by more than 20 s since this run began, so that its waits would be too \
