@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::error::{Place, StatementError, shown};
 use super::row::Row;
-use super::status::is_status;
 use super::terms::{COLUMNS, Terms};
 use crate::intake::plain_name;
 
@@ -55,6 +54,28 @@ impl Near {
             .collect();
         format!("{} has {}{more}", self.place, told.join(", "))
     }
+}
+
+/// Headers of a status, beside those that end in "status".
+const STATUSES: [&str; 13] = [
+    "state",
+    "transactionstate",
+    "paymentstate",
+    "result",
+    "transactionresult",
+    "paymentresult",
+    "outcome",
+    "estado",
+    "situacao",
+    "etat",
+    "statut",
+    "hali",
+    "hadhi",
+];
+
+/// Returns whether a header is that of a status, as in `Transaction Status`.
+pub(super) fn is_status(folded: &str) -> bool {
+    folded.ends_with("status") || STATUSES.contains(&folded)
 }
 
 /// Headers above what says whether a line is a debit or a credit.

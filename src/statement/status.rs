@@ -33,23 +33,6 @@ const NOT_EXECUTED: [&str; 7] = [
 ];
 const REVERSED: [&str; 3] = ["reversed", "returned", "refunded"];
 
-/// Headers of a status, beside those that end in "status".
-const STATUSES: [&str; 13] = [
-    "state",
-    "transactionstate",
-    "paymentstate",
-    "result",
-    "transactionresult",
-    "paymentresult",
-    "outcome",
-    "estado",
-    "situacao",
-    "etat",
-    "statut",
-    "hali",
-    "hadhi",
-];
-
 /// Parts of headers under which a code of the outcome stands.
 const CODES: [&str; 5] = [
     "responsecode",
@@ -125,11 +108,6 @@ const DOUBTS: [&str; 41] = [
     "abgelehnt",
 ];
 
-/// Returns whether a header is that of a status, as in `Transaction Status`.
-pub(super) fn is_status(folded: &str) -> bool {
-    folded.ends_with("status") || STATUSES.contains(&folded)
-}
-
 /// Returns whether the first word of a cell casts doubt on its line.
 fn casts_doubt(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
@@ -198,7 +176,7 @@ impl Fields<'_> {
             let name = self.headers.shown(at);
             StatementError::new(
                 &(self.row.at)(at),
-                format!("{name}: nothing says what {} means", shown(text)),
+                format!("status: nothing says what {} means, under {name}", shown(text)),
                 "say what the words mean: --booked WORD for paid, and --pending, --not-executed and --reversed for the \
                 others; or name the column that says whether lines were paid: --column status=HEADER",
             )
@@ -254,6 +232,7 @@ impl Fields<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statement::headers::is_status;
 
     #[test]
     fn a_header_of_a_status_is_known_in_several_languages() {

@@ -292,7 +292,7 @@ fn what_speaks_against_a_line_is_seen_in_whatever_column_it_stands() {
         (
             "Estado",
             "Fallida",
-            "\"Estado\": nothing says what \"Fallida\" means",
+            "status: nothing says what \"Fallida\" means, under \"Estado\"",
         ),
         (
             "Settlement Status",

@@ -101,11 +101,13 @@ impl StatementFinding {
     /// Returns what of it is put on record of the payment itself: its money has left, and it is not known to be paid.
     #[must_use]
     pub fn shown(&self) -> Option<ShownPayment> {
-        let (payment, entry) = (self.payment.as_ref()?, self.entry.as_ref()?);
+        let payment = self.payment.as_ref()?;
         let counts = payment.state != State::Paid && self.is_out;
+        // What earlier statements have shown counts without a line of this one.
+        let place = self.entry.as_ref().map(|entry| entry.place.as_str());
         counts.then(|| ShownPayment {
             seq: payment.seq,
-            line: entry.place.clone(),
+            line: place.unwrap_or("an earlier statement").to_owned(),
         })
     }
 

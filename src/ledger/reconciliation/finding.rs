@@ -25,6 +25,8 @@ pub enum Bearing {
     Earlier,
     /// What was charged for it: a list may show that under the receipt of the payment.
     Charge,
+    /// Its amount, as a charge or as a movement that takes another one back.
+    OtherKind,
 }
 
 /// Returns what a line that names a payment says of it. What names another amount, currency or number is no evidence about ours.
@@ -48,8 +50,11 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
     if entry.is_charge && is_less && !entry.reversal {
         return Bearing::Charge;
     }
-    if entry.money != payment.money || entry.reversal || entry.is_charge {
+    if entry.money != payment.money {
         return Bearing::OtherAmount;
+    }
+    if entry.reversal || entry.is_charge {
+        return Bearing::OtherKind;
     }
     if names_other(payment, &entry.recipient) {
         return Bearing::OtherRecipient;
@@ -66,11 +71,17 @@ pub fn bearing(payment: &PaymentView<'_>, entry: &StatementEntry) -> Bearing {
 /// Of another currency, the whole payment.
 #[must_use]
 pub fn moved_otherwise(payment: &PaymentView<'_>, entry: &StatementEntry) -> i64 {
-    let is_otherwise = matches!(
-        bearing(payment, entry),
-        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier
-    );
-    if !is_otherwise || entry.standing != Standing::Booked || entry.is_charge {
+    let is_otherwise = match bearing(payment, entry) {
+        Bearing::OtherAmount | Bearing::OtherRecipient | Bearing::Earlier | Bearing::OtherKind => {
+            true
+        }
+        // Whoever calls half of the amount or more a charge may have the words for charges wrong.
+        Bearing::Charge => {
+            entry.money.amount.minor().saturating_mul(2) >= payment.money.amount.minor()
+        }
+        Bearing::Paid | Bearing::Returned | Bearing::Pending | Bearing::NotExecuted => false,
+    };
+    if !is_otherwise || entry.standing != Standing::Booked {
         return 0;
     }
     let money = match entry.money.currency == payment.money.currency {
@@ -231,7 +242,7 @@ impl Shown {
             Bearing::Paid => (&mut self.paid, 5),
             Bearing::Returned => (&mut self.returned, 4),
             Bearing::OtherAmount => (&mut self.other_amount, 3),
-            Bearing::OtherRecipient | Bearing::Earlier => (&mut self.other, 2),
+            Bearing::OtherRecipient | Bearing::Earlier | Bearing::OtherKind => (&mut self.other, 2),
             Bearing::Pending => (&mut self.pending, 1),
             Bearing::NotExecuted | Bearing::Charge => return,
         };
@@ -280,7 +291,7 @@ pub enum FindingKind {
     Returned,
     /// The statement shows it with another amount.
     AmountDiffers,
-    /// The statement names it, for somebody else or before it was there.
+    /// The statement names it, for somebody else, before it was there, or as a charge or a reversal.
     NamesOther,
     /// Its outcome is open here, and the statement shows it paid.
     OpenPaidThere,
@@ -370,7 +381,8 @@ impl FindingKind {
                  missing is paid by a row under another reference, once the payment itself is paid here",
             ),
             Self::NamesOther => Some(
-                "ask the gateway's people who was paid: such a line proves nothing about our payment",
+                "ask the gateway's people who was paid, and for what: such a line proves nothing about our payment. If it is the payment itself, \
+                the words for charges are wrong (--charge)",
             ),
             Self::UnknownThere => Some(
                 "look for them in your other journals and batches; if nobody here paid them, ask the gateway's people",
@@ -422,7 +434,9 @@ impl FindingKind {
             Self::TwiceThere => "paid twice in the statement",
             Self::Returned => "paid, and then returned",
             Self::AmountDiffers => "another amount in the statement",
-            Self::NamesOther => "in the statement for somebody else, or too early",
+            Self::NamesOther => {
+                "in the statement for somebody else, too early, or as a charge or a reversal"
+            }
             Self::OpenPaidThere => "open here, and paid in the statement",
             Self::MissingThere => "paid here, and not in the statement",
             Self::OpenMissing => "open here, and not in the statement",
