@@ -175,6 +175,7 @@ fn a_listener_in_the_old_place_acknowledges_nothing_any_more() {
     let setup = Setup {
         rows: 4,
         callbacks: true,
+        max_wait: "60s",
         ..Setup::default()
     };
     let mut office = Office::open(&gateway, setup);
@@ -183,15 +184,10 @@ fn a_listener_in_the_old_place_acknowledges_nothing_any_more() {
         assert_eq!(office.call(&["journal", "init", place]).code, Some(0));
     }
     office.journal = Some(old.clone());
-    let ended = office.call(&[
-        "pay",
-        "batch.csv",
-        "--batch",
-        BATCH,
-        "--yes",
-        "--max-wait",
-        "1s",
-    ]);
+    let mut run = office.start_pay();
+    run.until("all are posted", || gateway.ledger.posts() == 4);
+    run.interrupt();
+    let ended = run.wait();
     assert_eq!(ended.code, Some(4), "{ended:?}");
     let called: Vec<(String, String)> = gateway
         .ledger
