@@ -22,9 +22,9 @@ use std::time::Instant;
 
 use disburse::domain::{
     BatchName, Currency, Day, IdentifierForm, IdentifierScheme, Originator, Reference, RowKey,
-    Timestamp, WireZone,
+    Timestamp, Totals, WireZone,
 };
-use disburse::journal::{Reader, StatementDesk};
+use disburse::journal::{Reader, StatementDesk, StatementFacts};
 use disburse::statement::{self, Terms};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -146,11 +146,26 @@ fn reconcile(journal: &Path, file: &Path) -> Outcome<()> {
     );
     let reader = Reader::open(&journal.into())?;
     let snapshot = reader.snapshot(&BatchName::parse(BATCH)?)?;
+    let facts = StatementFacts {
+        source: file.display().to_string(),
+        digest: String::new(),
+        format: summary.format.to_owned(),
+        account: None,
+        kind: summary.kind(),
+        period: summary.period,
+        opening: None,
+        closing: None,
+        balanced: false,
+        entries: summary.entries,
+        fees: Totals::default(),
+    };
     let mut findings = 0_u64;
-    let found = snapshot.reconcile(&mut desk, summary.period, &WireZone::utc(), &mut |_| {
+    let found = snapshot.reconcile(&mut desk, &facts, &WireZone::utc(), &mut |_| {
         findings += 1;
         Ok(())
     })?;
+    let lines: usize = desk.lines()?.iter().map(String::len).sum();
+    println!("  kept of lines for later statements: {lines} bytes");
     for (kind, tally) in &found.found {
         println!("  {}: {}", kind.name(), tally.count);
     }

@@ -50,6 +50,15 @@ fn zeros_of(number: &str) -> usize {
     number.len() - number.trim_end_matches('0').len()
 }
 
+/// Returns whether a number has more digits than a spreadsheet keeps, and zeros in place of those beyond: another number may have become
+/// this one.
+#[must_use]
+pub fn may_be_cut(number: &str) -> bool {
+    number.bytes().all(|b| b.is_ascii_digit())
+        && number.len() > KEPT
+        && zeros_of(number) >= number.len() - KEPT
+}
+
 /// Returns whether a number ends as one does that was shown as `2.54715E+11`, and read again.
 #[must_use]
 pub fn may_be_rounded(number: &str) -> bool {

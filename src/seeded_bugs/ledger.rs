@@ -212,6 +212,11 @@ pub(crate) fn settles(found: Settle, is_open_and_plain: bool) -> Settle {
     }
 }
 
+/// Whether what earlier statements showed of a payment counts.
+pub(crate) fn has_a_line(found: bool) -> bool {
+    found && !SeededBug::EarlierStatementsForgotten.is_active()
+}
+
 /// Whether a line of it is about no other payment any more.
 pub(crate) fn is_used_up(found: bool) -> bool {
     found && !SeededBug::LineCountsTwice.is_active()

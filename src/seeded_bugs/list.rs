@@ -183,6 +183,8 @@ pub(crate) enum SeededBug {
     HoursIgnored,
     /// One line of a statement is about two payments.
     LineCountsTwice,
+    /// What earlier statements showed does not count.
+    EarlierStatementsForgotten,
     /// Amount and recipient in a statement prove a payment.
     AlikeIsProof,
     /// What came back counts as paid.
@@ -225,7 +227,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 89] = [
+    pub(crate) const ALL: [Self; 90] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -291,6 +293,7 @@ impl SeededBug {
         Self::BatchDatesIgnored,
         Self::HoursIgnored,
         Self::LineCountsTwice,
+        Self::EarlierStatementsForgotten,
         Self::AlikeIsProof,
         Self::ReturnedIsPaid,
         Self::ShownPaidNotHeld,

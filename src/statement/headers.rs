@@ -184,6 +184,11 @@ impl Headers {
         self.places.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Returns what tells it from other tables: the headers, and which of them are read as what.
+    pub(super) fn layout(&self) -> String {
+        format!("{:?} {:?}", self.names, self.places)
+    }
+
     /// Returns whether a column is read.
     pub(super) fn reads(&self, at: usize) -> bool {
         self.places.values().flatten().any(|place| *place == at)

@@ -1,5 +1,8 @@
 //! What a statement was of, and whether it adds up.
 
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+
 use super::error::{Place, StatementError, shown};
 use crate::domain::{Currency, Day, Totals};
 use crate::ledger::reconciliation::{Period, Standing, StatementEntry};
@@ -29,6 +32,8 @@ pub struct Summary {
     pub balanced: bool,
     /// What is worth telling about how it was read.
     pub notes: Vec<String>,
+    /// Its headers, and which columns were read; empty where its format says that.
+    pub(super) layout: String,
     /// How several statements of one file follow on one another.
     sequence: Option<Sequence>,
 }
@@ -49,6 +54,18 @@ impl Summary {
             format,
             ..Self::default()
         }
+    }
+
+    /// Returns what it has in common with statements in which the same line looks the same: format, account, headers and columns.
+    #[must_use]
+    pub fn kind(&self) -> String {
+        let account = self.account.as_deref().unwrap_or_default();
+        let mut hasher = Sha256::new();
+        for part in [self.format, account, &self.layout] {
+            hasher.update(part.as_bytes());
+            hasher.update([0]);
+        }
+        HEXLOWER.encode(&hasher.finalize()[..8])
     }
 
     /// Takes in the balances of one statement, which agree with its lines, and holds them against those of the one before it.

@@ -25,6 +25,7 @@ mod desk;
 mod doctor;
 mod doors;
 mod doubled;
+mod earlier_statements;
 mod forgetting;
 mod formats;
 mod found;

@@ -100,7 +100,7 @@ async fn record(journal: &Journal, batch: &BatchName, found: &Found) -> Result<u
         batch.clone(),
         found.facts.clone(),
         found.reconciled.clone(),
-        found.kept.clone(),
+        (found.kept.clone(), found.lines.clone()),
         (!found.shown.is_empty(), in_conflict),
         moment,
     );
@@ -136,7 +136,8 @@ impl Work {
         let (mut kept, mut shown, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
         let (mut unwritten, mut unproposed, mut conflicts) = (None, 0, 0);
-        let reconciled = snapshot.reconcile(&mut desk, summary.period, zone, &mut |finding| {
+        let facts = facts(source.clone(), digest.clone(), &summary);
+        let reconciled = snapshot.reconcile(&mut desk, &facts, zone, &mut |finding| {
             if finding.kind != kind {
                 (kind, of_kind) = (finding.kind, 0);
             }
@@ -168,12 +169,12 @@ impl Work {
         }
         self.refuse_foreign(&summary, &reconciled)?;
         let again = snapshot.was_reconciled_with(&digest)?;
-        let facts = facts(source, digest, &summary);
         let found = Found {
             facts,
             summary,
             reconciled,
             kept,
+            lines: desk.lines()?,
             shown,
             proposed,
             unproposed,
@@ -246,6 +247,7 @@ fn facts(source: String, digest: String, summary: &Summary) -> StatementFacts {
         digest,
         format: summary.format.to_owned(),
         account: summary.account.clone(),
+        kind: summary.kind(),
         period: summary.period,
         opening: balance(summary.opening),
         closing: balance(summary.closing),

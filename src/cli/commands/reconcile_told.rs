@@ -18,6 +18,8 @@ pub(super) struct Found {
     pub(super) summary: Summary,
     pub(super) reconciled: Reconciled,
     pub(super) kept: Vec<StatementFinding>,
+    /// The lines that say something of payments, for later statements.
+    pub(super) lines: Vec<String>,
     pub(super) shown: Vec<ShownPayment>,
     pub(super) proposed: Vec<Proposed>,
     /// What is beyond those that one command settles.
@@ -284,6 +286,12 @@ fn sentence(finding: &StatementFinding) -> String {
     }
     if let Some(by) = finding.by {
         parts.push(by.in_words().to_owned());
+    }
+    if finding.is_unsure {
+        parts.push("another payment to the same recipient could have this line".to_owned());
+    }
+    if finding.is_earlier {
+        parts.push("together with lines of statements that were compared before".to_owned());
     }
     parts.join("; ")
 }

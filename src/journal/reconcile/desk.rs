@@ -21,7 +21,7 @@ const TABLES: &str = "
     create table entry (
         n integer primary key, place text not null, day integer not null, flow integer not null, reversal integer not null,
         minor integer not null, currency text not null, standing integer not null, recipient text not null, told text not null, rkey text,
-        reference text not null, charge integer not null, batch integer not null, pays integer not null,
+        reference text not null, mark integer not null, charge integer not null, batch integer not null, pays integer not null,
         seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0
     ) strict;
     create table name (key text not null, n integer not null) strict;
@@ -31,8 +31,14 @@ const TABLES: &str = "
         to_day integer not null, last_day integer not null, id text not null, reference text not null, line integer not null,
         paid integer not null default 0, returned integer not null default 0, pending integer not null default 0,
         other_amount integer not null default 0, other integer not null default 0, by integer, entry integer,
-        otherwise integer not null default 0, among integer, kind integer
+        otherwise integer not null default 0, among integer, kind integer, unsure integer not null default 0,
+        earlier integer not null default 0, had_line integer not null default 0, foreign_batch integer not null
     ) strict;
+    -- What earlier statements showed. told: 0 paid, 1 paid by a line without a name, 2 returned, 3 moved otherwise.
+    create table before (
+        seq integer not null, day integer not null, mark integer not null, alike integer not null, told integer not null,
+        minor integer not null, primary key (seq, day, mark, alike)
+    ) strict, without rowid;
     create table key (key text not null, rank integer not null, seq integer not null) strict;
     create table hit (n integer not null, rank integer not null, seq integer not null) strict;
     begin;";
@@ -58,8 +64,8 @@ impl StatementDesk {
         let names = entry.names();
         self.c
             .prepare_cached(
-                "insert into entry (n, place, day, flow, reversal, minor, currency, standing, recipient, rkey, reference, charge, batch, pays, told)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                "insert into entry (n, place, day, flow, reversal, minor, currency, standing, recipient, rkey, reference, charge, batch, pays, told, mark)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             )?
             .execute(params![
                 self.entries,
@@ -77,6 +83,7 @@ impl StatementDesk {
                 entry.is_batch,
                 entry.is_payment(),
                 entry.named_recipient(),
+                entry.mark(),
             ])?;
         let mut insert = self
             .c

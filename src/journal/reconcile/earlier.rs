@@ -1,79 +1,142 @@
-//! What earlier statements showed of payments otherwise than they are: parts of one amount may stand in several statements.
+//! What earlier statements showed of the payments: a payment may have left twice, come back, or left in parts, over several statements.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension as _, params};
-use serde_json::Value;
+use rusqlite::params;
 
 use super::desk::StatementDesk;
-use crate::domain::{Amount, Currency, Day, PaymentId};
-use crate::journal::Error;
+use super::lines::{Told, lines_of};
+use super::matching::{FACTS, FACTS_WIDTH, Facts, SHOWN, SHOWN_WIDTH, shown_of};
+use super::said::{Said, detail_of};
+use crate::domain::{EvidenceId, PaymentId};
+use crate::journal::codec::events::{RECONCILED, STATEMENT_LINES};
 use crate::journal::read::reader::Snapshot;
-use crate::ledger::reconciliation::FindingKind;
+use crate::journal::{Error, StatementFacts};
+use crate::ledger::reconciliation::{Shown, ShownBefore};
+use crate::store::tables::evidence;
+use crate::store::{Reads, Scan};
 
-/// A line of an earlier statement that named a payment.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Line {
-    payment: String,
-    day: i32,
-    minor: i64,
-    currency: &'static str,
-    reference: String,
-}
-
-impl Line {
-    /// Reads it of a finding; `None` where it is about something else.
-    fn of(finding: &Value) -> Option<Self> {
-        let text = |name: &str| finding[name].as_str().unwrap_or_default();
-        let is_otherwise = matches!(
-            FindingKind::from_name(text("finding"))?,
-            FindingKind::AmountDiffers | FindingKind::NamesOther | FindingKind::PendingThere
-        );
-        let currency = Currency::from_code(text("statement_currency_code"))?;
-        let amount = Amount::parse(text("statement_amount"), currency).ok()?;
-        (is_otherwise && text("statement_direction") == "out").then(|| Self {
-            payment: text("payer_transaction_id").to_owned(),
-            day: Day::parse(text("statement_date")).map_or(0, Day::number),
-            minor: amount.minor(),
-            currency: currency.code(),
-            reference: text("statement_reference").to_owned(),
-        })
-    }
+/// An earlier comparison that counts.
+#[derive(Clone, Copy)]
+struct Earlier {
+    /// Its statement is of the same kind as this one, in which the same line looks the same.
+    is_alike: bool,
 }
 
 impl Snapshot<'_> {
-    /// Adds to what the statement shows of payments what earlier ones have shown, but for lines that it has as well.
-    pub(super) fn add_earlier(&self, desk: &StatementDesk) -> Result<(), Error> {
-        let mut lines = BTreeSet::new();
-        for record in self.reconciliations()? {
-            lines.extend(record.findings.iter().filter_map(Line::of));
-        }
-        if lines.is_empty() {
+    /// Reads what earlier statements showed of the payments, but for lines that this one has as well.
+    pub(super) fn read_before(
+        &self,
+        desk: &StatementDesk,
+        facts: &StatementFacts,
+    ) -> Result<(), Error> {
+        let counting = self.counting(facts)?;
+        if counting.values().all(Option::is_none) {
             return Ok(());
         }
-        desk.c.execute_batch(
-            "create index entry_by_payment on entry (seq, n) where seq is not null",
+        let mut put = desk.c.prepare(
+            "insert or ignore into before (seq, day, mark, alike, told, minor) values (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        let mut named = desk
-            .c
-            .prepare("select seq from key where key = ?1 and rank = 0 limit 1")?;
-        let mut has_it = desk.c.prepare(
-            "select 1 from entry where seq = ?1 and day = ?2 and minor = ?3 and flow = 0 and reference = ?4 limit 1",
-        )?;
-        let mut add = desk.c.prepare(
-            "update payment set otherwise = otherwise + ?2 where seq = ?1 and currency = ?3",
-        )?;
-        for line in lines {
-            let seq: Option<PaymentId> = named
-                .query_row([&line.payment], |row| row.get(0))
-                .optional()?;
-            let Some(seq) = seq else {
-                continue;
+        let lines = Scan::by(&evidence::about_batch)
+            .at(&STATEMENT_LINES)
+            .at(&self.batch_id);
+        self.c.each(&lines, |said: Said| {
+            // They stand before the row of their comparison.
+            let of = counting.range(said.evidence_id..).next();
+            let Some(Earlier { is_alike }) = of.and_then(|(_, earlier)| *earlier) else {
+                return Ok::<_, Error>(());
             };
-            if !has_it.exists(params![seq, line.day, line.minor, line.reference])? {
-                add.execute(params![seq, line.minor, line.currency])?;
+            for line in lines_of(&detail_of(&said)?)? {
+                let (told, minor) = match line.told {
+                    Told::Paid => (0, 0),
+                    Told::PaidUnnamed => (1, 0),
+                    Told::Returned => (2, 0),
+                    Told::Otherwise(minor) => (3, minor),
+                };
+                put.execute(params![
+                    line.seq,
+                    line.day.number(),
+                    line.mark,
+                    is_alike,
+                    told,
+                    minor
+                ])?;
+            }
+            Ok(())
+        })?;
+        desk.c.execute_batch(
+            "create index entry_by_mark on entry (day, mark, seq);
+             delete from before where exists (
+                 select 1 from entry e where e.day = before.day and e.mark = before.mark and (told = 1 or e.seq = before.seq));
+             -- It has its line, and takes no other one.
+             update payment set had_line = 1 where seq in (select seq from before where told in (0, 1) and alike = 1)",
+        )?;
+        Ok(())
+    }
+
+    /// Returns the earlier comparisons, by their rows of evidence; of each statement the last one counts, and not of this one.
+    fn counting(
+        &self,
+        facts: &StatementFacts,
+    ) -> Result<BTreeMap<EvidenceId, Option<Earlier>>, Error> {
+        let summaries = Scan::by(&evidence::about_batch)
+            .at(&RECONCILED)
+            .at(&self.batch_id);
+        let mut last: BTreeMap<String, EvidenceId> = BTreeMap::new();
+        let mut all = BTreeMap::new();
+        self.c.each(&summaries, |said: Said| {
+            let summary = detail_of(&said)?;
+            let text = |name: &str| summary[name].as_str().unwrap_or_default();
+            let is_this = text("digest") == facts.digest;
+            let is_alike = text("kind") == facts.kind;
+            if let Some(before) = last.insert(text("digest").to_owned(), said.evidence_id) {
+                all.insert(before, None);
+            }
+            all.insert(said.evidence_id, (!is_this).then_some(Earlier { is_alike }));
+            Ok::<_, Error>(())
+        })?;
+        Ok(all)
+    }
+}
+
+impl StatementDesk {
+    /// Adds it to what this statement shows.
+    pub(super) fn add_before(&self) -> Result<(), Error> {
+        let mut found = self.c.prepare(&format!(
+            "select {FACTS}, {SHOWN}, told in (0, 1) and alike = 1, told = 2 and alike = 1, told = 2 and alike = 0, iif(told = 3, before.minor, 0)
+             from before cross join payment p using (seq) where foreign_batch = 0 order by seq"
+        ))?;
+        let mut rows = found.query([])?;
+        let mut known: Option<(Facts, Shown, ShownBefore)> = None;
+        while let Some(row) = rows.next()? {
+            let seq: PaymentId = row.get(0)?;
+            if known.as_ref().is_none_or(|(facts, ..)| facts.seq != seq) {
+                self.save_with(known.take())?;
+                let shown = shown_of(row, FACTS_WIDTH)?;
+                known = Some((Facts::of(row)?, shown, ShownBefore::default()));
+            }
+            let at = FACTS_WIDTH + SHOWN_WIDTH;
+            if let Some((.., before)) = &mut known {
+                before.paid += row.get::<_, u32>(at)?;
+                before.returned += row.get::<_, u32>(at + 1)?;
+                before.returned_elsewhere += row.get::<_, u32>(at + 2)?;
+                before.otherwise = before.otherwise.saturating_add(row.get(at + 3)?);
             }
         }
-        Ok(())
+        self.save_with(known)
+    }
+
+    fn save_with(&self, known: Option<(Facts, Shown, ShownBefore)>) -> Result<(), Error> {
+        let Some((facts, mut shown, before)) = known else {
+            return Ok(());
+        };
+        if !shown.add_before(before) {
+            return Ok(());
+        }
+        let mut note = self
+            .c
+            .prepare_cached("update payment set earlier = 1 where seq = ?1")?;
+        note.execute([facts.seq])?;
+        self.save(Some((facts, shown)))
     }
 }

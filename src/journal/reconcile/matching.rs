@@ -3,19 +3,17 @@
 use rusqlite::{Row, params};
 
 use super::desk::{StatementDesk, money_of, standing_of};
-use crate::domain::{BankAccount, Day, PaymentId, Tally, Timestamp, WireZone};
-use crate::journal::codec::values::{
-    corrupt, country_of, identifier_of, msisdn_of, state_number, state_of,
-};
+use crate::domain::{Day, PaymentId, Tally, WireZone};
+use crate::journal::codec::values::{corrupt, country_of, identifier_of, msisdn_of, state_of};
 use crate::journal::read::reader::Snapshot;
-use crate::journal::{Error, Reconciled, StatedPayment, StatementFinding};
+use crate::journal::{Error, Reconciled, StatedPayment, StatementFacts, StatementFinding};
 use crate::ledger::reconciliation::{
-    Candidate, DAYS_AFTER, DAYS_BEFORE, FindingKind, Flow, Line, MatchedBy, PaymentView, Period,
-    Settle, Shown, StatementEntry, is_to, kind, pair, recipient_key, settle,
+    Candidate, FindingKind, Flow, Line, MatchedBy, Pair, PaymentView, Period, Settle, Shown,
+    StatementEntry, is_to, kind, pair, settle,
 };
-use crate::lifecycle::{PaymentState, State};
-use crate::store::tables::{identifier, instruction, life};
-use crate::store::{self, Beside, Column, Field, Reads, Scan, Shape, Table, Test, Value, shape};
+use crate::lifecycle::State;
+use crate::store::tables::identifier;
+use crate::store::{Reads, Scan};
 
 /// Lines about one payment that are told beside the one that is shown.
 const OTHER_LINES_MAX: usize = 8;
@@ -31,7 +29,7 @@ impl Snapshot<'_> {
     pub fn reconcile(
         &self,
         desk: &mut StatementDesk,
-        period: Option<Period>,
+        facts: &StatementFacts,
         zone: &WireZone,
         each: &mut Each<'_>,
     ) -> Result<Reconciled, Error> {
@@ -39,22 +37,12 @@ impl Snapshot<'_> {
         desk.meet()?;
         desk.read_shown()?;
         self.find_elsewhere(desk)?;
+        self.add_others(desk, facts.period, zone)?;
+        self.read_before(desk, facts)?;
         desk.pair_alike()?;
-        self.add_earlier(desk)?;
-        desk.judge(period)?;
+        desk.add_before()?;
+        desk.judge(facts.period)?;
         desk.tell(each)
-    }
-
-    /// Copies what the rules ask of the payments.
-    fn lay_out(&self, desk: &StatementDesk, zone: &WireZone) -> Result<(), Error> {
-        let rows = Scan::of(&instruction::TABLE)
-            .only(instruction::batch_id, Test::is(&self.batch_id))
-            .only(instruction::amount, Test::Present);
-        let mut lives = Beside::along(self.c, Scan::of(&life::TABLE), life::seq, Lived::COLUMNS);
-        self.c.each(&rows, |row: Laid| {
-            let lived = lives.find_as::<Lived>(row.seq.get())?.unwrap_or(Lived::NEW);
-            lay_out_one(desk, &row, lived, zone)
-        })
     }
 
     /// Finds lines about payments of other batches: they are nobody's here.
@@ -80,166 +68,7 @@ impl Snapshot<'_> {
     }
 }
 
-shape! {
-    /// What the rules ask of an instruction.
-    struct Laid of instruction {
-        seq: PaymentId, identifier: String, reference: Option<String>, line: i64, received_at: Timestamp, msisdn: String,
-        account_number: Option<String>, amount: i64, currency: String, country: String, extra: Option<String>,
-    }
-}
-
-impl Laid {
-    /// Returns the account that is paid.
-    fn account(&self) -> Result<String, Error> {
-        let extra: Vec<(String, String)> = match self.extra.as_deref() {
-            None | Some("") => Vec::new(),
-            Some(text) => {
-                serde_json::from_str(text).map_err(|_| corrupt("unreadable members of a row"))?
-            }
-        };
-        let own = self.account_number.as_deref().unwrap_or_default();
-        let account = match BankAccount::among(&extra).account_number {
-            "" if own.is_empty() => &self.msisdn,
-            bank if own.is_empty() || own == self.msisdn && !bank.is_empty() => bank,
-            _ => own,
-        };
-        Ok(account.to_owned())
-    }
-}
-
-/// What they ask of its life.
-struct Lived {
-    life: PaymentState,
-    settled_at: Option<Timestamp>,
-    /// What the gateway called it: its own identifier, the receipt, the receipt of its bank.
-    names: [Option<String>; 3],
-    /// The retry that stands for its row.
-    replaced_by: Option<PaymentId>,
-}
-
-impl Lived {
-    /// Of a payment whose life has not begun.
-    const NEW: Self = Self {
-        life: PaymentState::NEW,
-        settled_at: None,
-        names: [None, None, None],
-        replaced_by: None,
-    };
-}
-
-/// Which columns stand behind those of [`PaymentState`].
-const BEHIND: [Column; 5] = [
-    life::settled_at,
-    life::gateway_transaction_id,
-    life::receipt_number,
-    life::application_id,
-    life::replaced_by,
-];
-
-impl Shape for Lived {
-    const TABLE: &'static Table = &life::TABLE;
-    const COLUMNS: &'static [Column] = &{
-        let mut columns = [BEHIND[0]; PaymentState::COLUMNS.len() + BEHIND.len()];
-        let mut at = 0;
-        while at < columns.len() {
-            columns[at] = match at.checked_sub(PaymentState::COLUMNS.len()) {
-                Some(behind) => BEHIND[behind],
-                None => PaymentState::COLUMNS[at],
-            };
-            at += 1;
-        }
-        columns
-    };
-
-    fn read(row: &dyn store::Row) -> Result<Self, store::Error> {
-        let behind = PaymentState::COLUMNS.len();
-        Ok(Self {
-            life: PaymentState::read(row)?,
-            settled_at: row.get(behind)?,
-            names: [
-                row.get(behind + 1)?,
-                row.get(behind + 2)?,
-                row.get(behind + 3)?,
-            ],
-            replaced_by: row.get(behind + 4)?,
-        })
-    }
-
-    fn values(&self) -> Vec<Value<'_>> {
-        let mut values = self.life.values();
-        values.push(self.settled_at.to_value());
-        values.extend(self.names.iter().map(Field::to_value));
-        values.push(self.replaced_by.to_value());
-        values
-    }
-}
-
-fn lay_out_one(
-    desk: &StatementDesk,
-    row: &Laid,
-    lived: Lived,
-    zone: &WireZone,
-) -> Result<(), Error> {
-    let life = lived.life;
-    let received = row.received_at;
-    let account = row.account()?;
-    let posted = life.attempts > 0 || life.is_exposed();
-    // Of several posts only the last has its time on record: what came before may have been any time since the load.
-    let from = life
-        .posted_at
-        .filter(|_| life.attempts == 1)
-        .unwrap_or(received);
-    let last = [life.posted_at, lived.settled_at, Some(received)]
-        .into_iter()
-        .flatten()
-        .max();
-    let last = Day::of(last.unwrap_or(received), zone);
-    desk.c
-        .prepare_cached(
-            "insert into payment (seq, state, posted, replaced, minor, currency, msisdn, account, country, rkey, from_day, to_day, last_day, id, reference, line)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-        )?
-        .execute(params![
-            row.seq,
-            state_number(life.state),
-            posted,
-            lived.replaced_by.is_some(),
-            row.amount,
-            row.currency,
-            row.msisdn,
-            account,
-            row.country,
-            recipient_key(&account),
-            Day::of(from, zone).later(-DAYS_BEFORE).number(),
-            last.later(DAYS_AFTER).number(),
-            last.number(),
-            row.identifier,
-            row.reference.as_deref().unwrap_or_default(),
-            row.line,
-        ])?;
-    let [gateway_id, receipt, of_bank] = &lived.names;
-    let keys = [
-        Some(row.identifier.as_str()),
-        gateway_id.as_deref(),
-        receipt.as_deref(),
-        of_bank.as_deref(),
-    ];
-    let mut insert = desk
-        .c
-        .prepare_cached("insert into key (key, rank, seq) values (?1, ?2, ?3)")?;
-    // Some formats have room for sixteen characters, which tell as much.
-    let is_random = row.identifier.len() == 26 && row.identifier.is_ascii();
-    let cut = is_random.then(|| &row.identifier[..16]);
-    let keys = keys.into_iter().zip([0, 1, 2, 2]).chain([(cut, 0)]);
-    for (key, rank) in keys {
-        if let Some(key) = key.filter(|key| !key.trim().is_empty()) {
-            insert.execute(params![key.trim().to_ascii_uppercase(), rank, row.seq])?;
-        }
-    }
-    Ok(())
-}
-
-fn by_of(rank: Option<i64>) -> Option<MatchedBy> {
+pub(super) fn by_of(rank: Option<i64>) -> Option<MatchedBy> {
     let place = usize::try_from(rank?).ok()?;
     MatchedBy::ALL.get(place).copied()
 }
@@ -254,26 +83,27 @@ fn by_number(by: MatchedBy) -> i64 {
 }
 
 /// The columns of a [`PaymentView`], as [`Facts::of`] reads them.
-const FACTS: &str = "p.seq, p.state, p.posted, p.minor, p.currency, p.msisdn, p.account, p.country, p.from_day, p.to_day, p.last_day";
-const FACTS_WIDTH: usize = 11;
+pub(super) const FACTS: &str = "p.seq, p.state, p.posted, p.minor, p.currency, p.msisdn, p.account, p.country, p.from_day, p.to_day, p.last_day";
+pub(super) const FACTS_WIDTH: usize = 11;
 /// The columns of a line.
-const LINE: &str = "e.n, e.place, e.day, e.flow, e.reversal, e.minor, e.currency, e.standing, e.recipient, e.charge, e.batch, e.by";
+pub(super) const LINE: &str = "e.n, e.place, e.day, e.flow, e.reversal, e.minor, e.currency, e.standing, e.recipient, e.charge, e.batch, e.by";
 
 /// What was added up of a payment, as [`shown_of`] reads it.
-const SHOWN: &str =
-    "paid, returned, pending, other_amount, other, p.by, entry, otherwise, p.minor, among";
+pub(super) const SHOWN: &str =
+    "paid, returned, pending, other_amount, other, p.by, entry, otherwise, p.minor, among, unsure";
+pub(super) const SHOWN_WIDTH: usize = 11;
 
 /// Recipient, amount and currency, with the payments and the lines that have them in common.
 type Group = (Option<(String, i64, String)>, Vec<Candidate>, Vec<Line>);
 
-struct Facts {
-    seq: PaymentId,
+pub(super) struct Facts {
+    pub(super) seq: PaymentId,
     account: String,
     view: PaymentView<'static>,
 }
 
 impl Facts {
-    fn of(row: &Row<'_>) -> Result<Self, Error> {
+    pub(super) fn of(row: &Row<'_>) -> Result<Self, Error> {
         let day = |at: usize| row.get(at).map(Day::from_number);
         Ok(Self {
             seq: row.get(0)?,
@@ -292,7 +122,7 @@ impl Facts {
         })
     }
 
-    fn view(&self) -> PaymentView<'_> {
+    pub(super) fn view(&self) -> PaymentView<'_> {
         PaymentView {
             account: &self.account,
             ..self.view
@@ -300,7 +130,7 @@ impl Facts {
     }
 }
 
-fn line_of(row: &Row<'_>, at: usize) -> Result<StatementEntry, Error> {
+pub(super) fn line_of(row: &Row<'_>, at: usize) -> Result<StatementEntry, Error> {
     Ok(StatementEntry {
         place: row.get(at + 1)?,
         day: Day::from_number(row.get(at + 2)?),
@@ -395,16 +225,16 @@ impl StatementDesk {
         self.save(known)
     }
 
-    fn save(&self, known: Option<(Facts, Shown)>) -> Result<(), Error> {
+    pub(super) fn save(&self, known: Option<(Facts, Shown)>) -> Result<(), Error> {
         let Some((facts, shown)) = known else {
             return Ok(());
         };
         let [paid, returned, pending, other_amount, other] = shown.counts();
         self.c
             .prepare_cached(
-                "update payment set paid = ?2, returned = ?3, pending = ?4, other_amount = ?5, other = ?6, by = ?7, entry = ?8, otherwise = ?9 where seq = ?1",
+                "update payment set paid = ?2, returned = ?3, pending = ?4, other_amount = ?5, other = ?6, by = ?7, entry = ?8, otherwise = ?9, unsure = ?10 where seq = ?1",
             )?
-            .execute(params![facts.seq, paid, returned, pending, other_amount, other, shown.by.map(by_number), shown.entry, shown.otherwise])?;
+            .execute(params![facts.seq, paid, returned, pending, other_amount, other, shown.by.map(by_number), shown.entry, shown.otherwise, shown.unsure])?;
         Ok(())
     }
 
@@ -412,7 +242,7 @@ impl StatementDesk {
     fn pair_alike(&self) -> Result<(), Error> {
         let mut both = self.c.prepare(
             "select rkey, minor, currency, 0, seq, state, from_day, to_day from payment
-             where posted = 1 and rkey is not null and paid + returned = 0
+             where posted = 1 and rkey is not null and paid + returned = 0 and had_line = 0
              union all
              select rkey, minor, currency, 1, n, 0, day, day from entry
              where pays = 1 and seq is null and several = 0 and elsewhere = 0 and batch = 0 and rkey is not null
@@ -445,15 +275,27 @@ impl StatementDesk {
             return Ok(());
         }
         let by = MatchedBy::AmountAndRecipient;
-        for (seq, n) in pair(payments, lines) {
-            let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE}, e.told, {SHOWN} from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
+        for Pair {
+            seq,
+            number: n,
+            is_sure,
+        } in pair(payments, lines)
+        {
+            let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE}, e.told, {SHOWN}, p.foreign_batch from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
             let mut rows = statement.query((seq, n))?;
             let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
             let (facts, entry) = (Facts::of(row)?, line_of(row, FACTS_WIDTH)?);
             if !is_to(&facts.view(), &row.get::<_, String>(FACTS_WIDTH + 12)?) {
                 continue;
             }
+            if row.get(FACTS_WIDTH + 24)? {
+                self.c
+                    .prepare_cached("update entry set elsewhere = 1 where n = ?1")?
+                    .execute([n])?;
+                continue;
+            }
             let mut shown = shown_of(row, FACTS_WIDTH + 13)?;
+            shown.unsure |= !is_sure;
             shown.take(&facts.view(), &entry, by, n);
             self.save(Some((facts, shown)))?;
             self.c
@@ -465,7 +307,7 @@ impl StatementDesk {
 
     /// Writes down what is found of each payment.
     fn judge(&self, period: Option<Period>) -> Result<(), Error> {
-        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among, replaced from payment order by seq")?;
+        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among, unsure, replaced from payment where foreign_batch = 0 order by seq")?;
         let mut note = self
             .c
             .prepare("update payment set kind = ?2 where seq = ?1")?;
@@ -479,7 +321,7 @@ impl StatementDesk {
                 &shown_of(row, 4)?,
                 covered,
             )
-            .where_replaced(row.get(14)?);
+            .where_replaced(row.get(15)?);
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
         self.c.execute_batch(
@@ -492,8 +334,8 @@ impl StatementDesk {
     /// Tells all findings, the worst kind first.
     fn tell(&self, each: &mut Each<'_>) -> Result<Reconciled, Error> {
         let mut told = Reconciled {
-            payments: self.c.query_row("select count(*) from payment", [], |row| row.get::<_, i64>(0))?.unsigned_abs(),
-            shares_currency: self.c.query_row("select exists (select 1 from entry where currency in (select distinct currency from payment))", [], |row| row.get(0))?,
+            payments: self.c.query_row("select count(*) from payment where foreign_batch = 0", [], |row| row.get::<_, i64>(0))?.unsigned_abs(),
+            shares_currency: self.c.query_row("select exists (select 1 from entry where currency in (select distinct currency from payment where foreign_batch = 0))", [], |row| row.get(0))?,
             ..Reconciled::default()
         };
         let mut also_twice = 0;
@@ -523,7 +365,7 @@ impl StatementDesk {
         }
         told.also_twice = also_twice;
         (told.only_back, told.has_left) = self.c.query_row(
-            "select coalesce(sum(returned > 0 and paid = 0 and otherwise <= 0), 0), coalesce(sum(paid > 0 or otherwise > 0), 0) from payment",
+            "select coalesce(sum(returned > 0 and paid = 0 and otherwise <= 0), 0), coalesce(sum(paid > 0 or otherwise > 0), 0) from payment where foreign_batch = 0",
             [],
             |row| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs())),
         )?;
@@ -532,8 +374,8 @@ impl StatementDesk {
 
     fn tell_payments(&self, kind: FindingKind, add: &mut Each<'_>) -> Result<(), Error> {
         let mut payments = self.c.prepare_cached(
-            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among
-             from payment where kind = ?1 order by seq",
+            "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among,
+                 unsure, earlier from payment where kind = ?1 order by seq",
         )?;
         let mut rows = payments.query([place_of(kind)])?;
         while let Some(row) = rows.next()? {
@@ -555,6 +397,8 @@ impl StatementDesk {
                 settle: settle(state, &shown),
                 is_out: shown.is_out() || shown.contradicts(state),
                 is_twice: shown.is_twice(),
+                is_unsure: shown.unsure,
+                is_earlier: row.get(18)?,
             })?;
         }
         Ok(())
@@ -600,13 +444,15 @@ impl StatementDesk {
                 settle: Settle::No,
                 is_out: false,
                 is_twice: false,
+                is_unsure: false,
+                is_earlier: false,
             })?;
         }
         Ok(())
     }
 }
 
-fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
+pub(super) fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
     let mut counts = [0; 5];
     for (place, count) in counts.iter_mut().enumerate() {
         *count = row.get(at + place)?;
@@ -616,6 +462,7 @@ fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
     let among: Option<i64> = row.get(at + 9)?;
     let mut shown = Shown::of(counts, otherwise, by, entry.or(among));
     shown.among = among.is_some();
+    shown.unsure = row.get(at + 10)?;
     Ok(shown)
 }
 
@@ -631,7 +478,7 @@ fn condition(kind: FindingKind) -> Option<&'static str> {
     match kind {
         FindingKind::NamesSeveral => Some("several = 1"),
         FindingKind::UnknownThere => Some(
-            "several = 0 and elsewhere = 0 and (pays = 1 or standing = 3) and currency in (select distinct currency from payment)",
+            "several = 0 and elsewhere = 0 and (pays = 1 or standing = 3) and currency in (select distinct currency from payment where foreign_batch = 0)",
         ),
         FindingKind::OtherBatch => Some("several = 0 and elsewhere = 1"),
         FindingKind::Charge => {
@@ -641,7 +488,7 @@ fn condition(kind: FindingKind) -> Option<&'static str> {
             Some("several = 0 and elsewhere = 0 and charge = 0 and pays = 0 and standing = 0")
         }
         FindingKind::Aside => Some(
-            "several = 0 and elsewhere = 0 and (standing in (1, 2) or (pays = 1 or standing = 3) and currency not in (select distinct currency from payment))",
+            "several = 0 and elsewhere = 0 and (standing in (1, 2) or (pays = 1 or standing = 3) and currency not in (select distinct currency from payment where foreign_batch = 0))",
         ),
         _ => None,
     }

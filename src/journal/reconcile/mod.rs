@@ -3,6 +3,8 @@
 
 pub(super) mod desk;
 mod earlier;
+mod laid_out;
+mod lines;
 mod matching;
 mod record;
 mod said;

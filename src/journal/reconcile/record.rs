@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::lines::lines_said;
 use super::said::{finding_said, summary_said};
 use crate::domain::{BatchId, BatchName};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
-use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
+use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING, STATEMENT_LINES};
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::forget::facts::has_forgotten;
 use crate::journal::operator::orders::{Noted, note_shown};
@@ -43,7 +44,7 @@ impl Journal {
         .await
     }
 
-    /// Records a reconciliation. `kept`: findings to keep one by one; `in_conflict`: so many payments it has brought into conflict;
+    /// Records a reconciliation. `kept`: findings to keep one by one, and the lines that name payments; `in_conflict`: so many payments it has brought into conflict;
     /// `shown`: it has shown that the money of payments left which are not known to be paid.
     ///
     /// # Errors
@@ -53,7 +54,7 @@ impl Journal {
         batch: BatchName,
         facts: StatementFacts,
         reconciled: Reconciled,
-        kept: Vec<StatementFinding>,
+        (kept, lines): (Vec<StatementFinding>, Vec<String>),
         (shown, in_conflict): (bool, u64),
         moment: StepContext,
     ) -> Result<(), Error> {
@@ -65,11 +66,17 @@ impl Journal {
             c.mark(batch_id);
             let moment = c.moment(moment)?;
             let mut digest = Sha256::new();
-            for finding in &kept {
-                let detail = finding_said(finding).to_string();
+            let findings = kept
+                .iter()
+                .map(|finding| (STATEMENT_FINDING, finding_said(finding)));
+            let lines = lines
+                .iter()
+                .map(|lines| (STATEMENT_LINES, lines_said(lines)));
+            for (event, said) in findings.chain(lines) {
+                let detail = said.to_string();
                 digest.update(detail.as_bytes());
                 digest.update([0]);
-                append(c, batch_id, moment, (STATEMENT_FINDING, None), &detail)?;
+                append(c, batch_id, moment, (event, None), &detail)?;
             }
             let detail = summary_said(&facts, &reconciled, kept.len(), in_conflict).to_string();
             let digest: [u8; 32] = digest.finalize().into();

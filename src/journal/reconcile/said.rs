@@ -48,6 +48,9 @@ pub(super) fn finding_said(finding: &StatementFinding) -> Value {
     if finding.is_twice {
         said["twice"] = true.into();
     }
+    if finding.is_earlier {
+        said["earlier_statements"] = true.into();
+    }
     if let Some(by) = finding.by {
         said["matched"] = by.in_words().into();
     }
@@ -73,6 +76,7 @@ pub(super) fn summary_said(
         "digest": facts.digest,
         "format": facts.format,
         "account": facts.account,
+        "kind": facts.kind,
         "from": facts.period.map(|period| period.from.to_string()),
         "to": facts.period.map(|period| period.to.to_string()),
         "opening": facts.opening,
@@ -89,10 +93,10 @@ pub(super) fn summary_said(
 }
 
 shape! {
-    struct Told of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
+    pub(super) struct Said of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
 }
 
-fn detail_of(told: &Told) -> Result<Value, Error> {
+pub(super) fn detail_of(told: &Said) -> Result<Value, Error> {
     serde_json::from_str(&told.detail).map_err(|_| corrupt("a detail that is not JSON"))
 }
 
@@ -120,7 +124,7 @@ impl Snapshot<'_> {
             .at(&RECONCILED)
             .at(&self.batch_id);
         let mut found = false;
-        self.c.each(&summaries, |told: Told| {
+        self.c.each(&summaries, |told: Said| {
             found |= detail_of(&told)?["digest"] == digest;
             Ok::<_, Error>(())
         })?;
@@ -137,7 +141,7 @@ impl Snapshot<'_> {
             .at(&RECONCILED)
             .at(&self.batch_id);
         let mut all: Vec<(String, Discrepancies)> = Vec::new();
-        self.c.each(&summaries, |told: Told| {
+        self.c.each(&summaries, |told: Said| {
             let summary = detail_of(&told)?;
             let text = |name: &str| summary[name].as_str().unwrap_or_default().to_owned();
             let digest = text("digest");
@@ -210,7 +214,7 @@ impl Snapshot<'_> {
                 .at(&event)
                 .at(&self.batch_id);
             let mut read = Vec::new();
-            self.c.each(&of_kind, |told: Told| {
+            self.c.each(&of_kind, |told: Said| {
                 read.push((told.evidence_id, told.at, detail_of(&told)?));
                 Ok::<_, Error>(())
             })?;

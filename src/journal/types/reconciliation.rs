@@ -11,7 +11,7 @@ pub const FINDINGS_KEPT: usize = 200;
 pub const SHOWN_AT_ONCE: usize = 200;
 
 /// What a statement was of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatementFacts {
     /// The file's name, without its folder.
     pub source: String,
@@ -21,6 +21,8 @@ pub struct StatementFacts {
     pub format: String,
     /// The account, as it names it.
     pub account: Option<String>,
+    /// What it has in common with others of its kind, in which the same line looks the same: format, account and headers.
+    pub kind: String,
     /// The days that it shows.
     pub period: Option<Period>,
     /// Its balances, with their currency.
@@ -86,6 +88,10 @@ pub struct StatementFinding {
     pub is_out: bool,
     /// It shows that it left more often than once.
     pub is_twice: bool,
+    /// A line without a name may be about another payment as well.
+    pub is_unsure: bool,
+    /// Part of it was shown by statements before this one.
+    pub is_earlier: bool,
 }
 
 /// A payment whose money has left by a statement, whatever the gateway says of it later.

@@ -21,7 +21,7 @@ use crate::journal::read::reader::Snapshot;
 use crate::journal::schema::open;
 use crate::journal::session::keeper::Keeper;
 use crate::journal::session::transaction::WriteSession;
-use crate::journal::{Error, Reconciled, StatementDesk, StatementFinding};
+use crate::journal::{Error, Reconciled, StatementDesk, StatementFacts, StatementFinding};
 use crate::ledger::recovery::Marked;
 use crate::store::memory::Memory;
 use crate::store::memory::shared::{Client, Server, ServerClock};
@@ -257,6 +257,7 @@ impl Disk {
         &self,
         batch: &BatchName,
         desk: &mut StatementDesk,
+        facts: &StatementFacts,
         findings: &mut Vec<StatementFinding>,
     ) -> Result<Reconciled, Error> {
         self.look(|c| {
@@ -266,7 +267,7 @@ impl Disk {
                 batch: batch.clone(),
                 batch_id: known_batch(c, batch)?,
             };
-            snapshot.reconcile(desk, None, &WireZone::utc(), &mut |finding| {
+            snapshot.reconcile(desk, facts, &WireZone::utc(), &mut |finding| {
                 findings.push(finding);
                 Ok(())
             })

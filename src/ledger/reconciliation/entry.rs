@@ -1,5 +1,7 @@
 //! One line of a statement, whatever the format.
 
+use sha2::{Digest as _, Sha256};
+
 use crate::domain::{Day, Money};
 
 /// Which way the money went, seen from our account.
@@ -63,6 +65,9 @@ pub const NAMES_MAX: usize = 64;
 /// A word of free text is held against identifiers when it is at least so long.
 const WORD_MIN: usize = 8;
 
+/// Of digits alone when it is at least so long: a date, an invoice or a short code is no name of a payment.
+const NUMERAL_MIN: usize = 10;
+
 /// Words of free text are held against identifiers together when they are so long.
 const JOINED: std::ops::RangeInclusive<usize> = 16..=40;
 
@@ -90,7 +95,8 @@ impl StatementEntry {
         }
         let texts = self.references.iter().chain([&self.text]);
         for word in texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())) {
-            if word.len() >= WORD_MIN {
+            let is_number = word.bytes().all(|b| b.is_ascii_digit());
+            if word.len() >= if is_number { NUMERAL_MIN } else { WORD_MIN } {
                 add(word);
             }
         }
@@ -126,6 +132,23 @@ impl StatementEntry {
                 && word.bytes().all(|b| b.is_ascii_digit())
         };
         words.find(is_number).unwrap_or_default()
+    }
+
+    /// Returns what tells a line from others of its day: the same line of another statement of its kind has the same.
+    #[must_use]
+    pub fn mark(&self) -> u32 {
+        let mut hasher = Sha256::new();
+        let text = match self.references.is_empty() {
+            true => std::slice::from_ref(&self.text),
+            false => &[],
+        };
+        for part in self.references.iter().chain(text).chain([&self.recipient]) {
+            hasher.update(part.trim().as_bytes());
+            hasher.update([0]);
+        }
+        hasher.update(self.signed().to_be_bytes());
+        let digest: [u8; 32] = hasher.finalize().into();
+        u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
     }
 
     /// Returns whether it can be a payment that was made: money that has left.

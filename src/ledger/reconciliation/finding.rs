@@ -159,6 +159,8 @@ pub struct Shown {
     pub otherwise: i64,
     /// A line of money that left names it among others.
     pub among: bool,
+    /// The line that has its amount and its recipient may be about another payment as well.
+    pub unsure: bool,
     /// The amount of the payment, in minor units.
     pub amount: i64,
     /// How the first that counts was found.
@@ -166,6 +168,19 @@ pub struct Shown {
     /// Number of the first line that says most of it.
     pub entry: Option<i64>,
     told: u8,
+}
+
+/// What earlier statements showed of a payment, of lines that this one does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShownBefore {
+    /// How many lines of statements of the same kind show that its money left.
+    pub paid: u32,
+    /// How many of them show that it came back.
+    pub returned: u32,
+    /// How many lines of statements of other kinds show that it came back.
+    pub returned_elsewhere: u32,
+    /// What they moved in another way, in minor units.
+    pub otherwise: i64,
 }
 
 impl Shown {
@@ -200,6 +215,7 @@ impl Shown {
             otherwise,
             amount,
             among: false,
+            unsure: false,
             paid,
             returned,
             pending,
@@ -234,6 +250,24 @@ impl Shown {
         let moved = moved_otherwise(payment, entry);
         self.otherwise = self.otherwise.saturating_add(moved);
         self.add(bearing(payment, entry), by, number);
+    }
+
+    /// Adds what earlier statements showed. Returns whether that changes anything.
+    ///
+    /// Lines of another kind of statement, such as a bank's beside a gateway's, may tell of the same movement: they do not add up to a
+    /// payment that left twice; what came back there has come back. Of a payment that this statement does not show, the earlier
+    /// statements have told by themselves; what left otherwise may be a part of what leaves here and there.
+    pub fn add_before(&mut self, before: ShownBefore) -> bool {
+        let was = *self;
+        self.otherwise = self.otherwise.saturating_add(before.otherwise);
+        if planted!(ledger::has_a_line(
+            self.counts().iter().any(|count| *count > 0)
+        )) {
+            self.paid = self.paid.saturating_add(before.paid);
+            self.returned = self.returned.saturating_add(before.returned);
+            self.returned = self.returned.max(before.returned_elsewhere);
+        }
+        *self != was
     }
 
     /// Counts what one more line says.
@@ -523,7 +557,7 @@ pub fn settle(state: State, shown: &Shown) -> Settle {
     let open_and_plain = open && planted!(ledger::is_plain(plain, shown));
     let settle = match (open_and_plain, shown.by) {
         (true, Some(by)) if by.is_proof() => Settle::Proven,
-        (true, Some(_)) => Settle::Ask,
+        (true, Some(_)) if !shown.unsure => Settle::Ask,
         _ => Settle::No,
     };
     planted!(ledger::settles(settle, open_and_plain))

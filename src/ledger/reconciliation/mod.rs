@@ -15,8 +15,9 @@ mod tests;
 
 pub use entry::{Flow, Standing, StatementEntry};
 pub use finding::{
-    Bearing, FindingKind, Settle, Shown, bearing, is_to, kind, settle, stands_unpaid,
+    Bearing, FindingKind, Settle, Shown, ShownBefore, bearing, is_to, kind, moved_otherwise,
+    settle, stands_unpaid,
 };
-pub use pairing::{Candidate, Line, pair};
+pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;
 pub use view::{DAYS_AFTER, DAYS_BEFORE, MatchedBy, PaymentView, Period};

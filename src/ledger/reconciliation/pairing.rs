@@ -1,5 +1,7 @@
 //! Which of several payments to one person, of one amount, a line is about: never two payments one line, never two lines one payment.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{Day, PaymentId};
 use crate::lifecycle::State;
 
@@ -25,18 +27,30 @@ pub struct Line {
     pub day: Day,
 }
 
+/// A payment and the line that is about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The payment.
+    pub seq: PaymentId,
+    /// The line.
+    pub number: i64,
+    /// No other payment that stands alike, and has no line, could have it.
+    pub is_sure: bool,
+}
+
 /// Returns the pairs of payment and line, of payments and lines that have amount and recipient in common.
 ///
 /// What we know to be paid takes its lines first, then what may have been paid, and what has failed last: of two payments
 /// alike, one paid and one in doubt, a single line is about the paid one.
 #[must_use]
-pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(PaymentId, i64)> {
+pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<Pair> {
     let mut payments: Vec<&Candidate> = payments.iter().collect();
     payments.sort_by_key(|payment| (rank(payment.state), payment.to, payment.seq));
     let mut free: Vec<&Line> = lines.iter().collect();
     free.sort_by_key(|line| (line.day, line.number));
     let mut taken = vec![false; free.len()];
     let mut pairs = Vec::new();
+    let mut without: Vec<&Candidate> = Vec::new();
     let (mut of_rank, mut start) = (None, 0);
     for payment in payments {
         if of_rank != Some(rank(payment.state)) {
@@ -49,12 +63,50 @@ pub fn pair(payments: &[Candidate], lines: &[Line]) -> Vec<(PaymentId, i64)> {
         let open = (start..free.len())
             .take_while(|index| free[*index].day <= payment.to)
             .find(|index| !taken[*index] && free[*index].day >= payment.from);
-        if let Some(index) = open {
-            taken[index] = planted!(ledger::is_used_up(true));
-            pairs.push((payment.seq, free[index].number));
+        match open {
+            Some(index) => {
+                taken[index] = planted!(ledger::is_used_up(true));
+                pairs.push((payment, free[index]));
+            }
+            None => without.push(payment),
         }
     }
-    pairs
+    let could_have = Windows::of(&without);
+    let pairs = pairs.into_iter().map(|(payment, line)| Pair {
+        seq: payment.seq,
+        number: line.number,
+        is_sure: !could_have.contains(rank(payment.state), line.day),
+    });
+    pairs.collect()
+}
+
+/// The days of payments that have no line, by their rank: for each first day, the last day of those that begin by then.
+struct Windows(BTreeMap<(u8, Day), Day>);
+
+impl Windows {
+    fn of(payments: &[&Candidate]) -> Self {
+        let mut windows = BTreeMap::new();
+        for payment in payments {
+            let to = windows
+                .entry((rank(payment.state), payment.from))
+                .or_insert(payment.to);
+            *to = payment.to.max(*to);
+        }
+        let mut before: Option<(u8, Day)> = None;
+        for ((of_rank, _), to) in &mut windows {
+            if let Some((_, last)) = before.filter(|(of, _)| of == of_rank) {
+                *to = last.max(*to);
+            }
+            before = Some((*of_rank, *to));
+        }
+        Self(windows)
+    }
+
+    fn contains(&self, of_rank: u8, day: Day) -> bool {
+        let first = Day::from_number(i32::MIN);
+        let begun = self.0.range((of_rank, first)..=(of_rank, day)).next_back();
+        begun.is_some_and(|(_, to)| day <= *to)
+    }
 }
 
 fn rank(state: State) -> u8 {

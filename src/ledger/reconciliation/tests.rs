@@ -585,7 +585,7 @@ fn one_line_settles_one_payment_and_what_is_paid_comes_first() {
     ];
     for (what, payments, lines, expected) in cases {
         let pairs = pair(payments, lines).into_iter();
-        let found: Vec<(i64, i64)> = pairs.map(|(seq, line)| (seq.get(), line)).collect();
+        let found: Vec<(i64, i64)> = pairs.map(|pair| (pair.seq.get(), pair.number)).collect();
         assert_eq!(&found, expected, "{what}");
     }
 }

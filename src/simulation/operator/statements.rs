@@ -3,7 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Amount, Currency, Day, Money, PayerTransactionId, Totals, WireZone};
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::{
+    Amount, BatchName, Currency, Day, Money, PayerTransactionId, Totals, WireZone,
+};
 use crate::journal::{Decision, Error, Journal, StatementDesk, StatementFacts, StatementFinding};
 use crate::ledger::names::{By, PaymentName};
 use crate::ledger::reconciliation::{Flow, Settle, Standing, StatementEntry};
@@ -20,17 +25,75 @@ enum NamedBy {
     Nothing,
 }
 
+impl NamedBy {
+    /// The same line is called the same in all statements of one layout.
+    fn of(account: &Account, layout: u32) -> Self {
+        match (account.line + u64::from(layout)) % 4 {
+            0 => Self::Number,
+            1 => Self::Nothing,
+            _ => Self::Identifier,
+        }
+    }
+}
+
 /// A statement, and what is true of it.
 #[derive(Default)]
 struct Statement {
     entries: Vec<StatementEntry>,
     /// What it shows paid under its identifier, and not returned.
     shown: BTreeSet<PayerTransactionId>,
-    /// What came back.
+    /// What came back, and it shows so.
     returned: BTreeSet<PayerTransactionId>,
+    /// What it has in common with others of its layout.
+    kind: String,
 }
 
 impl Statement {
+    /// Shows what is booked of one identifier.
+    fn show(&mut self, id: PayerTransactionId, account: &Account, by: NamedBy, has_returns: bool) {
+        let booked = &account.booked;
+        // That it left without that it came back shows only who was told of that before.
+        if !has_returns && booked.returned.is_some() && !booked.return_is_known {
+            return;
+        }
+        let reference = match by {
+            NamedBy::Identifier => id.to_string(),
+            NamedBy::Number if account.number > 0 => account.number.to_string(),
+            NamedBy::Number | NamedBy::Nothing => String::new(),
+        };
+        for day in &booked.days {
+            self.add(account, reference.clone(), Flow::Out, *day);
+        }
+        match booked.returned {
+            Some(day) if has_returns => {
+                // What came back is named in full.
+                self.add(account, id.to_string(), Flow::In, day);
+                self.returned.insert(id);
+            }
+            Some(_) => {}
+            None if !booked.days.is_empty() && by == NamedBy::Identifier => {
+                self.shown.insert(id);
+            }
+            None => {}
+        }
+        if let Some(day) = booked.by_hand {
+            self.add(account, String::new(), Flow::Out, day);
+        }
+    }
+
+    fn digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        for entry in &self.entries {
+            hasher.update(format!(
+                "{} {} {}",
+                entry.day,
+                entry.flow == Flow::In,
+                entry.mark()
+            ));
+        }
+        HEXLOWER.encode(&hasher.finalize())
+    }
+
     fn add(&mut self, account: &Account, reference: String, flow: Flow, day: Day) {
         let currency = Currency::from_code("KES").expect("known");
         let Some(amount) = Amount::from_minor(account.minor) else {
@@ -54,7 +117,7 @@ impl Statement {
 }
 
 impl Scene {
-    /// Draws a statement of what happened until now.
+    /// Draws a statement of what happened until now: in one of several layouts, and with or without what came back.
     fn statement(&self) -> Statement {
         let open: BTreeSet<PayerTransactionId> = self
             .generations()
@@ -64,39 +127,29 @@ impl Scene {
             .collect();
         let mut shape = self.world.lock();
         let day = Day::of(shape.real_now(), &WireZone::utc());
-        let accounts: Vec<_> = shape
-            .ledger
-            .iter()
-            .map(|(id, account)| (*id, account.clone()))
-            .collect();
-        let mut statement = Statement::default();
-        for (id, account) in accounts {
-            if account.taken {
-                continue;
-            }
-            let by = match shape.rng.u32(0..4) {
-                0 => NamedBy::Number,
-                1 => NamedBy::Nothing,
-                _ => NamedBy::Identifier,
-            };
-            let reference = match by {
-                NamedBy::Identifier => id.to_string(),
-                NamedBy::Number if account.number > 0 => account.number.to_string(),
-                NamedBy::Number | NamedBy::Nothing => String::new(),
-            };
-            for _ in 0..account.executions {
-                statement.add(&account, reference.clone(), Flow::Out, day);
-            }
-            let is_named = by == NamedBy::Identifier;
-            if account.executions == 1 && is_named && shape.rng.u32(0..4) == 0 {
-                statement.add(&account, reference, Flow::In, day);
-                statement.returned.insert(id);
-            } else if account.executions > 0 && is_named {
-                statement.shown.insert(id);
+        let (layout, has_returns) = (shape.rng.u32(0..3), shape.rng.bool());
+        let ids: Vec<PayerTransactionId> = shape.ledger.keys().copied().collect();
+        let mut statement = Statement {
+            kind: format!("layout {layout}, with returns: {has_returns}"),
+            ..Statement::default()
+        };
+        for id in ids {
+            let (comes_back, by_hand) = (shape.rng.u32(0..4) == 0, shape.rng.bool());
+            let account = shape.account(id);
+            let by = NamedBy::of(account, layout);
+            let executions = account.executions as usize;
+            let booked = &mut account.booked;
+            booked.days.resize(executions, day);
+            if executions == 1 && comes_back && booked.returned.is_none() {
+                booked.returned = Some(day);
             }
             // Somebody has paid the same person as much by hand.
-            if account.executions == 0 && open.contains(&id) && shape.rng.bool() {
-                statement.add(&account, String::new(), Flow::Out, day);
+            if executions == 0 && open.contains(&id) && by_hand {
+                booked.by_hand.get_or_insert(day);
+            }
+            let account = account.clone();
+            if !account.taken {
+                statement.show(id, &account, by, has_returns);
             }
         }
         statement
@@ -110,13 +163,23 @@ impl Scene {
             return "no statement comes".into();
         }
         let batch = self.some_batch();
+        let mut told = self.compare(journal, &batch).await;
+        // What a list leaves out, another one has shown before.
+        if self.world.lock().rng.bool() {
+            told = format!("{told}; {}", self.compare(journal, &batch).await);
+        }
+        told
+    }
+
+    async fn compare(&self, journal: &Journal, batch: &BatchName) -> String {
         let statement = self.statement();
         let mut desk = StatementDesk::new().expect("memory has room");
         for entry in &statement.entries {
             desk.add(entry).expect("memory has room");
         }
         let mut findings: Vec<StatementFinding> = Vec::new();
-        let held = self.disk.reconcile(&batch, &mut desk, &mut findings);
+        let facts = facts(&statement);
+        let held = self.disk.reconcile(batch, &mut desk, &facts, &mut findings);
         let Ok(reconciled) = held else {
             return format!("no statement of {batch}: {held:?}");
         };
@@ -125,25 +188,28 @@ impl Scene {
             .iter()
             .filter_map(StatementFinding::shown)
             .collect();
-        let facts = facts(&statement);
         let is_out = !shown.is_empty();
         let noted = journal.note_shown(batch.clone(), facts.clone(), shown, self.moment());
         let noted = noted.await;
         let Ok(in_conflict) = noted else {
             return format!("a statement of {batch} is not put on record: {noted:?}");
         };
-        let (none, now) = (Vec::new(), self.moment());
+        let Ok(lines) = desk.lines() else {
+            return format!("the lines of a statement of {batch} cannot be read again");
+        };
+        let (kept, now) = ((Vec::new(), lines), self.moment());
         let recorded = journal.record_reconciliation(
             batch.clone(),
             facts,
             reconciled,
-            none,
+            kept,
             (is_out, in_conflict),
             now,
         );
         if let Err(error) = recorded.await {
             return format!("a statement of {batch} is not recorded: {error}");
         }
+        self.know_returns(&statement, batch);
         self.judge_held(&statement, batch.as_str());
         let mut settled = 0;
         for finding in &findings {
@@ -151,7 +217,7 @@ impl Scene {
                 continue;
             };
             let id = payment.id;
-            let is_paid = self.is_paid_in_truth(id) && !statement.returned.contains(&id);
+            let is_paid = self.is_paid_in_truth(id);
             match finding.settle {
                 Settle::No => continue,
                 Settle::Proven if !is_paid => {
@@ -170,12 +236,19 @@ impl Scene {
         )
     }
 
+    /// Returns whether its money left, and did not come back.
     fn is_paid_in_truth(&self, id: PayerTransactionId) -> bool {
         let shape = self.world.lock();
-        shape
-            .ledger
-            .get(&id)
-            .is_some_and(|account| account.executions > 0)
+        let account = shape.ledger.get(&id);
+        account.is_some_and(|account| account.executions > 0 && account.booked.returned.is_none())
+    }
+
+    /// The journal knows from now on what came back.
+    fn know_returns(&self, statement: &Statement, batch: &BatchName) {
+        for id in &statement.returned {
+            let is_of_batch = self.batch_of(*id) == *batch;
+            self.world.lock().account(*id).booked.return_is_known |= is_of_batch;
+        }
     }
 
     /// One line is about one payment.
@@ -246,9 +319,10 @@ fn is_open(state: State) -> bool {
 fn facts(statement: &Statement) -> StatementFacts {
     StatementFacts {
         source: "statement.csv".into(),
-        digest: String::new(),
+        digest: statement.digest(),
         format: "CSV".into(),
         account: None,
+        kind: statement.kind.clone(),
         period: None,
         opening: None,
         closing: None,

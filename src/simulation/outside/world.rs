@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::packet::{Answer, Departures, Hold, Packet, Sent};
 use super::speech::Speech;
 use crate::callback;
-use crate::domain::{BootTime, Instruction, PayerTransactionId, Timestamp};
+use crate::domain::{BootTime, Day, Instruction, PayerTransactionId, Timestamp};
 use crate::journal::simulated::Disk;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::limits::Limits;
@@ -96,8 +96,23 @@ pub(in crate::simulation) struct Account {
     pub denied_all: Vec<(u64, u64)>,
     /// What it told of it.
     pub told: BTreeSet<i32>,
+    /// What statements show of it.
+    pub booked: Booked,
     /// What left about it.
     pub wire: Departures,
+}
+
+/// What statements show of one identifier: once it is booked, it stays.
+#[derive(Clone, Debug, Default)]
+pub(in crate::simulation) struct Booked {
+    /// The day of each time that money moved.
+    pub days: Vec<Day>,
+    /// The day on which it came back.
+    pub returned: Option<Day>,
+    /// A statement that showed it come back was compared with its batch.
+    pub return_is_known: bool,
+    /// The day on which somebody paid the same person as much by hand.
+    pub by_hand: Option<Day>,
 }
 
 /// What one journal has sent and heard.

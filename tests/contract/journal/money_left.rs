@@ -9,6 +9,7 @@ use crate::support::*;
 
 fn facts(source: &str) -> StatementFacts {
     StatementFacts {
+        kind: String::new(),
         source: source.to_owned(),
         digest: "00".repeat(32),
         format: "CSV".into(),

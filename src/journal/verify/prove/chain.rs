@@ -8,7 +8,9 @@ use super::covered::covers;
 use super::prover::Verifier;
 use crate::domain::{EvidenceId, PaymentId, PhraseId, PolicyId};
 use crate::journal::Error;
-use crate::journal::codec::events::{CLAIMED_TOGETHER, RECONCILED, STATEMENT_FINDING};
+use crate::journal::codec::events::{
+    CLAIMED_TOGETHER, RECONCILED, STATEMENT_FINDING, STATEMENT_LINES,
+};
 use crate::journal::evidence::encoding::genesis;
 use crate::journal::evidence::encoding::{CanonicalHasher, Digest};
 use crate::journal::evidence::salt::Sealed;
@@ -197,7 +199,7 @@ impl Verifier<'_> {
 
     /// Adds the findings of a reconciliation up again, and compares them with what it says of them.
     fn stated(&mut self, row: &Cells<'_>, event: i64, stated: &mut Sha256) -> Result<(), Error> {
-        if event == STATEMENT_FINDING {
+        if event != RECONCILED {
             let detail: String = get(row, 8)?;
             stated.update(detail.as_bytes());
             stated.update([0]);
@@ -221,7 +223,7 @@ impl Verifier<'_> {
                 self.first_claims += (last - first).unsigned_abs() + 1;
             }
         }
-        if matches!(event, STATEMENT_FINDING | RECONCILED) {
+        if matches!(event, STATEMENT_FINDING | STATEMENT_LINES | RECONCILED) {
             return self.stated(row, event, &mut walked.stated);
         }
         let digest: Option<Digest> = get(row, 7).unwrap_or(None);
