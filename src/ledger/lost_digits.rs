@@ -59,6 +59,25 @@ pub fn may_be_cut(number: &str) -> bool {
         && zeros_of(number) >= number.len() - KEPT
 }
 
+/// Returns what a spreadsheet makes of a text that looks like a number: two texts of which it makes the same cannot be told apart
+/// once a spreadsheet has saved them. `None`: it is no such text.
+#[must_use]
+pub fn as_number(text: &str) -> Option<String> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(decimals) {
+        return None;
+    }
+    let whole = whole.trim_start_matches('0');
+    let kept = whole.len().min(KEPT);
+    let decimals = match whole.len() < KEPT {
+        true => decimals.trim_end_matches('0'),
+        false => "",
+    };
+    let zeros = "0".repeat(whole.len() - kept);
+    Some(format!("{}{zeros}.{decimals}", &whole[..kept]))
+}
+
 /// Returns whether a number ends as one does that was shown as `2.54715E+11`, and read again.
 #[must_use]
 pub fn may_be_rounded(number: &str) -> bool {
@@ -195,6 +214,27 @@ mod tests {
         ];
         for (was, is, expected) in table {
             assert_eq!(lost_digits(was, is), expected, "{was} -> {is}");
+        }
+    }
+
+    #[test]
+    fn texts_that_a_spreadsheet_makes_one_number_of_are_alike() {
+        let alike = [
+            ("7", "007"),
+            ("7", "7.0"),
+            ("1.1", "1.10"),
+            ("0", "000"),
+            ("1234567890123456", "1234567890123459"),
+        ];
+        for (one, other) in alike {
+            assert_eq!(as_number(one), as_number(other), "{one} {other}");
+        }
+        let apart = [("7", "70"), ("1.1", "1.01"), ("123", "1230"), ("0.5", "5")];
+        for (one, other) in apart {
+            assert_ne!(as_number(one), as_number(other), "{one} {other}");
+        }
+        for text in ["", "R-7", "7a", ".5", "1.2.3", "-7", " 7"] {
+            assert_eq!(as_number(text), None, "{text:?}");
         }
     }
 }

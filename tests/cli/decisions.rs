@@ -286,3 +286,35 @@ fn decisions_of_a_file_are_recorded_all_or_none() {
     assert_eq!(states(&desk)[..2], ["paid", "paid"]);
     desk.run(&["verify", "b"]).finished(0);
 }
+
+#[test]
+fn a_reference_that_a_spreadsheet_may_have_changed_names_no_payment() {
+    let rows = "7,B2C_MPESA,254712345678,100.00,KES,KE\n\
+                007,B2C_AIRTEL,254733345678,200.50,KES,KE\n\
+                12,B2C_MPESA,254712345679,300.00,KES,KE\n";
+    let desk = Desk::new().file("ok.csv", format!("{}{rows}", crate::desk::HEADER));
+    desk.run(&["load", "ok.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    let run = "run b --sandbox --faults none --no-wait --poll-only";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(4);
+    let resolve = |desk: &Desk, code: i32| {
+        desk.run(&["resolve", "b", "--from", "d.csv", "--sandbox", "--yes"])
+            .finished(code)
+    };
+    for name in ["7", "007", "7.0"] {
+        let desk = &desk;
+        std::fs::write(
+            desk.path("d.csv"),
+            format!("{DECISIONS}{name},paid,seen,line 1\n"),
+        )
+        .unwrap();
+        let said = resolve(desk, 2);
+        let told = "d.csv:2: it is not clear which payment is meant: a spreadsheet makes the same number of the references 007 and 7";
+        assert!(
+            said.err.contains(told) && said.err.contains("by its identifier"),
+            "{said:?}"
+        );
+    }
+    let desk = desk.file("d.csv", format!("{DECISIONS}12,paid,seen,line 1\n"));
+    resolve(&desk, 0);
+}

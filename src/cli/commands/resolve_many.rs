@@ -16,6 +16,7 @@ use crate::cli::terminal::output;
 use crate::domain::{BatchName, PayerTransactionId, PaymentId, Tally};
 use crate::journal::{Decided, Decision, Journal, Looked, Reader, Snapshot};
 use crate::ledger::decisions::Asked;
+use crate::ledger::lost_digits::as_number;
 use crate::ledger::names::By;
 use crate::lifecycle::{Policy, State};
 
@@ -168,8 +169,14 @@ impl Desk<'_> {
     fn all_meant(&self, rows: Vec<Row>) -> Result<Vec<Named>, Error> {
         let reader = Reader::open(self.session.location()?)?;
         let snapshot = reader.snapshot(self.batch)?;
+        let numbers = rows.iter().filter_map(number_of).collect();
+        let alike = snapshot.references_alike(&numbers)?;
         let named = rows.into_iter().map(|row| {
-            let meant = meant(&snapshot, &row);
+            let several = number_of(&row).and_then(|number| alike.get(&number));
+            let meant = match several.filter(|texts| texts.len() > 1) {
+                Some(texts) => Err(changed_by_a_spreadsheet(&row, texts)),
+                None => meant(&snapshot, &row),
+            };
             (row, meant)
         });
         Ok(named.collect())
@@ -232,6 +239,26 @@ impl Desk<'_> {
             decided,
         }))
     }
+}
+
+/// Returns the number that a spreadsheet makes of the reference that a row names.
+fn number_of(row: &Row) -> Option<String> {
+    let is_plain = row.name.by == By::Reference && row.as_written.is_none();
+    is_plain.then(|| as_number(&row.name.text)).flatten()
+}
+
+fn changed_by_a_spreadsheet(row: &Row, texts: &BTreeSet<String>) -> Error {
+    let texts: Vec<String> = texts
+        .iter()
+        .take(3)
+        .map(|text| output::name(text))
+        .collect();
+    Error::refused(format!(
+        "it is not clear which payment is meant: a spreadsheet makes the same number of the references {}, and {} may be any of them",
+        texts.join(" and "),
+        output::name(&row.name.text)
+    ))
+    .hint("name the payment by its identifier, in a file of its own with the column identifier")
 }
 
 /// Finds the payment that a row names. A cell that spreadsheets are kept from changing may be a reference as it stands, too.

@@ -1,11 +1,13 @@
 //! Payments by what a person calls them.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{BatchId, BatchName, PayerTransactionId, PaymentId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::{batch_of, of_batch};
-use crate::journal::read::reader::Reader;
+use crate::journal::read::reader::{Reader, Snapshot};
+use crate::ledger::lost_digits::as_number;
 use crate::ledger::names::{By, Named, PaymentName, Unclear, meant};
 use crate::store::tables::{batch, identifier, instruction};
 use crate::store::{Read, Reads, Scan, Test, shape};
@@ -65,6 +67,38 @@ pub(in crate::journal) fn rows_named(
             Unclear::Two => Error::TwoPayments { batch, id },
         }
     })
+}
+
+shape! {
+    struct Referred of instruction { reference: String }
+}
+
+impl Snapshot<'_> {
+    /// Returns the references of the batch of which a spreadsheet makes one of these numbers, by that number ([`as_number`]).
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn references_alike(
+        &self,
+        numbers: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, BTreeSet<String>>, Error> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        if numbers.is_empty() {
+            return Ok(found);
+        }
+        let rows = Scan::of(&instruction::TABLE)
+            .only(instruction::batch_id, Test::is(&self.batch_id))
+            .only(instruction::reference, Test::Present);
+        self.c.each(&rows, |row: Referred| {
+            if let Some(number) =
+                as_number(&row.reference).filter(|number| numbers.contains(number))
+            {
+                found.entry(number).or_default().insert(row.reference);
+            }
+            Ok::<_, Error>(())
+        })?;
+        Ok(found)
+    }
 }
 
 impl Reader {

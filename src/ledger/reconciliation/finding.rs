@@ -170,19 +170,6 @@ pub struct Shown {
     told: u8,
 }
 
-/// What earlier statements showed of a payment, of lines that this one does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ShownBefore {
-    /// How many lines of statements of the same kind show that its money left.
-    pub paid: u32,
-    /// How many of them show that it came back.
-    pub returned: u32,
-    /// How many lines of statements of other kinds show that it came back.
-    pub returned_elsewhere: u32,
-    /// What they moved in another way, in minor units.
-    pub otherwise: i64,
-}
-
 impl Shown {
     /// Nothing yet of a payment.
     #[must_use]
@@ -250,24 +237,6 @@ impl Shown {
         let moved = moved_otherwise(payment, entry);
         self.otherwise = self.otherwise.saturating_add(moved);
         self.add(bearing(payment, entry), by, number);
-    }
-
-    /// Adds what earlier statements showed. Returns whether that changes anything.
-    ///
-    /// Lines of another kind of statement, such as a bank's beside a gateway's, may tell of the same movement: they do not add up to a
-    /// payment that left twice; what came back there has come back. Of a payment that this statement does not show, the earlier
-    /// statements have told by themselves; what left otherwise may be a part of what leaves here and there.
-    pub fn add_before(&mut self, before: ShownBefore) -> bool {
-        let was = *self;
-        self.otherwise = self.otherwise.saturating_add(before.otherwise);
-        if planted!(ledger::has_a_line(
-            self.counts().iter().any(|count| *count > 0)
-        )) {
-            self.paid = self.paid.saturating_add(before.paid);
-            self.returned = self.returned.saturating_add(before.returned);
-            self.returned = self.returned.max(before.returned_elsewhere);
-        }
-        *self != was
     }
 
     /// Counts what one more line says.

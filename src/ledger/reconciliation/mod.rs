@@ -4,6 +4,7 @@
 //! proves that it was paid. A line with only its amount and recipient may be another payment: a person decides. A payment that is
 //! missing from a statement is not proven unpaid.
 
+mod before;
 mod entry;
 mod finding;
 mod pairing;
@@ -13,10 +14,11 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use before::ShownBefore;
 pub use entry::{Flow, Standing, StatementEntry};
 pub use finding::{
-    Bearing, FindingKind, Settle, Shown, ShownBefore, bearing, is_to, kind, moved_otherwise,
-    settle, stands_unpaid,
+    Bearing, FindingKind, Settle, Shown, bearing, is_to, kind, moved_otherwise, settle,
+    stands_unpaid,
 };
 pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;

@@ -117,3 +117,78 @@ fn rank(state: State) -> u8 {
         State::Failed | State::Cancelled | State::Ready => 3,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_sure_where_no_other_payment_could_have_its_line() {
+        let day = |day: i32| Day::from_number(20_000 + day);
+        let payment = |seq, state, from, to| Candidate {
+            seq: PaymentId::new(seq),
+            state,
+            from: day(from),
+            to: day(to),
+        };
+        let (open, paid, failed) = (State::InDoubt, State::Paid, State::Failed);
+        // Payments, the day of the one line, which payment has it, and whether that is sure.
+        let cases = [
+            ("alone", vec![payment(1, open, 10, 15)], 11, (1, true)),
+            (
+                "two alike",
+                vec![payment(1, open, 10, 15), payment(2, open, 10, 15)],
+                11,
+                (1, false),
+            ),
+            (
+                "the other is later",
+                vec![payment(1, open, 10, 15), payment(2, open, 12, 17)],
+                11,
+                (1, true),
+            ),
+            (
+                "the other is of those days",
+                vec![payment(1, open, 10, 15), payment(2, open, 9, 17)],
+                11,
+                (1, false),
+            ),
+            (
+                "a long one stands before a short one",
+                vec![
+                    payment(1, open, 10, 15),
+                    payment(2, open, 5, 30),
+                    payment(3, open, 9, 16),
+                    payment(4, open, 8, 17),
+                ],
+                14,
+                (1, false),
+            ),
+            (
+                "paid before open",
+                vec![payment(1, open, 10, 15), payment(2, paid, 10, 15)],
+                11,
+                (2, true),
+            ),
+            (
+                "open before failed",
+                vec![payment(1, failed, 10, 15), payment(2, open, 10, 15)],
+                11,
+                (2, true),
+            ),
+        ];
+        for (what, payments, on, (seq, is_sure)) in cases {
+            let line = Line {
+                number: 7,
+                day: day(on),
+            };
+            let pairs = pair(&payments, &[line]);
+            let expected = Pair {
+                seq: PaymentId::new(seq),
+                number: 7,
+                is_sure,
+            };
+            assert_eq!(pairs, [expected], "{what}");
+        }
+    }
+}
