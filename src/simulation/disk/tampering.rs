@@ -54,14 +54,17 @@ impl std::fmt::Display for Edit {
 impl Scene {
     /// Edits an amount, a number or a state, now and then.
     pub(in crate::simulation) fn tamper(&self) -> Option<Edited> {
-        // What is counted towards ceilings while a state is edited stays counted so: the first of several runs counts it.
-        if self.together.is_on && self.limited.is_on() {
+        let is_limited = self.limited.is_on();
+        if self.together.is_on && is_limited {
             return None;
         }
         let which = {
             let mut shape = self.world.lock();
             shape.chance(|f| f.tampered).then(|| shape.rng.u32(0..4))?
         };
+        // What is counted towards ceilings while a state is edited stays counted so, and the next run counts what the last one learned
+        // at its end: `verify` names it for ever.
+        let which = if is_limited { which % 2 } else { which };
         let found = self.disk.look(|c| match which {
             0 => instruction(c, |minor, _| {
                 (instruction::amount, Value::Integer(minor + 1))

@@ -284,6 +284,9 @@ impl Scene {
             self.forget_what_was_heard();
             let mut shape = self.world.lock();
             shape.note(|| "the journal is lost".into());
+            for account in shape.ledger.values_mut() {
+                account.booked.return_is_known = false;
+            }
             // Nor is it enough where the gateway's word for a duplicate is that of a failure.
             let calls_it_so = shape.faults.duplicate_check && !shape.faults.rejects_repeats;
             !calls_it_so || shape.rng.bool()
