@@ -57,7 +57,7 @@ fn a_payment_that_left_twice_over_two_statements_is_told() {
     );
     let said = compare(&desk, "b", "two.csv", &with("--settle"));
     assert!(said.out.contains("paid twice in the statement"), "{said:?}");
-    let together = "together with lines of statements that were compared before";
+    let together = "statements that were compared before have lines about it";
     assert!(said.out.contains(together), "{said:?}");
     assert_ne!(states(&desk)[0], "paid");
     let status = desk.run(&["status", "b"]).finished(0).out;
@@ -140,7 +140,7 @@ fn a_line_without_a_name_is_about_one_payment_of_all_batches() {
         "{c:?}"
     );
     let said = compare(&desk, "b", "one.csv", &["--settle"]);
-    let doubt = "another payment to the same recipient could have this line";
+    let doubt = "another payment could have this line";
     assert!(
         said.out.contains(doubt) && !said.out.contains("recorded as paid"),
         "{said:?}"
@@ -152,4 +152,140 @@ fn a_line_without_a_name_is_about_one_payment_of_all_batches() {
         (1, 1),
         "{said:?}"
     );
+}
+
+/// What is exported again has most of its lines in common with what was exported before.
+#[test]
+fn a_line_without_a_name_in_two_statements_is_about_the_same_payment() {
+    let rows = "X-8,B2C_MPESA,254722000008,8000.00,KES,KE\n\
+                X-9,B2C_MPESA,254722000008,8000.00,KES,KE\n";
+    let desk = Desk::new().file("x.csv", format!("{}{rows}", crate::desk::HEADER));
+    desk.run(&["load", "x.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    let run = "run b --sandbox --faults none --no-wait --poll-only";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(4);
+    let known = payments(&desk);
+    let day = today(&desk);
+    let line = format!("{day},8000.00,FT123,254722000008\n");
+    let head = "date,amount,reference,recipient\n";
+    let desk = desk
+        .file("one.csv", format!("{head}{line}"))
+        .file("two.csv", format!("{head}{line}{day},9.00,FT1,\n"))
+        .file(
+            "three.csv",
+            format!("{head}{line}{day},8000.00,FT9,254722000008\n"),
+        );
+    let json = ["--json"];
+    for decided in [false, true] {
+        if decided {
+            let id = known["X-8"].0.as_str();
+            let words = ["--reason", "the bank says so", "--evidence", "line 2"];
+            let order = ["resolve", "b", "--id", id, "--paid", "--sandbox", "--yes"];
+            desk.run(&[&order[..], &words].concat()).finished(0);
+        }
+        for file in ["one.csv", "two.csv", "one.csv"] {
+            let said = compare(&desk, "b", file, &json);
+            let there = u64::from(decided);
+            assert_eq!(
+                (found(&said, "agreed"), found(&said, "open_paid_there")),
+                (there, 1 - there),
+                "{file} {said:?}"
+            );
+            let unknown = u64::from(file == "two.csv");
+            assert_eq!(found(&said, "unknown_there"), unknown, "{file} {said:?}");
+        }
+    }
+    // A second line is about the other one.
+    let said = compare(&desk, "b", "three.csv", &json);
+    assert_eq!(
+        (found(&said, "agreed"), found(&said, "open_paid_there")),
+        (1, 1),
+        "{said:?}"
+    );
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+#[test]
+fn a_line_that_names_a_payment_of_another_batch_is_its_own() {
+    let desk = Desk::waiting().file(
+        "c.csv",
+        format!(
+            "{}C-1,B2C_AIRTEL,254733345699,70.00,KES,KE\n",
+            crate::desk::HEADER
+        ),
+    );
+    desk.run(&["load", "c.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    let run = "run c --sandbox --faults none";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(0);
+    desk.run(&["report", "c", "--out", "rc"]).finished(0);
+    let report: serde_json::Value = serde_json::from_str(&desk.text("rc/report.json")).unwrap();
+    let receipt = report["payments"][0]["receipt_number"].as_str().unwrap();
+    payments(&desk);
+    let day = today(&desk);
+    let text = format!(
+        "date,amount,receipt,recipient\n{day},200.50,,254733345678\n{day},70.00,{receipt},254733345699\n"
+    );
+    let desk = desk.file("s.csv", text);
+    let said = compare(&desk, "b", "s.csv", &["--json"]);
+    assert_eq!(
+        (found(&said, "other_batch"), found(&said, "unknown_there")),
+        (1, 0),
+        "{said:?}"
+    );
+}
+
+/// Of two payments alike, one paid in another batch: a second line is about the one that has none.
+#[test]
+fn a_payment_of_another_batch_takes_one_line_over_all_statements() {
+    let desk = Desk::loaded().file("faults.toml", "reject = 1.0\n").file(
+        "c.csv",
+        format!(
+            "{}C-1,B2C_AIRTEL,254733345678,200.50,KES,KE\n",
+            crate::desk::HEADER
+        ),
+    );
+    let failing = ["run", "b", "--sandbox", "--faults", "faults.toml", "--yes"];
+    desk.run(&failing).finished(3);
+    desk.run(&["load", "c.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    let run = "run c --sandbox --faults none --yes";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(0);
+    payments(&desk);
+    let day = today(&desk);
+    let head = "date,amount,reference,recipient\n";
+    let line = |name: &str| format!("{head}{day},200.50,{name},254733345678\n");
+    let desk = desk
+        .file("one.csv", line("GW-A"))
+        .file("two.csv", line("GW-B"));
+    for (file, state, code) in [
+        ("one.csv", "failed", 0),
+        ("one.csv", "failed", 0),
+        ("two.csv", "conflict", 3),
+    ] {
+        let order = ["reconcile", "b", file, "--currency", "KES", "--paid-out"];
+        desk.run(&order).finished(code);
+        assert_eq!(states(&desk), ["failed", state, "failed"], "{file}");
+    }
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+/// What an earlier statement showed in another amount is not settled by a list that has the right one.
+#[test]
+fn what_moved_otherwise_by_an_earlier_statement_is_not_settled() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let id = &known["R-1"].0;
+    let desk = desk
+        .file("parts.csv", format!("date,paid_out,paid_in,description\n{day},100.00,,{id}\n{day},,50.00,{id}\n{day},,50.00,{id}\n"))
+        .file("list.csv", format!("date,amount,reference\n{day},100.00,{id}\n"));
+    let order = ["reconcile", "b", "parts.csv", "--currency", "KES"];
+    desk.run(&order).finished(3);
+    let said = compare(&desk, "b", "list.csv", &["--settle"]);
+    assert!(
+        said.out.contains("another amount in the statement"),
+        "{said:?}"
+    );
+    assert_ne!(states(&desk)[0], "paid");
 }

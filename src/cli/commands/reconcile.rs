@@ -135,7 +135,7 @@ impl Work {
         let mut list = self.findings.as_deref().map(List::create).transpose()?;
         let (mut kept, mut shown, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
-        let (mut unwritten, mut unproposed, mut conflicts) = (None, 0, 0);
+        let (mut unwritten, mut unproposed, mut unsure, mut conflicts) = (None, 0, 0, 0);
         let facts = facts(source.clone(), digest.clone(), &summary);
         let reconciled = snapshot.reconcile(&mut desk, &facts, zone, &mut |finding| {
             if finding.kind != kind {
@@ -149,6 +149,7 @@ impl Work {
             }
             shown.extend(finding.shown());
             conflicts += u64::from(finding.is_out && finding.is_in_conflict());
+            unsure += u64::from(finding.is_unsure && finding.kind == FindingKind::OpenPaidThere);
             if let Some(one) = Proposed::of(&finding, &source, &digest) {
                 match proposed.len() < PROPOSED_MAX {
                     true => proposed.push(one),
@@ -177,6 +178,7 @@ impl Work {
             lines: desk.lines()?,
             shown,
             proposed,
+            unsure,
             unproposed,
             purpose,
             conflicts,

@@ -80,7 +80,7 @@ impl List {
             ]),
             None => cells.extend(std::iter::repeat_n(String::new(), 5)),
         }
-        cells.push(finding.by.map_or("", |by| by.in_words()).to_owned());
+        cells.push(finding.matched());
         cells.push(text(&finding.other_lines.join("; ")));
         self.writer.write_record(cells)
     }

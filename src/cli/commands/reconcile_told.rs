@@ -22,6 +22,8 @@ pub(super) struct Found {
     pub(super) lines: Vec<String>,
     pub(super) shown: Vec<ShownPayment>,
     pub(super) proposed: Vec<Proposed>,
+    /// Payments that are open here, whose line another payment could have as well.
+    pub(super) unsure: u64,
     /// What is beyond those that one command settles.
     pub(super) unproposed: u64,
     pub(super) purpose: Purpose,
@@ -178,6 +180,13 @@ impl Told<'_> {
                 output::counted(settled.left.len() as u64, "payment")
             ));
         }
+        if found.unsure > 0 {
+            session.note(&format!(
+                "{} open here, with a line that another payment of the same amount to the same recipient could have as well: --settle leaves them. \
+                Ask the gateway's people which of the two was paid",
+                output::counted(found.unsure, "payment")
+            ));
+        }
         let left = settled.left.iter();
         let left = left.filter_map(|place| found.proposed.get(*place));
         for one in left.take(SHOWN_MAX) {
@@ -284,14 +293,14 @@ fn sentence(finding: &StatementFinding) -> String {
     if !finding.other_lines.is_empty() {
         parts.push(format!("also {}", finding.other_lines.join(", ")));
     }
-    if let Some(by) = finding.by {
-        parts.push(by.in_words().to_owned());
-    }
-    if finding.is_unsure {
-        parts.push("another payment to the same recipient could have this line".to_owned());
+    if finding.by.is_some() {
+        parts.push(finding.matched());
     }
     if finding.is_earlier {
-        parts.push("together with lines of statements that were compared before".to_owned());
+        parts.push(
+            "statements that were compared before have lines about it, which count as well"
+                .to_owned(),
+        );
     }
     parts.join("; ")
 }

@@ -22,7 +22,7 @@ const TABLES: &str = "
         n integer primary key, place text not null, day integer not null, flow integer not null, reversal integer not null,
         minor integer not null, currency text not null, standing integer not null, recipient text not null, told text not null, rkey text,
         reference text not null, mark integer not null, charge integer not null, batch integer not null, pays integer not null,
-        seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0
+        seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0, other_seq integer
     ) strict;
     create table name (key text not null, n integer not null) strict;
     create table payment (

@@ -67,9 +67,9 @@ impl Snapshot<'_> {
         desk.c.execute_batch(
             "create index entry_by_mark on entry (day, mark, seq);
              delete from before where exists (
-                 select 1 from entry e where e.day = before.day and e.mark = before.mark and (told = 1 or e.seq = before.seq));
+                 select 1 from entry e where e.day = before.day and e.mark = before.mark and (before.told = 1 or e.seq = before.seq));
              -- It has its line, and takes no other one.
-             update payment set had_line = 1 where seq in (select seq from before where told in (0, 1) and alike = 1)",
+             update payment set had_line = 1 where seq in (select before.seq from before where before.told in (0, 1) and before.alike = 1)",
         )?;
         Ok(())
     }
@@ -103,7 +103,7 @@ impl StatementDesk {
     /// Adds it to what this statement shows.
     pub(super) fn add_before(&self) -> Result<(), Error> {
         let mut found = self.c.prepare(&format!(
-            "select {FACTS}, {SHOWN}, told in (0, 1) and alike = 1, told = 2 and alike = 1, told = 2 and alike = 0, iif(told = 3, before.minor, 0)
+            "select {FACTS}, {SHOWN}, before.told = 0 and alike = 1, before.told = 2 and alike = 1, before.told = 2 and alike = 0, iif(before.told = 3, before.minor, 0)
              from before cross join payment p using (seq) where foreign_batch = 0 order by seq"
         ))?;
         let mut rows = found.query([])?;

@@ -192,27 +192,34 @@ impl StatementDesk {
         Ok(())
     }
 
-    /// Returns whether a line names it: that line is its own, and it takes no other one.
-    fn has_name_of(&self, row: &Laid, lived: &Lived) -> Result<bool, Error> {
-        let mut named = self.c.prepare_cached("select 1 from name where key = ?1")?;
+    /// Finds the lines that name a payment of another batch: those are its own. Returns whether one of them pays it: it
+    /// takes no other one then.
+    fn name_elsewhere(&self, row: &Laid, lived: &Lived) -> Result<bool, Error> {
+        let mut named = self
+            .c
+            .prepare_cached("select n, pays from name join entry using (n) where key = ?1")?;
+        let mut note = self
+            .c
+            .prepare_cached("update entry set elsewhere = 1 where n = ?1 and seq is null")?;
+        let mut is_named = false;
         for (key, _) in names_of(row, lived) {
-            if named.exists([key])? {
-                return Ok(true);
+            let mut lines = named.query([key])?;
+            while let Some(line) = lines.next()? {
+                is_named |= line.get::<_, bool>(1)?;
+                note.execute([line.get::<_, i64>(0)?])?;
             }
         }
-        Ok(false)
+        Ok(is_named)
     }
 
-    /// Prepares for the question whether lines and payments have something in common that no name tells. Returns whether any have.
-    fn has_alike(&self) -> Result<bool, Error> {
+    /// Prepares for the question which lines a payment may have that no name of ours tells. Returns whether there are any.
+    fn has_unnamed(&self) -> Result<bool, Error> {
         self.c.execute_batch(
             "create index line_alike on entry (rkey, minor, currency)
                  where pays = 1 and seq is null and several = 0 and elsewhere = 0 and batch = 0 and rkey is not null;",
         )?;
         Ok(self.c.prepare(
-            "select 1 from payment p where posted = 1 and rkey is not null and paid + returned = 0 and exists (
-                 select 1 from entry e where e.rkey = p.rkey and e.minor = p.minor and e.currency = p.currency
-                     and pays = 1 and seq is null and several = 0 and elsewhere = 0 and batch = 0 and rkey is not null) limit 1",
+            "select 1 from entry where pays = 1 and seq is null and several = 0 and elsewhere = 0 and batch = 0 and rkey is not null limit 1",
         )?.exists([])?)
     }
 
@@ -257,7 +264,7 @@ impl Snapshot<'_> {
         period: Option<Period>,
         zone: &WireZone,
     ) -> Result<(), Error> {
-        if !desk.has_alike()? {
+        if !desk.has_unnamed()? {
             return Ok(());
         }
         let own = purpose(self.c, self.batch_id)?;
@@ -287,7 +294,8 @@ impl Snapshot<'_> {
             }
             match lives.find_as::<Lived>(row.seq.get())? {
                 Some(lived)
-                    if !stands_unpaid(lived.life.state) && !desk.has_name_of(&row, &lived)? =>
+                    if !stands_unpaid(lived.life.state)
+                        && !desk.name_elsewhere(&row, &lived)? =>
                 {
                     desk.put(&row, &lived, zone, true)
                 }

@@ -86,16 +86,17 @@ impl StatementDesk {
     /// Faults of the tables.
     pub fn lines(&self) -> Result<Vec<String>, Error> {
         let mut found = self.c.prepare(&format!(
-            "select {FACTS}, {LINE}, e.mark from entry e cross join payment p on p.seq = e.seq where e.seq is not null order by e.n"
+            "select {FACTS}, {LINE}, e.mark from entry e cross join payment p on p.seq = coalesce(e.seq, e.other_seq) where e.seq is not null or e.other_seq is not null order by e.n"
         ))?;
         let mut rows = found.query([])?;
         let (mut blocks, mut block, mut count) = (Vec::new(), String::new(), 0);
         while let Some(row) = rows.next()? {
             let facts = Facts::of(row)?;
             let entry = line_of(row, FACTS_WIDTH)?;
-            let by = by_of(row.get(FACTS_WIDTH + 11)?);
+            // A line that is about a payment of another batch has no name.
+            let by = by_of(row.get(FACTS_WIDTH + 11)?).unwrap_or(MatchedBy::AmountAndRecipient);
             let told = match bearing(&facts.view(), &entry) {
-                Bearing::Paid if by == Some(MatchedBy::AmountAndRecipient) => Told::PaidUnnamed,
+                Bearing::Paid if by == MatchedBy::AmountAndRecipient => Told::PaidUnnamed,
                 Bearing::Paid => Told::Paid,
                 Bearing::Returned => Told::Returned,
                 _ => match moved_otherwise(&facts.view(), &entry) {

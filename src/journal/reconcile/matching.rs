@@ -290,8 +290,8 @@ impl StatementDesk {
             }
             if row.get(FACTS_WIDTH + 24)? {
                 self.c
-                    .prepare_cached("update entry set elsewhere = 1 where n = ?1")?
-                    .execute([n])?;
+                    .prepare_cached("update entry set elsewhere = 1, other_seq = ?2 where n = ?1")?
+                    .execute((n, seq))?;
                 continue;
             }
             let mut shown = shown_of(row, FACTS_WIDTH + 13)?;

@@ -51,8 +51,8 @@ pub(super) fn finding_said(finding: &StatementFinding) -> Value {
     if finding.is_earlier {
         said["earlier_statements"] = true.into();
     }
-    if let Some(by) = finding.by {
-        said["matched"] = by.in_words().into();
+    if finding.by.is_some() {
+        said["matched"] = finding.matched().into();
     }
     said
 }

@@ -117,6 +117,16 @@ impl StatementFinding {
         })
     }
 
+    /// Returns how its line was found, in words; empty where it has no line.
+    #[must_use]
+    pub fn matched(&self) -> String {
+        let by = self.by.map_or("", |by| by.in_words());
+        match self.is_unsure {
+            true => format!("{by}; another payment could have this line"),
+            false => by.to_owned(),
+        }
+    }
+
     /// Returns whether it is about a payment of which two words disagree.
     #[must_use]
     pub fn is_in_conflict(&self) -> bool {

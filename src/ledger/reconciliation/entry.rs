@@ -2,6 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
+use super::recipient::recipient_key;
 use crate::domain::{Day, Money};
 
 /// Which way the money went, seen from our account.
@@ -134,18 +135,28 @@ impl StatementEntry {
         words.find(is_number).unwrap_or_default()
     }
 
-    /// Returns what tells a line from others of its day: the same line of another statement of its kind has the same.
+    /// Returns what tells a line from others of its day, however letters, blanks and numbers are written: the same line of another
+    /// statement of its kind has the same.
     #[must_use]
     pub fn mark(&self) -> u32 {
         let mut hasher = Sha256::new();
-        let text = match self.references.is_empty() {
-            true => std::slice::from_ref(&self.text),
-            false => &[],
+        let mut add = |part: &str| {
+            let letters = part.chars().filter(|c| !c.is_whitespace());
+            let folded: String = letters.flat_map(char::to_uppercase).collect();
+            if !folded.is_empty() {
+                hasher.update(folded.as_bytes());
+                hasher.update([0]);
+            }
         };
-        for part in self.references.iter().chain(text).chain([&self.recipient]) {
-            hasher.update(part.trim().as_bytes());
-            hasher.update([0]);
+        self.references.iter().for_each(|reference| add(reference));
+        if self
+            .references
+            .iter()
+            .all(|reference| reference.trim().is_empty())
+        {
+            add(&self.text);
         }
+        add(&recipient_key(&self.recipient).unwrap_or_default());
         hasher.update(self.signed().to_be_bytes());
         let digest: [u8; 32] = hasher.finalize().into();
         u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])

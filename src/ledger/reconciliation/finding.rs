@@ -484,6 +484,10 @@ pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> Fin
     if shown.other > 0 {
         return K::NamesOther;
     }
+    // Earlier statements had it so.
+    if shown.paid > 0 && shown.otherwise != 0 {
+        return K::AmountDiffers;
+    }
     match (state, shown.paid) {
         (State::Paid, 1..) => K::Agreed,
         (_, 1..) => K::OpenPaidThere,
@@ -522,7 +526,8 @@ pub fn settle(state: State, shown: &Shown) -> Settle {
         state,
         State::InDoubt | State::Acknowledged | State::Delivered
     );
-    let plain = shown.paid == 1 && (shown.returned, shown.other_amount, shown.other) == (0, 0, 0);
+    let others = (shown.returned, shown.other_amount, shown.other);
+    let plain = shown.paid == 1 && others == (0, 0, 0) && shown.otherwise == 0 && !shown.among;
     let open_and_plain = open && planted!(ledger::is_plain(plain, shown));
     let settle = match (open_and_plain, shown.by) {
         (true, Some(by)) if by.is_proof() => Settle::Proven,
