@@ -127,7 +127,7 @@ pub(in crate::journal) const SHOWN_PAID: i64 = 112;
 /// A statement shows that the money of a payment left whose outcome is open here; the detail names statement and line.
 pub(in crate::journal) const MONEY_LEFT: i64 = 113;
 
-/// Lines of a statement that name payments, with what they say of them, before the row of the reconciliation; its digest covers them.
+/// Lines of a statement about payments, with what they say of them, before the row of the reconciliation; its digest covers them.
 pub(in crate::journal) const STATEMENT_LINES: i64 = 114;
 
 /// A person's word from which account of which gateway an earlier journal may have posted the batch; the detail names both.
@@ -372,7 +372,7 @@ pub(in crate::journal) fn event_name(number: i64) -> &'static str {
         WATCHED => "to be compared with failed rows of the same debt before it leaves",
         GATEWAY_MOVED => "moved to another address of its gateway by order",
         STATEMENT_FINDING => "found in a reconciliation",
-        STATEMENT_LINES => "lines of a statement that name payments",
+        STATEMENT_LINES => "lines of a statement about payments",
         RECONCILED => "reconciled with a statement",
         SHOWN_PAID => "paid in a statement, but not here",
         MONEY_LEFT => "its money has left by a statement",

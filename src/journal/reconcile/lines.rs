@@ -1,4 +1,4 @@
-//! Lines that name payments, as the chain keeps them: later statements are held against them as well.
+//! Lines about payments, as the chain keeps them: later statements are held against them as well.
 
 use std::fmt::Write as _;
 
