@@ -3,7 +3,7 @@
 use super::error::{Place, StatementError, shown};
 use super::number::signed;
 use crate::domain::{Amount, Currency, Day, Money, Totals};
-use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
+use crate::ledger::reconciliation::{Flow, Reference, Standing, StatementEntry};
 
 /// Characters of free text of one transaction, and references.
 const FREE_MAX: usize = 4_096;
@@ -14,7 +14,7 @@ const REFERENCES_MAX: usize = 32;
 pub(super) struct Details {
     pub(super) amount: Option<(String, String)>,
     pub(super) direction: String,
-    references: Vec<String>,
+    references: Vec<Reference>,
     text: String,
     recipient: String,
     is_return: bool,
@@ -24,9 +24,10 @@ pub(super) struct Details {
 }
 
 impl Details {
-    fn refer(&mut self, reference: &str) {
-        if self.references.len() < REFERENCES_MAX && reference != "NOTPROVIDED" {
-            self.references.push(reference.to_owned());
+    fn refer(&mut self, field: String, text: String) {
+        if self.references.len() < REFERENCES_MAX && text != "NOTPROVIDED" {
+            let field = field.into();
+            self.references.push(Reference { field, text });
         }
     }
 
@@ -202,7 +203,7 @@ pub(super) fn take_in(entry: &mut Entry, path: &[&str], value: (String, String))
             entry.family.push_str(&value.0);
             entry.family.push(' ');
         }
-        ["NtryRef" | "AcctSvcrRef"] => entry.whole.refer(&value.0),
+        [name @ ("NtryRef" | "AcctSvcrRef")] => entry.whole.refer((*name).to_owned(), value.0),
         ["AddtlNtryInf"] => entry.whole.tell(&value.0),
         ["Chrgs", rest @ ..] => charge(&mut entry.whole, rest, value),
         _ => {}
@@ -214,7 +215,9 @@ fn detail(details: &mut Details, path: &[&str], value: (String, String)) {
         ["Amt"] => details.amount = Some(value),
         ["AmtDtls", "TxAmt", "Amt"] => drop(details.amount.get_or_insert(value)),
         ["CdtDbtInd"] => details.direction = value.0,
-        ["Refs", _] | ["Refs", "Prtry", "Ref"] if !value.0.is_empty() => details.refer(&value.0),
+        ["Refs", _] | ["Refs", "Prtry", "Ref"] if !value.0.is_empty() => {
+            details.refer(path.join("/"), value.0)
+        }
         ["RltdPties", "CdtrAcct", "Id", "IBAN"] | ["RltdPties", "CdtrAcct", "Id", "Othr", "Id"] => {
             details.recipient = value.0
         }

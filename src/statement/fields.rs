@@ -6,7 +6,7 @@ use super::number::signed;
 use super::row::{Cell, Row};
 use super::terms::Terms;
 use crate::domain::{Amount, Currency, Day, Money};
-use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
+use crate::ledger::reconciliation::{Flow, Reference, Standing, StatementEntry};
 
 /// Returns whether a spreadsheet has written a number in powers of ten, as in `2.54712E+11`: its last digits are gone.
 fn is_rounded(cell: &str) -> bool {
@@ -80,9 +80,12 @@ impl<'r> Fields<'r> {
             return Ok(Vec::new());
         };
         let flow = if moved < 0 { Flow::Out } else { Flow::In };
-        let mut references: Vec<String> = Vec::new();
+        let mut references: Vec<Reference> = Vec::new();
         for name in ["reference", "receipt"] {
-            references.extend(self.texts(name)?.into_iter().map(str::to_owned));
+            references.extend(self.named_texts(name)?.map(|(at, text)| Reference {
+                field: folded(self.headers.name(at)).into(),
+                text: text.to_owned(),
+            }));
         }
         let entry = StatementEntry {
             place: self.row.named.clone(),
@@ -109,6 +112,14 @@ impl<'r> Fields<'r> {
     }
 
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&'r str>, StatementError> {
+        Ok(self.named_texts(name)?.map(|(_, text)| text).collect())
+    }
+
+    /// Returns the texts of a column, and where they stand.
+    fn named_texts(
+        &self,
+        name: &str,
+    ) -> Result<impl Iterator<Item = (usize, &'r str)> + use<'r>, StatementError> {
         let cells = self.cells(name)?;
         let is_name = matches!(name, "reference" | "receipt" | "recipient");
         let rounded = cells
@@ -124,10 +135,7 @@ impl<'r> Fields<'r> {
                 "fetch the statement again, and do not save it in a spreadsheet: nobody can tell what the number was",
             ));
         }
-        Ok(cells
-            .into_iter()
-            .map(|(_, cell)| cell.text.trim())
-            .collect())
+        Ok(cells.into_iter().map(|(at, cell)| (at, cell.text.trim())))
     }
 
     pub(super) fn text(&self, name: &str) -> Result<&'r str, StatementError> {

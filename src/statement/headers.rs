@@ -92,6 +92,17 @@ const DIRECTIONS: [&str; 10] = [
     "dcindicator",
 ];
 
+/// Columns by whose headers a table is known.
+const LAID_OUT_BY: [&str; 7] = [
+    "date",
+    "amount",
+    "paid_out",
+    "paid_in",
+    "direction",
+    "status",
+    "recipient",
+];
+
 /// Names that a list of ours has, and no statement.
 const OURS: [[&str; 2]; 2] = [
     ["payer_transaction_id", "state"],
@@ -184,9 +195,14 @@ impl Headers {
         self.places.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns what tells it from other tables: the headers, and which of them are read as what.
+    /// Returns what tells it from the tables of others: the headers above its dates, amounts and people. Other columns are there in one
+    /// export, and are missing in the next.
     pub(super) fn layout(&self) -> String {
-        format!("{:?} {:?}", self.names, self.places)
+        let named = LAID_OUT_BY.map(|name| {
+            let headers = self.all(name).iter().map(|at| folded(self.name(*at)));
+            headers.collect::<Vec<String>>()
+        });
+        format!("{named:?}")
     }
 
     /// Returns whether a column is read.

@@ -7,7 +7,7 @@ use super::number::signed;
 use super::summary::{Running, Summary};
 use super::terms::Terms;
 use crate::domain::{Amount, Currency, Day, Money};
-use crate::ledger::reconciliation::{Flow, Standing, StatementEntry};
+use crate::ledger::reconciliation::{Flow, Reference, Standing, StatementEntry};
 
 /// Bytes of a line, and of a field, at most.
 const LINE_MAX: u64 = 4_096;
@@ -379,7 +379,7 @@ struct Parsed {
     standing: Standing,
     minor: i64,
     is_charge: bool,
-    references: Vec<String>,
+    references: Vec<Reference>,
 }
 
 impl Parsed {
@@ -417,8 +417,14 @@ impl Parsed {
         }
         let named = &rest[4..];
         let (ours, theirs) = named.split_once("//").unwrap_or((named, ""));
-        let is_name = |name: &&str| !name.is_empty() && *name != "NONREF";
-        let references = [ours.trim(), theirs.trim()].into_iter().filter(is_name);
+        let named = [("owner", ours.trim()), ("institution", theirs.trim())];
+        let named = named
+            .into_iter()
+            .filter(|(_, name)| !name.is_empty() && *name != "NONREF");
+        let references = named.map(|(field, name)| Reference {
+            field: field.into(),
+            text: name.to_owned(),
+        });
         Some(Self {
             day,
             flow,
@@ -426,7 +432,7 @@ impl Parsed {
             standing,
             minor,
             is_charge: matches!(&kind[1..], "CHG" | "COM"),
-            references: references.map(str::to_owned).collect(),
+            references: references.collect(),
         })
     }
 }

@@ -36,7 +36,7 @@ fn a_payment_that_left_twice_over_two_statements_is_told() {
         .file("two.csv", format!("{head}{second}{day},7.00,QK3,rent\n"))
         .file(
             "other.csv",
-            format!("date,amount,receipt,reference,balance\n{day},100.00,QK9,{id},7.00\n"),
+            format!("date,amount,receipt,reference,status\n{day},100.00,QK9,{id},Completed\n"),
         );
     let with = |more: &'static str| [&columns[..], &[more]].concat();
     let json = with("--json");
@@ -75,6 +75,51 @@ fn a_payment_that_left_twice_over_two_statements_is_told() {
         );
     }
     desk.run(&["verify", "b"]).finished(0);
+}
+
+/// Exports of one account do not always have the same columns, nor all receipts at once.
+#[test]
+fn a_receipt_that_comes_later_is_no_second_payment() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let id = &known["R-1"].0;
+    let head = "date,amount,reference";
+    let line = |receipt: &str| format!("{head},receipt,branch\n{day},100.00,{id},{receipt},west\n");
+    let desk = desk
+        .file("early.csv", format!("{head}\n{day},100.00,{id}\n"))
+        .file("empty.csv", format!("{head},receipt\n{day},100.00,{id},\n"))
+        .file("first.csv", line("QK1"))
+        .file("second.csv", line("QK2"));
+    for (file, twice) in [
+        ("early.csv", 0),
+        ("empty.csv", 0),
+        ("first.csv", 0),
+        ("second.csv", 1),
+    ] {
+        let said = compare(&desk, "b", file, &["--json"]);
+        assert_eq!(
+            (found(&said, "twice_there"), found(&said, "open_paid_there")),
+            (twice, 1 - twice),
+            "{file} {said:?}"
+        );
+    }
+    desk.run(&["verify", "b"]).finished(0);
+    // Two lines alike in one statement are two, whatever comes later.
+    let desk = {
+        let fresh = Desk::waiting();
+        let known = payments(&fresh);
+        let day = today(&fresh);
+        let id = &known["R-1"].0;
+        let line = format!("{day},100.00,{id}\n");
+        fresh
+            .file("both.csv", format!("{head}\n{line}{line}"))
+            .file("one.csv", format!("{head}\n{line}"))
+    };
+    for file in ["both.csv", "one.csv"] {
+        let said = compare(&desk, "b", file, &["--json"]);
+        assert_eq!(found(&said, "twice_there"), 1, "{file} {said:?}");
+    }
 }
 
 #[test]
@@ -288,4 +333,34 @@ fn what_moved_otherwise_by_an_earlier_statement_is_not_settled() {
         "{said:?}"
     );
     assert_ne!(states(&desk)[0], "paid");
+}
+
+/// The last comparison of a statement counts: whoever reads it otherwise hears what is not found any more.
+#[test]
+fn what_a_statement_that_is_read_otherwise_does_not_show_any_more_is_told() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let id = &known["R-1"].0;
+    let text =
+        format!("date,amount,Type,reference\n{day},100.00,debit,{id}\n{day},100.00,credit,{id}\n");
+    let desk = desk.file("s.csv", text);
+    let right = ["--column", "direction=Type"];
+    let gone = "found then, and not now: 1, paid, and then returned";
+    let again = "compared with the batch before";
+    let said = compare(&desk, "b", "s.csv", &right);
+    assert!(!said.out.contains(again), "{said:?}");
+    let said = compare(&desk, "b", "s.csv", &right);
+    assert!(
+        said.out.contains(again) && !said.out.contains("found then"),
+        "{said:?}"
+    );
+    let said = compare(&desk, "b", "s.csv", &[]);
+    assert!(said.out.contains(gone), "{said:?}");
+    let said = compare(&desk, "b", "s.csv", &right);
+    assert!(
+        said.out
+            .contains("found then, and not now: 1, paid twice in the statement"),
+        "{said:?}"
+    );
 }

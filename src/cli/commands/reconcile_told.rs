@@ -29,8 +29,8 @@ pub(super) struct Found {
     pub(super) purpose: Purpose,
     /// Payments that it shows paid, and that were in conflict already.
     pub(super) conflicts: u64,
-    /// This very statement was held against the batch before.
-    pub(super) again: bool,
+    /// What was found when this very statement was held against the batch before.
+    pub(super) again: Option<Vec<(FindingKind, u64)>>,
     /// What is worth telling about how the file was opened.
     pub(super) notes: Vec<String>,
 }
@@ -243,8 +243,37 @@ fn tell_statement(found: &Found) {
     if !found.summary.fees.decimals().is_empty() {
         output::line(&format!("  charges: {}", output::amounts(&facts.fees)));
     }
-    if found.again {
+    if let Some(before) = &found.again {
         output::line("  this same statement was compared with the batch before");
+        tell_gone(before, &found.reconciled);
+    }
+}
+
+/// Tells of what was found before in the same statement, and is not any more: it may have been read otherwise.
+fn tell_gone(before: &[(FindingKind, u64)], now: &Reconciled) {
+    let gone = before.iter().filter_map(|(kind, before)| {
+        // What else is found depends on where the payments stand by now.
+        let also = match kind {
+            FindingKind::TwiceThere => now.also_twice,
+            FindingKind::Returned => 0,
+            _ => return None,
+        };
+        let fewer = before.saturating_sub(now.of(*kind).count + also);
+        (fewer > 0).then(|| {
+            format!(
+                "{}, {}",
+                output::grouped(&fewer.to_string()),
+                kind.in_words()
+            )
+        })
+    });
+    let gone: Vec<String> = gone.collect();
+    if !gone.is_empty() {
+        output::line(&format!(
+            "  found then, and not now: {}. Only the last comparison of a statement counts: if it was read \
+             otherwise then, and rightly, compare it that way again",
+            gone.join("; ")
+        ));
     }
 }
 

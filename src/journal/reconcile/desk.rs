@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use crate::domain::{Day, Money};
 use crate::journal::codec::values::{amount_of, corrupt, currency_of};
 use crate::journal::{Error, StatedEntry};
-use crate::ledger::reconciliation::{Flow, Standing, StatementEntry, recipient_key};
+use crate::ledger::reconciliation::{Flow, Marks, Standing, StatementEntry, recipient_key};
 
 /// The lines of a statement, on their way to be held against payments.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ const TABLES: &str = "
     create table entry (
         n integer primary key, place text not null, day integer not null, flow integer not null, reversal integer not null,
         minor integer not null, currency text not null, standing integer not null, recipient text not null, told text not null, rkey text,
-        reference text not null, mark integer not null, charge integer not null, batch integer not null, pays integer not null,
+        reference text not null, marks text not null, charge integer not null, batch integer not null, pays integer not null,
         seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0, other_seq integer
     ) strict;
     create table name (key text not null, n integer not null) strict;
@@ -32,13 +32,12 @@ const TABLES: &str = "
         paid integer not null default 0, returned integer not null default 0, pending integer not null default 0,
         other_amount integer not null default 0, other integer not null default 0, by integer, entry integer,
         otherwise integer not null default 0, among integer, kind integer, unsure integer not null default 0,
-        earlier integer not null default 0, had_line integer not null default 0, foreign_batch integer not null
+        earlier integer not null default 0, had_line integer not null default 0,
+        before_paid integer not null default 0, before_returned integer not null default 0, before_elsewhere integer not null default 0,
+        before_otherwise integer not null default 0, foreign_batch integer not null
     ) strict;
-    -- What earlier statements showed. told: 0 paid, 1 paid by a line without a name, 2 returned, 3 moved otherwise.
-    create table before (
-        seq integer not null, day integer not null, mark integer not null, alike integer not null, told integer not null,
-        minor integer not null, primary key (seq, day, mark, alike)
-    ) strict, without rowid;
+    -- What earlier statements showed, a line each, by statements of the same kind (0) and of others.
+    create table before (seq integer not null, kind integer not null, statement integer not null, line text not null) strict;
     create table key (key text not null, rank integer not null, seq integer not null) strict;
     create table hit (n integer not null, rank integer not null, seq integer not null) strict;
     begin;";
@@ -64,7 +63,7 @@ impl StatementDesk {
         let names = entry.names();
         self.c
             .prepare_cached(
-                "insert into entry (n, place, day, flow, reversal, minor, currency, standing, recipient, rkey, reference, charge, batch, pays, told, mark)
+                "insert into entry (n, place, day, flow, reversal, minor, currency, standing, recipient, rkey, reference, charge, batch, pays, told, marks)
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             )?
             .execute(params![
@@ -78,12 +77,12 @@ impl StatementDesk {
                 standing_number(entry.standing),
                 entry.recipient,
                 recipient_key(entry.named_recipient()),
-                entry.references.first().map_or("", String::as_str),
+                entry.references().next().unwrap_or_default(),
                 entry.is_charge,
                 entry.is_batch,
                 entry.is_payment(),
                 entry.named_recipient(),
-                entry.mark(),
+                Marks::of(entry).to_string(),
             ])?;
         let mut insert = self
             .c

@@ -115,17 +115,24 @@ fn counted(summary: &Value) -> Vec<(FindingKind, u64)> {
 }
 
 impl Snapshot<'_> {
-    /// Returns whether the batch was reconciled with a file of this SHA-256 before.
+    /// Returns what was found when the batch was reconciled with a file of this SHA-256 the last time: how many payments of each kind
+    /// of discrepancy; `None`: it was not.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub fn was_reconciled_with(&self, digest: &str) -> Result<bool, Error> {
+    pub fn was_reconciled_with(
+        &self,
+        digest: &str,
+    ) -> Result<Option<Vec<(FindingKind, u64)>>, Error> {
         let summaries = Scan::by(&evidence::about_batch)
             .at(&RECONCILED)
             .at(&self.batch_id);
-        let mut found = false;
+        let mut found = None;
         self.c.each(&summaries, |told: Said| {
-            found |= detail_of(&told)?["digest"] == digest;
+            let summary = detail_of(&told)?;
+            if summary["digest"] == digest {
+                found = Some(counted(&summary));
+            }
             Ok::<_, Error>(())
         })?;
         Ok(found)

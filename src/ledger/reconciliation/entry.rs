@@ -1,8 +1,7 @@
 //! One line of a statement, whatever the format.
 
-use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 
-use super::recipient::recipient_key;
 use crate::domain::{Day, Money};
 
 /// Which way the money went, seen from our account.
@@ -27,6 +26,15 @@ pub enum Standing {
     Unclear,
 }
 
+/// What a field for references holds.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// How the statement calls the field: the header of its column, the name of its element.
+    pub field: Cow<'static, str>,
+    /// What it holds.
+    pub text: String,
+}
+
 /// One movement that a statement shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StatementEntry {
@@ -43,7 +51,7 @@ pub struct StatementEntry {
     /// How final.
     pub standing: Standing,
     /// What its fields for references hold.
-    pub references: Vec<String>,
+    pub references: Vec<Reference>,
     /// Its free text.
     pub text: String,
     /// The other side's number or account, as it is written; empty: not named.
@@ -76,6 +84,13 @@ const JOINED: std::ops::RangeInclusive<usize> = 16..=40;
 const NAME_MAX: usize = 128;
 
 impl StatementEntry {
+    /// Returns what its fields for references hold.
+    pub fn references(&self) -> impl Iterator<Item = &str> {
+        self.references
+            .iter()
+            .map(|reference| reference.text.as_str())
+    }
+
     /// Returns what may be an identifier or a receipt of a payment: the whole of each field for references, and of them and of the
     /// free text each word that is long enough.
     #[must_use]
@@ -91,10 +106,8 @@ impl StatementEntry {
                 names.push(name.to_owned());
             }
         };
-        for reference in &self.references {
-            add(reference);
-        }
-        let texts = self.references.iter().chain([&self.text]);
+        self.references().for_each(|reference| add(reference));
+        let texts = self.references().chain([self.text.as_str()]);
         for word in texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())) {
             let is_number = word.bytes().all(|b| b.is_ascii_digit());
             if word.len() >= if is_number { NUMERAL_MIN } else { WORD_MIN } {
@@ -102,7 +115,7 @@ impl StatementEntry {
             }
         }
         // An identifier that was broken over two lines, or parted into groups.
-        for text in self.references.iter().chain([&self.text]) {
+        for text in self.references().chain([self.text.as_str()]) {
             let words: Vec<&str> = text
                 .split(|c: char| !c.is_ascii_alphanumeric())
                 .filter(|word| !word.is_empty())
@@ -126,40 +139,13 @@ impl StatementEntry {
         if !self.recipient.trim().is_empty() {
             return &self.recipient;
         }
-        let texts = [&self.text].into_iter().chain(&self.references);
+        let texts = [self.text.as_str()].into_iter().chain(self.references());
         let mut words = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
         let is_number = |word: &&str| {
             (NUMBER_MIN..=NUMBER_MAX).contains(&word.len())
                 && word.bytes().all(|b| b.is_ascii_digit())
         };
         words.find(is_number).unwrap_or_default()
-    }
-
-    /// Returns what tells a line from others of its day, however letters, blanks and numbers are written: the same line of another
-    /// statement of its kind has the same.
-    #[must_use]
-    pub fn mark(&self) -> u32 {
-        let mut hasher = Sha256::new();
-        let mut add = |part: &str| {
-            let letters = part.chars().filter(|c| !c.is_whitespace());
-            let folded: String = letters.flat_map(char::to_uppercase).collect();
-            if !folded.is_empty() {
-                hasher.update(folded.as_bytes());
-                hasher.update([0]);
-            }
-        };
-        self.references.iter().for_each(|reference| add(reference));
-        if self
-            .references
-            .iter()
-            .all(|reference| reference.trim().is_empty())
-        {
-            add(&self.text);
-        }
-        add(&recipient_key(&self.recipient).unwrap_or_default());
-        hasher.update(self.signed().to_be_bytes());
-        let digest: [u8; 32] = hasher.finalize().into();
-        u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
     }
 
     /// Returns whether it can be a payment that was made: money that has left.

@@ -7,6 +7,7 @@
 mod before;
 mod entry;
 mod finding;
+mod movement;
 mod pairing;
 mod recipient;
 mod view;
@@ -15,11 +16,12 @@ mod view;
 mod tests;
 
 pub use before::ShownBefore;
-pub use entry::{Flow, Standing, StatementEntry};
+pub use entry::{Flow, Reference, Standing, StatementEntry};
 pub use finding::{
     Bearing, FindingKind, Settle, Shown, bearing, is_to, kind, moved_otherwise, settle,
     stands_unpaid,
 };
+pub use movement::{MOVEMENTS_MAX, Marks, Moved, Movement, not_among, take_statement};
 pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;
 pub use view::{DAYS_AFTER, DAYS_BEFORE, MatchedBy, PaymentView, Period};

@@ -44,6 +44,13 @@ fn line(minor: i64) -> StatementEntry {
     }
 }
 
+fn reference(text: &str) -> Reference {
+    Reference {
+        field: "reference".into(),
+        text: text.to_owned(),
+    }
+}
+
 fn charge(minor: i64) -> StatementEntry {
     StatementEntry {
         is_charge: true,
@@ -628,7 +635,7 @@ fn recipients_are_reduced_to_what_two_ways_of_writing_share() {
 #[test]
 fn names_are_whole_fields_and_long_words() {
     let entry = StatementEntry {
-        references: vec!["R-17/A".to_owned()],
+        references: vec![reference("R-17/A")],
         text: "PAY 0123456789ABCDEFGHJKMNPQRS to JANE".to_owned(),
         ..line(1)
     };
@@ -647,7 +654,7 @@ fn names_are_whole_fields_and_long_words() {
         "0123 4567 89AB CDEF GHJK MNPQ RS",
     ] {
         let broken = StatementEntry {
-            references: vec![text.to_owned()],
+            references: vec![reference(text)],
             ..line(1)
         };
         let names = broken.names();

@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::journal::{Decision, Error, Journal, StatementDesk, StatementFacts, StatementFinding};
 use crate::ledger::names::{By, PaymentName};
-use crate::ledger::reconciliation::{Flow, Settle, Standing, StatementEntry};
+use crate::ledger::reconciliation::{Flow, Marks, Reference, Settle, Standing, StatementEntry};
 use crate::lifecycle::State;
 use crate::simulation::outside::world::Account;
 use crate::simulation::scene::Scene;
@@ -88,7 +88,7 @@ impl Statement {
                 "{} {} {}",
                 entry.day,
                 entry.flow == Flow::In,
-                entry.mark()
+                Marks::of(entry)
             ));
         }
         HEXLOWER.encode(&hasher.finalize())
@@ -106,7 +106,10 @@ impl Statement {
             reversal: flow == Flow::In,
             money: Money { amount, currency },
             standing: Standing::Booked,
-            references: [reference].into_iter().filter(|r| !r.is_empty()).collect(),
+            references: vec![Reference {
+                field: "reference".into(),
+                text: reference,
+            }],
             text: String::new(),
             recipient: account.to.clone(),
             fee: None,
