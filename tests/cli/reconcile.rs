@@ -281,7 +281,8 @@ fn what_left_in_another_amount_is_never_paid_again_unseen() {
     let told = desk.run(&["explain", "b", "R-3"]).finished(0).out;
     assert!(
         told.contains("the statement s.csv, compared at ")
-            && told.contains(": another amount in the statement; line 5, "),
+            && told.contains(": another amount in the statement; line 5, ")
+            && told.contains("to do: ask the gateway's people what was paid"),
         "{told}"
     );
     // The third one alone is paid anew, and whoever orders that is told.

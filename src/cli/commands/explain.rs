@@ -28,11 +28,12 @@ use crate::domain::{
 };
 use crate::journal::{
     self, HistoryEntry, Linked, PaymentRecord, Reader, RejectedFound, Snapshot, SourceFile,
-    Standing, UnpricedRecord,
+    Standing, StatedAbout, UnpricedRecord,
 };
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::ledger::names::PaymentName;
+use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::{Action, Event, State};
 use crate::report::{Prepaid, StateName};
 
@@ -196,7 +197,8 @@ fn explained(
         .collect::<Result<Vec<_>, _>>()?;
     let one = |(record, trail): (&PaymentRecord, &Vec<HistoryEntry>)| {
         let file = snapshot.file_of(record.seq)?;
-        let next = next(record, shown)?;
+        let stated = snapshot.stated_about(&record.payment.id)?;
+        let next = next(record, &stated, shown)?;
         let (heading, mut standing) = record_texts(record, &file, (trail, &next), shown);
         // What no time ends is said with what to do about it.
         let limit = shown.held_back.limit(record)?.filter(Limit::passes);
@@ -219,7 +221,6 @@ fn explained(
             let text = let_go_text(&let_go, Some(record.payment.id.as_str()), shown.zone);
             standing.push(format!("  {text}"));
         }
-        let stated = snapshot.stated_about(&record.payment.id)?;
         standing.extend(statements::about_payment(&stated, shown.zone));
         let bills = snapshot.bills(record.seq)?;
         let bills = bills
@@ -450,7 +451,7 @@ fn next_post(record: &PaymentRecord, at: Option<Timestamp>, shown: Shown<'_>) ->
     }
 }
 
-fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
+fn next(record: &PaymentRecord, stated: &[StatedAbout], shown: Shown<'_>) -> Result<String, Error> {
     let (commands, zone, run) = (shown.commands, shown.zone, shown.run());
     if let Some(held) = record.waits_for {
         return Ok(waits(commands, record.payment.id, held));
@@ -475,6 +476,15 @@ fn next(record: &PaymentRecord, shown: Shown<'_>) -> Result<String, Error> {
             zone.format_named(at)
         ),
         Action::Wait => "waits for its outcome, a callback or an operator's decision".to_owned(),
+        Action::Nothing
+            if stated.iter().any(|one| {
+                let kind = one.finding["finding"].as_str();
+                kind.and_then(FindingKind::from_name)
+                    .is_some_and(FindingKind::is_discrepancy)
+            }) =>
+        {
+            "no run does anything more about it".to_owned()
+        }
         Action::Nothing => "nothing is left to do".to_owned(),
     })
 }

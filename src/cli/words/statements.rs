@@ -55,9 +55,11 @@ pub(in crate::cli) fn statements_json(all: &[Discrepancies]) -> Value {
 
 /// Tells what statements showed of one payment.
 pub(in crate::cli) fn about_payment(all: &[StatedAbout], zone: &WireZone) -> Vec<String> {
-    let told = all.iter().map(|one| {
+    let told = all.iter().flat_map(|one| {
         let said = |name: &str| one.finding[name].as_str().unwrap_or_default();
         let kind = FindingKind::from_name(said("finding"));
+        let is = |name: &str| one.finding[name].as_bool().unwrap_or_default();
+        let is_twice = is("twice") && kind != Some(FindingKind::TwiceThere);
         let mut text = format!(
             "  the statement {}, compared at {}: {}",
             output::name(&one.statement),
@@ -79,7 +81,17 @@ pub(in crate::cli) fn about_payment(all: &[StatedAbout], zone: &WireZone) -> Vec
         if !others.is_empty() {
             text.push_str(&format!("; also {}", output::name(&others.join(", "))));
         }
-        text
+        if is_twice {
+            text.push_str("; paid twice in the statement");
+        }
+        if is("earlier_statements") {
+            text.push_str("; counted with the lines of statements before it");
+        }
+        let also = is_twice.then_some(FindingKind::TwiceThere);
+        let kinds = kind.filter(|kind| kind.is_discrepancy()).into_iter();
+        let advice = kinds.chain(also).filter_map(FindingKind::advice);
+        let advice = advice.map(|advice| format!("    to do: {advice}"));
+        [text].into_iter().chain(advice).collect::<Vec<String>>()
     });
     told.collect()
 }
