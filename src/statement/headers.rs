@@ -198,11 +198,12 @@ impl Headers {
     /// Returns what tells it from the tables of others: the headers above its dates, amounts and people. Other columns are there in one
     /// export, and are missing in the next.
     pub(super) fn layout(&self) -> String {
-        let named = LAID_OUT_BY.map(|name| {
+        let named = LAID_OUT_BY.iter().filter_map(|name| {
             let headers = self.all(name).iter().map(|at| folded(self.name(*at)));
-            headers.collect::<Vec<String>>()
+            let headers: Vec<String> = headers.collect();
+            (!headers.is_empty()).then(|| format!("{name}={}", headers.join("+")))
         });
-        format!("{named:?}")
+        named.collect::<Vec<String>>().join(" ")
     }
 
     /// Returns whether a column is read.

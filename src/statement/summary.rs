@@ -1,11 +1,8 @@
 //! What a statement was of, and whether it adds up.
 
-use data_encoding::HEXLOWER;
-use sha2::{Digest as _, Sha256};
-
 use super::error::{Place, StatementError, shown};
 use crate::domain::{Currency, Day, Totals};
-use crate::ledger::reconciliation::{Period, Standing, StatementEntry};
+use crate::ledger::reconciliation::{Period, Source, Standing, StatementEntry};
 
 /// What a statement was of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,16 +53,18 @@ impl Summary {
         }
     }
 
-    /// Returns what it has in common with statements in which the same line looks the same: format, account, headers and columns.
+    /// Returns where it comes from: the family of its format, and the headers by which it is known.
     #[must_use]
-    pub fn kind(&self) -> String {
-        let account = self.account.as_deref().unwrap_or_default();
-        let mut hasher = Sha256::new();
-        for part in [self.format, account, &self.layout] {
-            hasher.update(part.as_bytes());
-            hasher.update([0]);
+    pub fn source(&self) -> Source {
+        let family = match self.format {
+            "CSV" | "XLSX" => "table",
+            format if format.starts_with("camt") => "camt",
+            format => format,
+        };
+        Source {
+            kind: format!("{family} {}", self.layout).trim().to_owned(),
+            account: self.account.clone(),
         }
-        HEXLOWER.encode(&hasher.finalize()[..8])
     }
 
     /// Takes in the balances of one statement, which agree with its lines, and holds them against those of the one before it.

@@ -243,7 +243,10 @@ impl<'a> Table<'a> {
             let note = format!("columns that are not read: {}", unread.join(", "));
             self.summary.notes.push(note);
         }
-        self.summary.layout = format!("{} {:?}", headers.layout(), self.terms.paid_out);
+        self.summary.layout = headers.layout();
+        if self.terms.paid_out == Some(true) {
+            self.summary.layout.push_str(" amount_above_zero=paid_out");
+        }
         if let Some(held) = self.balances.finish()? {
             self.summary.currency = Some(held.currency);
             self.summary.opening = Some(held.opening);

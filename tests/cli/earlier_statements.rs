@@ -59,6 +59,11 @@ fn a_payment_that_left_twice_over_two_statements_is_told() {
     assert!(said.out.contains("paid twice in the statement"), "{said:?}");
     let together = "statements that were compared before have lines about it";
     assert!(said.out.contains(together), "{said:?}");
+    assert!(
+        said.out
+            .contains(&format!("which count as well: one.csv of {day}")),
+        "{said:?}"
+    );
     assert_ne!(states(&desk)[0], "paid");
     let status = desk.run(&["status", "b"]).finished(0).out;
     assert!(
@@ -363,4 +368,182 @@ fn what_a_statement_that_is_read_otherwise_does_not_show_any_more_is_told() {
             .contains("found then, and not now: 1, paid twice in the statement"),
         "{said:?}"
     );
+}
+
+/// Two payments alike of one batch, both open. Returns the desk, their identifiers and the day.
+fn two_alike() -> (Desk, [String; 2], String) {
+    let rows = "X-8,B2C_MPESA,254722000008,8000.00,KES,KE\n\
+                X-9,B2C_MPESA,254722000008,8000.00,KES,KE\n";
+    let desk = Desk::new().file("x.csv", format!("{}{rows}", crate::desk::HEADER));
+    desk.run(&["load", "x.csv", "--batch", "b", "--sandbox"])
+        .finished(0);
+    let run = "run b --sandbox --faults none --no-wait --poll-only";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(4);
+    let known = payments(&desk);
+    let day = today(&desk);
+    let ids = ["X-8", "X-9"].map(|row| known[row].0.clone());
+    (desk, ids, day)
+}
+
+/// An export that has lost the column of our identifiers shows the same movement of the same payment.
+#[test]
+fn a_line_that_named_its_payment_before_is_not_about_another_one() {
+    let (desk, [first, _], day) = two_alike();
+    let head = "date,amount,recipient,receipt";
+    let line = format!("{day},8000.00,254722000008,RC1");
+    let desk = desk
+        .file("named.csv", format!("{head},reference\n{line},{first}\n"))
+        .file("plain.csv", format!("{head}\n{line}\n"))
+        .file(
+            "both.csv",
+            format!("{head}\n{line}\n{day},8000.00,254722000008,RC2\n"),
+        );
+    let said = compare(&desk, "b", "named.csv", &["--settle"]);
+    assert!(said.out.contains("1 payment recorded as paid"), "{said:?}");
+    let said = compare(&desk, "b", "plain.csv", &["--json"]);
+    let counts =
+        |said: &Said| ["agreed", "open_paid_there", "unknown_there"].map(|kind| found(said, kind));
+    assert_eq!(counts(&said), [1, 0, 0], "{said:?}");
+    assert_eq!(said.json()["proposed"], 0, "{said:?}");
+    // The second line is about the other one.
+    let said = compare(&desk, "b", "both.csv", &["--json"]);
+    assert_eq!(counts(&said), [1, 1, 0], "{said:?}");
+    desk.run(&["verify", "b"]).finished(0);
+}
+
+/// A bank shows by itself that a payment left twice, and the list of the gateway has it once.
+#[test]
+fn what_left_twice_by_another_kind_of_statement_is_not_settled_by_a_list() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let id = &known["R-1"].0;
+    let twice = format!("{day},100.00,,{id}\n");
+    let desk = desk
+        .file(
+            "bank.csv",
+            format!("date,paid_out,paid_in,description\n{twice}{twice}"),
+        )
+        .file(
+            "list.csv",
+            format!("date,amount,reference\n{day},100.00,{id}\n"),
+        );
+    let order = ["reconcile", "b", "bank.csv", "--currency", "KES"];
+    desk.run(&order).finished(3);
+    let said = compare(&desk, "b", "list.csv", &["--settle"]);
+    assert!(
+        said.out.contains("paid twice in the statement") && !said.out.contains("recorded as paid"),
+        "{said:?}"
+    );
+    assert_ne!(states(&desk)[0], "paid");
+}
+
+/// Blanks and letters of an account tell no two accounts apart, nor does a file that does not name it.
+#[test]
+fn an_account_counts_however_it_is_written() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let id = &known["R-1"].0;
+    let text = |account: &str, receipt: &str| {
+        format!("date,amount,reference,receipt,account\n{day},100.00,{id},{receipt},{account}\n")
+    };
+    let desk = desk
+        .file("one.csv", text("KE12 3456 7890", "RC1"))
+        .file("two.csv", text("ke1234567890", "RC2"))
+        .file("three.csv", text("", "RC2"));
+    for (file, twice) in [("one.csv", 0), ("two.csv", 1), ("three.csv", 1)] {
+        let said = compare(&desk, "b", file, &["--json"]);
+        assert_eq!(found(&said, "twice_there"), twice, "{file} {said:?}");
+    }
+}
+
+/// A column more makes it another layout, which is not added up; what does not fit is told all the same.
+#[test]
+fn a_payment_that_left_by_statements_of_two_layouts_is_told() {
+    for (receipt, apart) in [("RC1", false), ("RC2", true)] {
+        let desk = Desk::waiting();
+        let known = payments(&desk);
+        let day = today(&desk);
+        let id = &known["R-1"].0;
+        let head = "date,amount,reference,receipt";
+        let desk = desk
+            .file("one.csv", format!("{head}\n{day},100.00,{id},RC1\n"))
+            .file(
+                "two.csv",
+                format!("{head},status\n{day},100.00,{id},{receipt},Completed\n"),
+            );
+        compare(&desk, "b", "one.csv", &["--settle"]);
+        let said = compare(&desk, "b", "two.csv", &[]);
+        assert_eq!(
+            said.err.contains(
+                "1 payment left in this statement, and on another day or under other references"
+            ),
+            apart,
+            "{said:?}"
+        );
+        let line = format!("{id}: also one.csv of {day}");
+        assert_eq!(said.out.contains(&line), apart, "{said:?}");
+    }
+}
+
+/// A statement is about as many batches as it was paid from.
+#[test]
+fn batches_that_a_statement_is_about_as_well_are_named() {
+    let desk = Desk::waiting().file(
+        "c.csv",
+        format!(
+            "{}C-1,B2C_AIRTEL,254733345699,70.00,KES,KE\n",
+            crate::desk::HEADER
+        ),
+    );
+    desk.run(&["load", "c.csv", "--batch", "c", "--sandbox"])
+        .finished(0);
+    let run = "run c --sandbox --faults none --no-wait --poll-only";
+    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(4);
+    let of_b = payments(&desk)["R-1"].0.clone();
+    desk.run(&["report", "c", "--out", "rc"]).finished(0);
+    let report: serde_json::Value = serde_json::from_str(&desk.text("rc/report.json")).unwrap();
+    let of_c = report["payments"][0]["payer_transaction_id"]
+        .as_str()
+        .unwrap();
+    let day = today(&desk);
+    let text = format!("date,amount,reference\n{day},100.00,{of_b}\n{day},70.00,{of_c}\n");
+    let desk = desk.file("s.csv", text);
+    let hint = "batches that this statement was not compared with: c.";
+    let said = compare(&desk, "b", "s.csv", &[]);
+    assert!(
+        said.err.contains(hint) && said.err.contains("disburse reconcile c s.csv"),
+        "{said:?}"
+    );
+    compare(&desk, "c", "s.csv", &[]);
+    let said = compare(&desk, "b", "s.csv", &[]);
+    assert!(!said.err.contains("was not compared with"), "{said:?}");
+}
+
+/// Of two comparisons at the same moment, the second one knows what the first one showed.
+#[test]
+fn two_comparisons_at_the_same_moment_show_what_one_after_the_other_does() {
+    for _ in 0..4 {
+        let desk = Desk::waiting();
+        let known = payments(&desk);
+        let day = today(&desk);
+        let id = &known["R-1"].0;
+        let text =
+            |receipt: &str| format!("date,amount,reference,receipt\n{day},100.00,{id},{receipt}\n");
+        let desk = desk
+            .file("one.csv", text("RC1"))
+            .file("two.csv", text("RC2"));
+        let said = std::thread::scope(|scope| {
+            let run = |file: &'static str| {
+                let desk = &desk;
+                scope.spawn(move || compare(desk, "b", file, &["--json"]))
+            };
+            let both = [run("one.csv"), run("two.csv")];
+            both.map(|said| said.join().unwrap())
+        });
+        let twice: u64 = said.iter().map(|said| found(said, "twice_there")).sum();
+        assert_eq!(twice, 1, "{said:?}");
+        desk.run(&["verify", "b"]).finished(0);
+    }
 }

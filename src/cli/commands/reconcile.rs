@@ -1,6 +1,7 @@
 //! `reconcile`: a statement of what the money did, held against what is on record.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::reconcile_findings::List;
 use super::reconcile_told::{Found, Told};
@@ -14,7 +15,7 @@ use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, Timestamp, Totals, WireZone};
 use crate::journal::{
-    FINDINGS_KEPT, Journal, Location, Reader, Reconciled, SHOWN_AT_ONCE, StatementDesk,
+    self, FINDINGS_KEPT, Journal, Location, Reader, Reconciled, SHOWN_AT_ONCE, StatementDesk,
     StatementFacts,
 };
 use crate::ledger::Purpose;
@@ -43,12 +44,17 @@ pub(in crate::cli) async fn reconcile(
         batch: batch.clone(),
         zones: [false, true].map(|rehearsal| session.zone(rehearsal)),
     };
-    let (found, list) = tokio::task::spawn_blocking(move || work.carry_out())
-        .await
-        .map_err(|_| Error::unexpected("the reader of the statement failed"))??;
     let journal = session.journal()?;
-    let in_conflict = record(&journal, &batch, &found).await?;
-    list.map_or(Ok(()), List::finish)?;
+    let (found, in_conflict) = compare(&journal, &batch, Arc::new(work)).await?;
+    let told = Told {
+        session,
+        batch: &batch,
+        found: &found,
+        in_conflict,
+        settling: arguments.settle,
+    };
+    // Whoever is asked about a payment has seen what was found.
+    told.tell_found();
     let settled = match arguments.settle {
         true => {
             let purpose = journal.standing(batch.clone()).await?.purpose;
@@ -62,30 +68,56 @@ pub(in crate::cli) async fn reconcile(
             left: (0..found.proposed.len()).collect(),
         },
     };
-    let told = Told {
-        session,
-        batch: &batch,
-        found: &found,
-        in_conflict,
-        settled: &settled,
-        settling: arguments.settle,
-    };
-    told.tell();
+    told.tell_settled(&settled);
     let open = found.reconciled.of(FindingKind::OpenPaidThere).count;
     let others = FindingKind::ALL.iter().any(|kind| {
         kind.needs_a_person()
             && *kind != FindingKind::OpenPaidThere
             && found.reconciled.of(*kind).count > 0
     });
-    match others || open > settled.recorded {
+    match others || open > settled.recorded || found.reconciled.apart.count > 0 {
         true => Ok(ExitStatus::Incomplete),
         false => Ok(ExitStatus::Done),
     }
 }
 
+/// Comparisons of one statement that are begun again because others came between.
+const AGAIN_MAX: usize = 8;
+
+/// Compares the statement, and puts on record what it shows; again, as long as another statement is compared at the same moment, of which
+/// this comparison would know nothing. Returns how many payments are in conflict from now on.
+async fn compare(
+    journal: &Journal,
+    batch: &BatchName,
+    work: Arc<Work>,
+) -> Result<(Found, u64), Error> {
+    let mut in_conflict = 0;
+    for again in 0.. {
+        let this = Arc::clone(&work);
+        let (found, list) = tokio::task::spawn_blocking(move || this.carry_out())
+            .await
+            .map_err(|_| Error::unexpected("the reader of the statement failed"))??;
+        let (more, recorded) = record(journal, batch, &found).await?;
+        in_conflict += more;
+        match recorded {
+            Ok(()) => {
+                list.map_or(Ok(()), List::finish)?;
+                return Ok((found, in_conflict));
+            }
+            Err(journal::Error::ComparedMeanwhile { .. }) if again < AGAIN_MAX => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    unreachable!("it ends with an answer or an error")
+}
+
 /// Puts on record what the statement shows of payments, by where each stands now: a run may have heard of it since the journal was read.
-/// Returns how many are in conflict from now on.
-async fn record(journal: &Journal, batch: &BatchName, found: &Found) -> Result<u64, Error> {
+/// Returns how many are in conflict from now on, and whether the comparison is recorded.
+async fn record(
+    journal: &Journal,
+    batch: &BatchName,
+    found: &Found,
+) -> Result<(u64, Result<(), journal::Error>), Error> {
     let moment = StepContext {
         now: Timestamp::now(),
         jitter: 0,
@@ -104,8 +136,7 @@ async fn record(journal: &Journal, batch: &BatchName, found: &Found) -> Result<u
         (!found.shown.is_empty(), in_conflict),
         moment,
     );
-    recorded.await?;
-    Ok(in_conflict)
+    Ok((in_conflict, recorded.await))
 }
 
 /// What is done away from the runtime: the statement is read, and met with the payments.
@@ -249,7 +280,7 @@ fn facts(source: String, digest: String, summary: &Summary) -> StatementFacts {
         digest,
         format: summary.format.to_owned(),
         account: summary.account.clone(),
-        kind: summary.kind(),
+        kind: summary.source().kind,
         period: summary.period,
         opening: balance(summary.opening),
         closing: balance(summary.closing),

@@ -81,7 +81,7 @@ impl List {
             None => cells.extend(std::iter::repeat_n(String::new(), 5)),
         }
         cells.push(finding.matched());
-        cells.push(text(&finding.other_lines.join("; ")));
+        cells.push(text(&finding.all_other_lines().join("; ")));
         self.writer.write_record(cells)
     }
 

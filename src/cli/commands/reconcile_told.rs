@@ -41,39 +41,15 @@ pub(super) struct Told<'a> {
     pub(super) batch: &'a BatchName,
     pub(super) found: &'a Found,
     pub(super) in_conflict: u64,
-    pub(super) settled: &'a Settled,
-    /// It was to be settled.
+    /// It is to be settled.
     pub(super) settling: bool,
 }
 
 impl Told<'_> {
-    pub(super) fn tell(&self) {
-        let Self {
-            found,
-            batch,
-            settled,
-            ..
-        } = *self;
-        let facts = &found.facts;
+    /// Tells what was found.
+    pub(super) fn tell_found(&self) {
+        let found = self.found;
         if self.session.common.json {
-            let counts: serde_json::Map<String, serde_json::Value> = found
-            .reconciled
-            .found
-            .iter()
-            .map(|(kind, tally)| {
-                (
-                    kind.name().to_owned(),
-                    serde_json::json!({"count": tally.count, "amounts": tally.amounts.decimals()}),
-                )
-            })
-            .collect();
-            output::json(&serde_json::json!({
-                "batch": batch.as_str(), "statement": facts.source, "digest": facts.digest, "format": facts.format,
-                "account": facts.account, "from": facts.period.map(|period| period.from.to_string()),
-                "to": facts.period.map(|period| period.to.to_string()), "opening": facts.opening, "closing": facts.closing,
-                "balanced": facts.balanced, "entries": facts.entries, "fees": facts.fees.decimals(), "found": counts,
-                "in_conflict": self.in_conflict, "recorded_as_paid": settled.recorded, "proposed": self.left(),
-            }));
             return;
         }
         tell_statement(found);
@@ -99,7 +75,83 @@ impl Told<'_> {
                 output::line(&format!("             to do: {advice}"));
             }
         }
-        self.tell_next();
+        self.tell_apart();
+        self.tell_elsewhere();
+        self.tell_conflicts();
+    }
+
+    /// Tells what became of it, and what is next.
+    pub(super) fn tell_settled(&self, settled: &Settled) {
+        match self.session.common.json {
+            true => self.tell_json(settled),
+            false => self.tell_next(settled),
+        }
+    }
+
+    fn tell_json(&self, settled: &Settled) {
+        let Self { found, batch, .. } = *self;
+        let facts = &found.facts;
+        let counts: serde_json::Map<String, serde_json::Value> = found
+            .reconciled
+            .found
+            .iter()
+            .map(|(kind, tally)| {
+                (
+                    kind.name().to_owned(),
+                    serde_json::json!({"count": tally.count, "amounts": tally.amounts.decimals()}),
+                )
+            })
+            .collect();
+        output::json(&serde_json::json!({
+            "batch": batch.as_str(), "statement": facts.source, "digest": facts.digest, "format": facts.format,
+            "account": facts.account, "from": facts.period.map(|period| period.from.to_string()),
+            "to": facts.period.map(|period| period.to.to_string()), "opening": facts.opening, "closing": facts.closing,
+            "balanced": facts.balanced, "entries": facts.entries, "fees": facts.fees.decimals(), "found": counts,
+            "in_conflict": self.in_conflict, "apart": found.reconciled.apart.count, "not_compared": self.elsewhere(), "recorded_as_paid": settled.recorded, "proposed": self.left(settled),
+        }));
+    }
+
+    /// Tells of payments that left here, and by another source on another day: that may be one movement or two.
+    fn tell_apart(&self) {
+        let apart = &self.found.reconciled.apart;
+        if apart.count == 0 {
+            return;
+        }
+        output::complain(
+            "warning",
+            &format!(
+                "{} left in this statement, and on another day or under other references in one of another layout, which is not added up \
+                 with it. It may be one movement that both show, or the money left twice: look at both lines",
+                output::counted(apart.count, "payment")
+            ),
+        );
+        for (id, lines) in &apart.first {
+            output::line(&format!("             {id}: also {}", shown_lines(lines)));
+        }
+        if apart.count > apart.first.len() as u64 {
+            output::line("             …");
+        }
+    }
+
+    fn elsewhere(&self) -> Vec<&str> {
+        let others = self.found.reconciled.elsewhere.iter();
+        others.map(BatchName::as_str).collect()
+    }
+
+    /// Tells which other batches a line is about.
+    fn tell_elsewhere(&self) {
+        let others = &self.found.reconciled.elsewhere;
+        if others.is_empty() {
+            return;
+        }
+        let names = self.elsewhere();
+        self.session.note(&format!(
+            "lines are about batches that this statement was not compared with: {}. What it shows of their payments is not known before \
+             it is: disburse reconcile {} {}, with the options of this command",
+            names.join(", "),
+            names[0],
+            output::quoted(&self.found.facts.source)
+        ));
     }
 
     /// Tells of payments that are in conflict, since now or before.
@@ -141,20 +193,18 @@ impl Told<'_> {
     }
 
     /// Returns how many payments are open here, and paid in the statement.
-    fn left(&self) -> u64 {
-        self.settled.left.len() as u64 + self.found.unproposed
+    fn left(&self, settled: &Settled) -> u64 {
+        settled.left.len() as u64 + self.found.unproposed
     }
 
-    fn tell_next(&self) {
+    fn tell_next(&self, settled: &Settled) {
         let Self {
             session,
             batch,
             found,
-            settled,
             ..
         } = *self;
         let flag = sandbox_flag(found.purpose);
-        self.tell_conflicts();
         if settled.recorded > 0 {
             output::line(&format!(
                 "{} recorded as paid, as the statement shows",
@@ -167,12 +217,12 @@ impl Told<'_> {
                 output::counted(found.unproposed, "payment")
             ));
         }
-        if self.left() > 0 && !self.settling {
+        if self.left(settled) > 0 && !self.settling {
             let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
             session.note(&format!(
                 "{} open here and paid in the statement, {proven} of them proven by identifier or receipt: --settle \
                 records the proven ones as paid, and asks you about each of the others. Or one at a time:",
-                output::counted(self.left(), "payment")
+                output::counted(self.left(settled), "payment")
             ));
         } else if !settled.left.is_empty() {
             session.note(&format!(
@@ -288,6 +338,11 @@ fn balance(text: &str) -> String {
     )
 }
 
+/// Writes where earlier statements have lines.
+fn shown_lines(lines: &[String]) -> String {
+    output::name(&lines.join(", ")).to_string()
+}
+
 fn sentence(finding: &StatementFinding) -> String {
     let mut parts = Vec::new();
     if let Some(payment) = &finding.payment {
@@ -326,10 +381,10 @@ fn sentence(finding: &StatementFinding) -> String {
         parts.push(finding.matched());
     }
     if finding.is_earlier {
-        parts.push(
-            "statements that were compared before have lines about it, which count as well"
-                .to_owned(),
-        );
+        parts.push(format!(
+            "statements that were compared before have lines about it, which count as well: {}",
+            shown_lines(&finding.earlier_lines)
+        ));
     }
     parts.join("; ")
 }

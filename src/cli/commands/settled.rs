@@ -40,10 +40,15 @@ impl Proposed {
                 entry.place, entry.day, entry.money.currency
             ),
             what: format!(
-                "{} {}, {}",
+                "{}, line {} of the batch file, {} {}, {} here",
+                match payment.reference.as_str() {
+                    "" => payment.id.to_string(),
+                    reference => format!("{} ({})", output::name(reference), payment.id),
+                },
+                payment.line,
                 payment.money.currency,
                 output::grouped(&payment.money.to_string()),
-                payment.id
+                payment.state.in_words()
             ),
         })
     }

@@ -22,7 +22,8 @@ const TABLES: &str = "
         n integer primary key, place text not null, day integer not null, flow integer not null, reversal integer not null,
         minor integer not null, currency text not null, standing integer not null, recipient text not null, told text not null, rkey text,
         reference text not null, marks text not null, charge integer not null, batch integer not null, pays integer not null,
-        seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0, other_seq integer
+        seq integer, by integer, several integer not null default 0, elsewhere integer not null default 0, other_seq integer,
+        other_batch integer
     ) strict;
     create table name (key text not null, n integer not null) strict;
     create table payment (
@@ -34,10 +35,13 @@ const TABLES: &str = "
         otherwise integer not null default 0, among integer, kind integer, unsure integer not null default 0,
         earlier integer not null default 0, had_line integer not null default 0,
         before_paid integer not null default 0, before_returned integer not null default 0, before_elsewhere integer not null default 0,
-        before_otherwise integer not null default 0, foreign_batch integer not null
+        before_paid_elsewhere integer not null default 0, before_otherwise integer not null default 0, apart integer not null default 0,
+        before_lines text not null default '',
+        -- Its batch, where that is another one.
+        foreign_batch integer not null
     ) strict;
-    -- What earlier statements showed, a line each, by statements of the same kind (0) and of others.
-    create table before (seq integer not null, kind integer not null, statement integer not null, line text not null) strict;
+    -- What earlier statements showed, a line each, by sources: this one (0) and others.
+    create table before (seq integer not null, source integer not null, statement integer not null, line text not null) strict;
     create table key (key text not null, rank integer not null, seq integer not null) strict;
     create table hit (n integer not null, rank integer not null, seq integer not null) strict;
     begin;";

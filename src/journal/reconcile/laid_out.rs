@@ -1,5 +1,7 @@
 //! What the rules ask of the payments, laid out beside the lines of a statement.
 
+use std::collections::BTreeMap;
+
 use rusqlite::params;
 
 use super::desk::StatementDesk;
@@ -138,7 +140,7 @@ impl StatementDesk {
         row: &Laid,
         lived: &Lived,
         zone: &WireZone,
-        is_foreign: bool,
+        foreign: Option<BatchId>,
     ) -> Result<(), Error> {
         let life = lived.life;
         let received = row.received_at;
@@ -176,7 +178,7 @@ impl StatementDesk {
             row.identifier,
             row.reference.as_deref().unwrap_or_default(),
             row.line,
-            is_foreign,
+            foreign.map_or(0, BatchId::get),
         ])?;
         Ok(())
     }
@@ -194,19 +196,19 @@ impl StatementDesk {
 
     /// Finds the lines that name a payment of another batch: those are its own. Returns whether one of them pays it: it
     /// takes no other one then.
-    fn name_elsewhere(&self, row: &Laid, lived: &Lived) -> Result<bool, Error> {
+    fn name_elsewhere(&self, batch_id: BatchId, row: &Laid, lived: &Lived) -> Result<bool, Error> {
         let mut named = self
             .c
             .prepare_cached("select n, pays from name join entry using (n) where key = ?1")?;
-        let mut note = self
-            .c
-            .prepare_cached("update entry set elsewhere = 1 where n = ?1 and seq is null")?;
+        let mut note = self.c.prepare_cached(
+            "update entry set elsewhere = 1, other_batch = ?2 where n = ?1 and seq is null",
+        )?;
         let mut is_named = false;
         for (key, _) in names_of(row, lived) {
             let mut lines = named.query([key])?;
             while let Some(line) = lines.next()? {
                 is_named |= line.get::<_, bool>(1)?;
-                note.execute([line.get::<_, i64>(0)?])?;
+                note.execute(params![line.get::<_, i64>(0)?, batch_id])?;
             }
         }
         Ok(is_named)
@@ -251,7 +253,7 @@ impl Snapshot<'_> {
         let mut lives = Beside::along(self.c, Scan::of(&life::TABLE), life::seq, Lived::COLUMNS);
         self.c.each(&rows, |row: Laid| {
             let lived = lives.find_as::<Lived>(row.seq.get())?.unwrap_or(Lived::NEW);
-            desk.put(&row, &lived, zone, false)?;
+            desk.put(&row, &lived, zone, None)?;
             desk.put_names(&row, &lived)
         })
     }
@@ -268,7 +270,7 @@ impl Snapshot<'_> {
             return Ok(());
         }
         let own = purpose(self.c, self.batch_id)?;
-        let mut loads = Vec::new();
+        let (mut loads, mut batches) = (Vec::new(), BTreeMap::new());
         for loaded in self.c.list::<Loaded>(&Scan::of(&load::TABLE))? {
             let day = Day::of(loaded.loaded_at, zone);
             let is_near = period.is_none_or(|period| {
@@ -279,6 +281,7 @@ impl Snapshot<'_> {
                 && purpose(self.c, loaded.batch_id)? == own
             {
                 loads.push(loaded.load_id);
+                batches.insert(loaded.load_id, loaded.batch_id);
             }
         }
         if loads.is_empty() {
@@ -292,12 +295,13 @@ impl Snapshot<'_> {
             if !desk.has_line_for(&row.account()?, row.amount, &row.currency)? {
                 return Ok(());
             }
-            match lives.find_as::<Lived>(row.seq.get())? {
-                Some(lived)
+            let batch_id = batches.get(&row.load_id).copied();
+            match (lives.find_as::<Lived>(row.seq.get())?, batch_id) {
+                (Some(lived), Some(batch_id))
                     if !stands_unpaid(lived.life.state)
-                        && !desk.name_elsewhere(&row, &lived)? =>
+                        && !desk.name_elsewhere(batch_id, &row, &lived)? =>
                 {
-                    desk.put(&row, &lived, zone, true)
+                    desk.put(&row, &lived, zone, Some(batch_id))
                 }
                 _ => Ok(()),
             }

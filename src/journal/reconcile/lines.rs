@@ -31,6 +31,7 @@ impl KeptLine {
             moved,
             is_named,
             marks,
+            statement: _,
         } = &self.movement;
         let moved = match moved {
             Moved::Out if *is_named => "p".to_owned(),
@@ -63,6 +64,7 @@ pub(super) fn movement_in(about: &str) -> Option<Movement> {
         moved,
         is_named,
         marks: parts.next()?.parse().ok()?,
+        statement: 0,
     };
     parts.next().is_none().then_some(movement)
 }
@@ -87,6 +89,7 @@ pub(super) fn movement_of(
         is_named: moved != Moved::Out || by != MatchedBy::AmountAndRecipient,
         moved,
         marks: marks.parse().map_err(|()| corrupt("unreadable marks"))?,
+        statement: 0,
     }))
 }
 
@@ -156,6 +159,7 @@ mod tests {
                 moved,
                 is_named,
                 marks: marks.parse().unwrap(),
+                statement: 0,
             },
         };
         let lines = [

@@ -3,20 +3,30 @@
 use rusqlite::{Row, params};
 
 use super::desk::{StatementDesk, money_of, standing_of};
-use crate::domain::{Day, PaymentId, Tally, WireZone};
+use super::record::last_comparison;
+use super::said::{Said, detail_of};
+use crate::domain::{BatchId, BatchName, Day, PaymentId, Tally, WireZone};
+use crate::journal::codec::catalog::{batch_of, of_batch};
+use crate::journal::codec::events::RECONCILED;
 use crate::journal::codec::values::{corrupt, country_of, identifier_of, msisdn_of, state_of};
 use crate::journal::read::reader::Snapshot;
-use crate::journal::{Error, Reconciled, StatedPayment, StatementFacts, StatementFinding};
+use crate::journal::{Apart, Error, Reconciled, StatedPayment, StatementFacts, StatementFinding};
 use crate::ledger::reconciliation::{
     Candidate, FindingKind, Flow, Line, MatchedBy, Pair, PaymentView, Period, Settle, Shown,
     StatementEntry, is_to, kind, pair, settle,
 };
 use crate::lifecycle::State;
-use crate::store::tables::identifier;
+use crate::store::tables::{batch, evidence, identifier};
 use crate::store::{Reads, Scan};
+
+/// Payments that are told one by one which may have left by two statements.
+const APART_TOLD_MAX: usize = 20;
 
 /// Lines about one payment that are told beside the one that is shown.
 const OTHER_LINES_MAX: usize = 8;
+
+/// Other batches that are told, at most.
+const BATCHES_TOLD_MAX: usize = 20;
 
 /// Takes findings, one by one, the worst kind first.
 pub(super) type Each<'a> = dyn FnMut(StatementFinding) -> Result<(), Error> + 'a;
@@ -42,7 +52,35 @@ impl Snapshot<'_> {
         desk.pair_alike()?;
         desk.add_before()?;
         desk.judge(facts.period)?;
-        desk.tell(each)
+        Ok(Reconciled {
+            elsewhere: self.not_compared(desk, &facts.digest)?,
+            after: last_comparison(self.c, self.batch_id)?,
+            ..desk.tell(each)?
+        })
+    }
+
+    /// Returns the other batches of which a line tells, and that the file with this SHA-256 was not compared with.
+    fn not_compared(&self, desk: &StatementDesk, digest: &str) -> Result<Vec<BatchName>, Error> {
+        let mut others = desk.c.prepare(
+            "select distinct other_batch from entry where other_batch is not null order by 1",
+        )?;
+        let mut rows = others.query([])?;
+        let mut names = Vec::new();
+        while let Some(row) = rows.next()? {
+            let batch_id = BatchId::new(row.get(0)?);
+            let summaries = Scan::by(&evidence::about_batch)
+                .at(&RECONCILED)
+                .at(&batch_id);
+            let mut is_compared = false;
+            self.c.each(&summaries, |said: Said| {
+                is_compared |= detail_of(&said)?["digest"] == digest;
+                Ok::<_, Error>(())
+            })?;
+            if !is_compared && names.len() < BATCHES_TOLD_MAX {
+                names.push(of_batch(self.c, batch_id, batch::name)?);
+            }
+        }
+        Ok(names)
     }
 
     /// Finds lines about payments of other batches: they are nobody's here.
@@ -54,15 +92,16 @@ impl Snapshot<'_> {
         let mut rows = names.query([])?;
         while let Some(row) = rows.next()? {
             let name = row.get_ref(0)?.as_str().unwrap_or_default();
-            if self.c.any(&Scan::of(&identifier::TABLE).at(&name))? {
-                found.push(row.get::<_, i64>(1)?);
+            let one = Scan::of(&identifier::TABLE).at(&name);
+            if let Some(seq) = self.c.value(&one, identifier::seq)? {
+                found.push((row.get::<_, i64>(1)?, batch_of(self.c, seq)?));
             }
         }
         let mut note = desk
             .c
-            .prepare_cached("update entry set elsewhere = 1 where n = ?1")?;
-        for n in found {
-            note.execute([n])?;
+            .prepare_cached("update entry set elsewhere = 1, other_batch = ?2 where n = ?1")?;
+        for (n, batch_id) in found {
+            note.execute(params![n, batch_id])?;
         }
         Ok(())
     }
@@ -274,35 +313,44 @@ impl StatementDesk {
         if payments.is_empty() || lines.is_empty() {
             return Ok(());
         }
-        let by = MatchedBy::AmountAndRecipient;
         for Pair {
             seq,
             number: n,
             is_sure,
         } in pair(payments, lines)
         {
-            let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE}, e.told, {SHOWN}, p.foreign_batch from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
-            let mut rows = statement.query((seq, n))?;
-            let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
-            let (facts, entry) = (Facts::of(row)?, line_of(row, FACTS_WIDTH)?);
-            if !is_to(&facts.view(), &row.get::<_, String>(FACTS_WIDTH + 12)?) {
-                continue;
-            }
-            if row.get(FACTS_WIDTH + 24)? {
-                self.c
-                    .prepare_cached("update entry set elsewhere = 1, other_seq = ?2 where n = ?1")?
-                    .execute((n, seq))?;
-                continue;
-            }
-            let mut shown = shown_of(row, FACTS_WIDTH + 13)?;
-            shown.unsure |= !is_sure;
-            shown.take(&facts.view(), &entry, by, n);
-            self.save(Some((facts, shown)))?;
-            self.c
-                .prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?
-                .execute((n, seq, by_number(by)))?;
+            self.give(seq, n, !is_sure)?;
         }
         Ok(())
+    }
+
+    /// Gives a payment a line that does not name it; one of another batch keeps it for itself. Returns whether the line is to it.
+    pub(super) fn give(&self, seq: PaymentId, n: i64, unsure: bool) -> Result<bool, Error> {
+        let by = MatchedBy::AmountAndRecipient;
+        let mut statement = self.c.prepare_cached(&format!("select {FACTS}, {LINE}, e.told, {SHOWN}, p.foreign_batch from payment p cross join entry e where p.seq = ?1 and e.n = ?2"))?;
+        let mut rows = statement.query((seq, n))?;
+        let row = rows.next()?.ok_or_else(|| corrupt("a line that is gone"))?;
+        let (facts, entry) = (Facts::of(row)?, line_of(row, FACTS_WIDTH)?);
+        if !is_to(&facts.view(), &row.get::<_, String>(FACTS_WIDTH + 12)?) {
+            return Ok(false);
+        }
+        let foreign: i64 = row.get(FACTS_WIDTH + 24)?;
+        if foreign != 0 {
+            self.c
+                .prepare_cached(
+                    "update entry set elsewhere = 1, other_seq = ?2, other_batch = ?3 where n = ?1",
+                )?
+                .execute((n, seq, foreign))?;
+            return Ok(true);
+        }
+        let mut shown = shown_of(row, FACTS_WIDTH + 13)?;
+        shown.unsure |= unsure;
+        shown.take(&facts.view(), &entry, by, n);
+        self.save(Some((facts, shown)))?;
+        self.c
+            .prepare_cached("update entry set seq = ?2, by = ?3 where n = ?1")?
+            .execute((n, seq, by_number(by)))?;
+        Ok(true)
     }
 
     /// Writes down what is found of each payment.
@@ -364,6 +412,7 @@ impl StatementDesk {
             }
         }
         told.also_twice = also_twice;
+        told.apart = self.apart()?;
         (told.only_back, told.has_left) = self.c.query_row(
             "select coalesce(sum(returned > 0 and paid = 0 and otherwise <= 0), 0), coalesce(sum(paid > 0 or otherwise > 0), 0) from payment where foreign_batch = 0",
             [],
@@ -372,10 +421,28 @@ impl StatementDesk {
         Ok(told)
     }
 
+    /// Returns the payments that left here, and by another source on another day or under other references.
+    fn apart(&self) -> Result<Apart, Error> {
+        let mut found = self.c.prepare(
+            "select id, before_lines from payment where apart = 1 and paid = 1 and foreign_batch = 0 order by seq",
+        )?;
+        let mut rows = found.query([])?;
+        let mut apart = Apart::default();
+        while let Some(row) = rows.next()? {
+            apart.count += 1;
+            if apart.first.len() < APART_TOLD_MAX {
+                let id = identifier_of(&row.get::<_, String>(0)?)?;
+                let lines = told_lines(&row.get::<_, String>(1)?);
+                apart.first.push((id, lines));
+            }
+        }
+        Ok(apart)
+    }
+
     fn tell_payments(&self, kind: FindingKind, add: &mut Each<'_>) -> Result<(), Error> {
         let mut payments = self.c.prepare_cached(
             "select seq, state, minor, currency, id, reference, line, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among,
-                 unsure, earlier from payment where kind = ?1 order by seq",
+                 unsure, earlier, iif(earlier = 1 or apart = 1, before_lines, '') from payment where kind = ?1 order by seq",
         )?;
         let mut rows = payments.query([place_of(kind)])?;
         while let Some(row) = rows.next()? {
@@ -399,6 +466,7 @@ impl StatementDesk {
                 is_twice: shown.is_twice(),
                 is_unsure: shown.unsure,
                 is_earlier: row.get(18)?,
+                earlier_lines: told_lines(&row.get::<_, String>(19)?),
             })?;
         }
         Ok(())
@@ -446,6 +514,7 @@ impl StatementDesk {
                 is_twice: false,
                 is_unsure: false,
                 is_earlier: false,
+                earlier_lines: Vec::new(),
             })?;
         }
         Ok(())
@@ -464,6 +533,11 @@ pub(super) fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
     shown.among = among.is_some();
     shown.unsure = row.get(at + 10)?;
     Ok(shown)
+}
+
+/// Returns lines of earlier statements, as they were put together.
+fn told_lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 fn place_of(kind: FindingKind) -> i64 {

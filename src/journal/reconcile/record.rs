@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::lines::lines_said;
 use super::said::{finding_said, summary_said};
-use crate::domain::{BatchId, BatchName};
+use crate::domain::{BatchId, BatchName, EvidenceId};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING, STATEMENT_LINES};
@@ -16,6 +16,8 @@ use crate::journal::recovery::lost_orders::{Touched, is_missing};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, ShownPayment, StatementFacts, StatementFinding};
 use crate::lifecycle::StepContext;
+use crate::store::tables::evidence;
+use crate::store::{Read, Reads, Scan, shape};
 
 /// The order that a copy must not forget.
 const HELD: &str = "reconcile --held";
@@ -48,7 +50,7 @@ impl Journal {
     /// `shown`: it has shown that the money of payments left which are not known to be paid.
     ///
     /// # Errors
-    /// [`Error::UnknownBatch`].
+    /// [`Error::UnknownBatch`]; [`Error::ComparedMeanwhile`]: compare it again.
     pub async fn record_reconciliation(
         &self,
         batch: BatchName,
@@ -62,6 +64,9 @@ impl Journal {
             let batch_id = known_batch(c, &batch)?;
             if has_forgotten(c, batch_id)? {
                 return Err(Error::Forgotten { batch });
+            }
+            if last_comparison(c, batch_id)? != reconciled.after {
+                return Err(Error::ComparedMeanwhile { batch });
             }
             c.mark(batch_id);
             let moment = c.moment(moment)?;
@@ -96,6 +101,22 @@ impl Journal {
         })
         .await
     }
+}
+
+shape! {
+    struct Compared of evidence { evidence_id: EvidenceId }
+}
+
+/// Returns the row of the last comparison of a batch with a statement.
+pub(super) fn last_comparison(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Option<EvidenceId>, Error> {
+    let comparisons = Scan::by(&evidence::about_batch)
+        .at(&RECONCILED)
+        .at(&batch_id);
+    let last: Option<Compared> = c.first(&comparisons.descending())?;
+    Ok(last.map(|row| row.evidence_id))
 }
 
 fn append(

@@ -42,8 +42,9 @@ pub(super) fn finding_said(finding: &StatementFinding) -> Value {
             said["statement_reference"] = shown.into();
         }
     }
-    if !finding.other_lines.is_empty() {
-        said["other_statement_lines"] = finding.other_lines.as_slice().into();
+    let others = finding.all_other_lines();
+    if !others.is_empty() {
+        said["other_statement_lines"] = others.into();
     }
     if finding.is_twice {
         said["twice"] = true.into();

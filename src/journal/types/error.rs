@@ -247,6 +247,11 @@ pub enum Error {
         be matched with them"
     )]
     Forgotten { batch: BatchName },
+    #[error(
+        "another statement was compared with batch {batch} at the same moment; this comparison does not know what it showed, \
+        and was not recorded"
+    )]
+    ComparedMeanwhile { batch: BatchName },
     #[error("the people of batch {batch} are not forgotten: {why}")]
     Kept { batch: BatchName, why: Kept },
     #[error("another run has taken over this journal")]

@@ -52,8 +52,8 @@ pub use preflight::*;
 pub use probe::{DuplicateProbe, SecondPost};
 pub use proof::{ChainHead, FINDINGS_SHOWN, Proof};
 pub use reconciliation::{
-    Discrepancies, FINDINGS_KEPT, Reconciled, ReconciliationRecord, SHOWN_AT_ONCE, ShownPayment,
-    StatedAbout, StatedEntry, StatedPayment, StatementFacts, StatementFinding,
+    Apart, Discrepancies, FINDINGS_KEPT, Reconciled, ReconciliationRecord, SHOWN_AT_ONCE,
+    ShownPayment, StatedAbout, StatedEntry, StatedPayment, StatementFacts, StatementFinding,
 };
 pub use recovery::{Missed, Presumed, Presuming, Recovery};
 pub use refusal::{CrossRowError, Difference, LoadRefusal};

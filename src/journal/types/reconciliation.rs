@@ -1,6 +1,8 @@
 //! What a reconciliation with a statement found.
 
-use crate::domain::{Day, Money, PayerTransactionId, PaymentId, Tally, Timestamp, Totals};
+use crate::domain::{
+    BatchName, Day, EvidenceId, Money, PayerTransactionId, PaymentId, Tally, Timestamp, Totals,
+};
 use crate::ledger::reconciliation::{FindingKind, Flow, MatchedBy, Period, Settle};
 use crate::lifecycle::State;
 
@@ -21,7 +23,7 @@ pub struct StatementFacts {
     pub format: String,
     /// The account, as it names it.
     pub account: Option<String>,
-    /// What it has in common with others of its kind, in which the same line looks the same: format, account and headers.
+    /// The family of its format, and the headers by which it is known.
     pub kind: String,
     /// The days that it shows.
     pub period: Option<Period>,
@@ -92,6 +94,8 @@ pub struct StatementFinding {
     pub is_unsure: bool,
     /// Part of it was shown by statements before this one.
     pub is_earlier: bool,
+    /// Where those show it, each with its day; of many, the first.
+    pub earlier_lines: Vec<String>,
 }
 
 /// A payment whose money has left by a statement, whatever the gateway says of it later.
@@ -127,6 +131,13 @@ impl StatementFinding {
         }
     }
 
+    /// Returns where other lines about the payment stand, of this statement and of earlier ones that count.
+    #[must_use]
+    pub fn all_other_lines(&self) -> Vec<&str> {
+        let others = self.other_lines.iter().chain(&self.earlier_lines);
+        others.map(String::as_str).collect()
+    }
+
     /// Returns whether it is about a payment of which two words disagree.
     #[must_use]
     pub fn is_in_conflict(&self) -> bool {
@@ -159,6 +170,21 @@ pub struct Reconciled {
     pub shares_currency: bool,
     /// At least one payment lies within the days of the statement, or is shown by it.
     pub shares_days: bool,
+    /// Payments that it shows paid, and that left by a statement of another kind on another day, or under other references.
+    pub apart: Apart,
+    /// Other batches of which a line tells, and that this very statement was not compared with.
+    pub elsewhere: Vec<BatchName>,
+    /// The comparison that was the last one of the batch when this one was made.
+    pub after: Option<EvidenceId>,
+}
+
+/// Payments that may have left twice: by two statements of different kinds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// How many there are.
+    pub count: u64,
+    /// The first of them, each with the lines of the other statements.
+    pub first: Vec<(PayerTransactionId, Vec<String>)>,
 }
 
 impl Reconciled {
@@ -172,10 +198,9 @@ impl Reconciled {
     /// Returns whether there is nothing that a person must look at.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        !self
-            .found
-            .iter()
-            .any(|(kind, tally)| kind.needs_a_person() && tally.count > 0)
+        let mut found = self.found.iter();
+        !found.any(|(kind, tally)| kind.needs_a_person() && tally.count > 0)
+            && self.apart.count == 0
     }
 }
 

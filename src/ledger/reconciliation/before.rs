@@ -9,7 +9,9 @@ pub struct ShownBefore {
     pub paid: u32,
     /// How many of them show that it came back.
     pub returned: u32,
-    /// How many lines of statements of other kinds show that it came back.
+    /// How many lines of a statement of another kind show that its money left, the most that one kind has.
+    pub paid_elsewhere: u32,
+    /// How many of them show that it came back.
     pub returned_elsewhere: u32,
     /// What they moved in another way, in minor units.
     pub otherwise: i64,
@@ -18,8 +20,8 @@ pub struct ShownBefore {
 impl Shown {
     /// Adds what earlier statements showed. Returns whether that changes anything.
     ///
-    /// Lines of another kind of statement, such as a bank's beside a gateway's, may tell of the same movement: they do not add up to a
-    /// payment that left twice; what came back there has come back. Of a payment that this statement does not show, the earlier
+    /// Lines of another kind of statement, such as a bank's beside a gateway's, may tell of the same movement: they are not added, and
+    /// count as far as they show more than all lines of this kind. Of a payment that this statement does not show, the earlier
     /// statements have told by themselves; what left otherwise may be a part of what leaves here and there.
     pub fn add_before(&mut self, before: ShownBefore) -> bool {
         let was = *self;
@@ -29,6 +31,7 @@ impl Shown {
         )) {
             self.paid = self.paid.saturating_add(before.paid);
             self.returned = self.returned.saturating_add(before.returned);
+            self.paid = self.paid.max(before.paid_elsewhere);
             self.returned = self.returned.max(before.returned_elsewhere);
         }
         *self != was
@@ -46,6 +49,12 @@ mod tests {
             returned,
             returned_elsewhere,
             otherwise,
+            ..ShownBefore::default()
+        };
+        let elsewhere = |paid_elsewhere, returned_elsewhere| ShownBefore {
+            paid_elsewhere,
+            returned_elsewhere,
+            ..ShownBefore::default()
         };
         let shown = |paid, returned, otherwise| {
             Shown::of([paid, returned, 0, 0, 0], (otherwise, 100), None, None)
@@ -81,6 +90,24 @@ mod tests {
                 shown(1, 0, 0),
                 before(0, 0, 1, 0),
                 (1, 1, 0),
+            ),
+            (
+                "the bank shows it too",
+                shown(1, 0, 0),
+                elsewhere(1, 0),
+                (1, 0, 0),
+            ),
+            (
+                "the bank shows it twice",
+                shown(1, 0, 0),
+                elsewhere(2, 0),
+                (2, 0, 0),
+            ),
+            (
+                "the bank shows it twice, and once back",
+                shown(1, 0, 0),
+                elsewhere(2, 1),
+                (2, 1, 0),
             ),
             (
                 "it left twice, both came back",

@@ -10,6 +10,7 @@ mod finding;
 mod movement;
 mod pairing;
 mod recipient;
+mod source;
 mod view;
 
 #[cfg(test)]
@@ -21,7 +22,10 @@ pub use finding::{
     Bearing, FindingKind, Settle, Shown, bearing, is_to, kind, moved_otherwise, settle,
     stands_unpaid,
 };
-pub use movement::{MOVEMENTS_MAX, Marks, Moved, Movement, not_among, take_statement};
+pub use movement::{
+    MOVEMENTS_MAX, Marks, Moved, Movement, account_mark, matched, not_among, take_statement,
+};
 pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;
+pub use source::{Kinship, Source, is_apart};
 pub use view::{DAYS_AFTER, DAYS_BEFORE, MatchedBy, PaymentView, Period};

@@ -32,6 +32,8 @@ pub struct Movement {
     pub is_named: bool,
     /// What tells it from other movements of its day.
     pub marks: Marks,
+    /// The first statement that shows it, by its place among those that were compared.
+    pub statement: i64,
 }
 
 /// Fields of one line that are told apart.
@@ -48,12 +50,33 @@ struct Mark {
     text: u32,
 }
 
-/// Returns the first bits of a digest of some text, however its letters and blanks are written; `None`: it says nothing.
+/// What stands in a field that is empty.
+const EMPTY: [&str; 8] = [
+    "NA",
+    "NIL",
+    "NONE",
+    "NONREF",
+    "NOREF",
+    "NOTPROVIDED",
+    "NULL",
+    "UNKNOWN",
+];
+
+/// Returns the first bits of a digest of some text, however its letters, blanks and signs are written, and whether a spreadsheet has
+/// taken zeros from its beginning; `None`: it says nothing.
 fn digest(text: &str) -> Option<u32> {
-    let letters = text.chars().filter(|c| !c.is_whitespace());
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
     let folded: String = letters.flat_map(char::to_uppercase).collect();
+    let folded = folded.trim_start_matches('0');
     let digest: [u8; 32] = Sha256::digest(folded.as_bytes()).into();
-    (!folded.is_empty()).then(|| u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]))
+    let says = !folded.is_empty() && !EMPTY.contains(&folded);
+    says.then(|| u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]))
+}
+
+/// Returns what tells one account from another; `None`: it is not named.
+#[must_use]
+pub fn account_mark(account: &str) -> Option<u32> {
+    digest(account)
 }
 
 impl Marks {
@@ -86,6 +109,24 @@ impl Marks {
                 text: text >> 8,
             });
         }
+    }
+
+    /// Takes whatever names the payment itself for one text: exports name it in one way or another.
+    #[must_use]
+    pub fn with_own_names(mut self, names: &[String]) -> Self {
+        let own: Vec<u32> = names
+            .iter()
+            .filter_map(|name| digest(name))
+            .map(|name| name >> 8)
+            .collect();
+        for mark in &mut self.0 {
+            if own.contains(&mark.text) {
+                mark.text = 0;
+            }
+        }
+        self.0.sort_unstable();
+        self.0.dedup();
+        self
     }
 
     /// Returns how many fields both have; `None`: one of them holds something else here and there. What an export leaves empty, or has
@@ -141,12 +182,16 @@ impl FromStr for Marks {
 }
 
 impl Movement {
-    /// Returns how much tells that this one, which is known, is the one of a line; `None`: they are two. A line without a name is not
-    /// held to be what a name told before.
+    /// Returns whether nothing tells both apart.
+    pub(super) fn can_be(&self, other: &Self) -> bool {
+        self.likeness(other).is_some()
+    }
+
+    /// Returns how much tells that both are one; `None`: they are two.
     fn likeness(&self, other: &Self) -> Option<usize> {
         let is_alike = self.day == other.day && self.moved == other.moved;
-        let may_be = is_alike && (other.is_named || !self.is_named);
-        may_be.then(|| self.marks.in_common(&other.marks)).flatten()
+        let may_be = is_alike.then(|| self.marks.in_common(&other.marks));
+        may_be.flatten()
     }
 }
 
@@ -155,26 +200,21 @@ pub const MOVEMENTS_MAX: usize = 64;
 
 /// Takes in the movements that one more statement shows. Those that are known already, one for each line, are the same.
 pub fn take_statement(known: &mut Vec<Movement>, shown: Vec<Movement>) {
-    let (same, new) = matched(known, shown);
-    for (index, movement) in same {
-        known[index].is_named |= movement.is_named;
-        known[index].marks.join(&movement.marks);
+    let places = matched(known, &shown);
+    for (movement, place) in shown.into_iter().zip(places) {
+        match place {
+            Some(place) => {
+                known[place].is_named |= movement.is_named;
+                known[place].marks.join(&movement.marks);
+            }
+            None => known.push(movement),
+        }
     }
-    known.extend(new);
 }
 
-/// Returns the known movements that a statement does not show.
+/// Finds for each movement that a statement shows the place of the known one that it is, the most alike first.
 #[must_use]
-pub fn not_among(known: Vec<Movement>, shown: Vec<Movement>) -> Vec<Movement> {
-    let (same, _) = matched(&known, shown);
-    let is_same = |index: usize| same.iter().any(|(known, _)| *known == index);
-    let each = known.into_iter().enumerate();
-    let left = each.filter(|(index, _)| !is_same(*index));
-    left.map(|(_, movement)| movement).collect()
-}
-
-/// Finds for each movement the known one that it is, the most alike first; returns those with their places, and the others.
-fn matched(known: &[Movement], shown: Vec<Movement>) -> (Vec<(usize, Movement)>, Vec<Movement>) {
+pub fn matched(known: &[Movement], shown: &[Movement]) -> Vec<Option<usize>> {
     let mut pairs = Vec::new();
     for (new, movement) in shown.iter().enumerate() {
         for (old, before) in known.iter().enumerate() {
@@ -184,21 +224,22 @@ fn matched(known: &[Movement], shown: Vec<Movement>) -> (Vec<(usize, Movement)>,
         }
     }
     pairs.sort_unstable();
-    let mut place_of: Vec<Option<usize>> = vec![None; shown.len()];
+    let mut places: Vec<Option<usize>> = vec![None; shown.len()];
     let mut is_taken = vec![false; known.len()];
     for (_, old, new) in pairs {
-        if !is_taken[old] && place_of[new].is_none() {
-            (place_of[new], is_taken[old]) = (Some(old), true);
+        if !is_taken[old] && places[new].is_none() {
+            (places[new], is_taken[old]) = (Some(old), true);
         }
     }
-    let (mut same, mut others) = (Vec::new(), Vec::new());
-    for (movement, place) in shown.into_iter().zip(place_of) {
-        match place {
-            Some(place) => same.push((place, movement)),
-            None => others.push(movement),
-        }
-    }
-    (same, others)
+    places
+}
+
+/// Returns the known movements that are not among those places.
+#[must_use]
+pub fn not_among(known: &[Movement], places: &[Option<usize>]) -> Vec<Movement> {
+    let each = known.iter().enumerate();
+    let left = each.filter(|(place, _)| !places.contains(&Some(*place)));
+    left.map(|(_, movement)| movement.clone()).collect()
 }
 
 impl ShownBefore {
@@ -214,17 +255,21 @@ impl ShownBefore {
         }
     }
 
-    /// Takes in those that statements of another kind show. Several kinds may tell of the same return.
-    pub fn add_of_another_kind(&mut self, movements: &[Movement]) {
-        let mut returned = 0;
-        for movement in movements {
-            match movement.moved {
-                Moved::Out => {}
-                Moved::Back => returned += 1,
-                Moved::Otherwise(minor) => self.otherwise = self.otherwise.saturating_add(minor),
+    /// Takes in what statements of another kind show: all of it, and what this one does not show. Several kinds may tell of the same
+    /// movement, so of what left and of what came back the most that one of them shows counts.
+    pub fn add_of_another_kind(&mut self, known: &[Movement], left: &[Movement]) {
+        let count = |moved: Moved| {
+            let named = known.iter().filter(|movement| movement.is_named);
+            let count = named.filter(|movement| movement.moved == moved).count();
+            u32::try_from(count).unwrap_or(u32::MAX)
+        };
+        self.paid_elsewhere = self.paid_elsewhere.max(count(Moved::Out));
+        self.returned_elsewhere = self.returned_elsewhere.max(count(Moved::Back));
+        for movement in left {
+            if let Moved::Otherwise(minor) = movement.moved {
+                self.otherwise = self.otherwise.saturating_add(minor);
             }
         }
-        self.returned_elsewhere = self.returned_elsewhere.max(returned);
     }
 }
 
@@ -274,6 +319,7 @@ mod tests {
             },
             is_named: moved != "u",
             marks: Marks::of(&entry(references)),
+            statement: 0,
         }
     }
 
@@ -281,10 +327,15 @@ mod tests {
         lines.iter().map(|line| movement(line)).collect()
     }
 
+    /// Returns the known movements that a statement does not show.
+    fn left(known: &[Movement], now: &[Movement]) -> Vec<Movement> {
+        not_among(known, &matched(known, now))
+    }
+
     #[test]
     fn lines_of_several_statements_are_one_movement_unless_a_field_tells_them_apart() {
         // What earlier statements show, what this one shows, and how many of the earlier movements it does not show.
-        let cases: [(&str, &[&[&str]], &[&str], usize); 14] = [
+        let cases: [(&str, &[&[&str]], &[&str], usize); 18] = [
             (
                 "the same line",
                 &[&["p receipt=QK1"]],
@@ -353,43 +404,89 @@ mod tests {
             ),
             ("the most alike first", &[&["p a=", "p a=1"]], &["p a=1"], 1),
             ("it is named now", &[&["u a=1"]], &["p a=1"], 0),
-            ("it was named before", &[&["p a=1"]], &["u a=1"], 1),
+            ("it was named before", &[&["p a=1"]], &["u a=1"], 0),
+            (
+                "a word for nothing",
+                &[&["p receipt=N/A"]],
+                &["p receipt=QK1"],
+                0,
+            ),
+            (
+                "a sign for nothing",
+                &[&["p receipt=-"]],
+                &["p receipt=QK1"],
+                0,
+            ),
+            (
+                "zeros that a sheet took",
+                &[&["p receipt=00123"]],
+                &["p receipt=123"],
+                0,
+            ),
+            (
+                "an apostrophe of a sheet",
+                &[&["p receipt='QK1"]],
+                &["p receipt=QK1"],
+                0,
+            ),
         ];
         for (what, earlier, now, left) in cases {
             let mut known = Vec::new();
             for statement in earlier {
                 take_statement(&mut known, movements(statement));
             }
-            assert_eq!(not_among(known, movements(now)).len(), left, "{what}");
+            assert_eq!(
+                super::tests::left(&known, &movements(now)).len(),
+                left,
+                "{what}"
+            );
         }
     }
 
     #[test]
     fn what_left_is_not_what_came_back() {
         let known = movements(&["p a=1"]);
-        assert_eq!(not_among(known.clone(), movements(&["r a=1"])), known);
+        assert_eq!(left(&known, &movements(&["r a=1"])), known);
         let another_day = Movement {
             day: Day::from_number(101),
             ..movement("p a=1")
         };
-        assert_eq!(not_among(known.clone(), vec![another_day]), known);
+        assert_eq!(left(&known, &[another_day]), known);
+    }
+
+    #[test]
+    fn one_name_of_a_payment_is_as_good_as_another() {
+        let names = ["ID-1".to_owned(), "GW-7".to_owned(), "QK1".to_owned()];
+        let own = |line: &str| Movement {
+            marks: movement(line).marks.with_own_names(&names),
+            ..movement(line)
+        };
+        let known = [own("p reference=ID-1 receipt=QK1")];
+        assert!(left(&known, &[own("p reference=gw-7 receipt=QK1")]).is_empty());
+        // Another receipt than its own is another movement.
+        let other = own("p reference=ID-1 receipt=QK2");
+        assert_eq!(left(&known, &[other]), known);
     }
 
     #[test]
     fn earlier_movements_are_added_up_by_the_kinds_of_their_statements() {
-        let alike = movements(&["p a=1", "p a=2", "u a=3", "r a=1"]);
         let mut before = ShownBefore::default();
-        before.add_alike(&alike);
+        before.add_alike(&movements(&["p a=1", "p a=2", "u a=3", "r a=1"]));
         // A bank and a gateway tell of one return.
-        before.add_of_another_kind(&movements(&["p a=1", "r b=1"]));
-        before.add_of_another_kind(&movements(&["r c=1"]));
+        before.add_of_another_kind(&movements(&["p a=1", "r b=1"]), &[]);
+        before.add_of_another_kind(&movements(&["r c=1"]), &movements(&["r c=1"]));
         let expected = ShownBefore {
             paid: 2,
             returned: 1,
+            paid_elsewhere: 1,
             returned_elsewhere: 1,
-            otherwise: 0,
+            ..ShownBefore::default()
         };
         assert_eq!(before, expected);
+        // By itself it shows more than this one does.
+        let twice = movements(&["p a=1", "p a=2"]);
+        before.add_of_another_kind(&twice, &twice[1..]);
+        assert_eq!(before.paid_elsewhere, 2);
     }
 
     #[test]
