@@ -240,7 +240,16 @@ impl<'a> Table<'a> {
         };
         let unread: Vec<String> = headers.unread().into_iter().map(shown).collect();
         if !unread.is_empty() {
-            let note = format!("columns that are not read: {}", unread.join(", "));
+            let mut note = format!("columns that are not read: {}", unread.join(", "));
+            if headers.all("reference").is_empty()
+                && headers.all("receipt").is_empty()
+                && headers.all("description").is_empty()
+            {
+                note.push_str(
+                    "; so no line names a payment. Say which of them has references, receipts or a text: \
+                     --column reference=HEADER, --column receipt=HEADER, --column description=HEADER",
+                );
+            }
             self.summary.notes.push(note);
         }
         self.summary.layout = headers.layout();

@@ -249,6 +249,11 @@ fn what_is_not_paid_here_and_paid_there_is_never_paid_again() {
         told.contains("paid in a statement, but not here") && told.contains("line 3"),
         "{told}"
     );
+    // What is said of payments is said of those alone that it is about.
+    let held = "a statement showed that money left";
+    assert!(told.contains(held), "{told}");
+    let told = desk.run(&["explain", "b", "R-3"]).finished(0).out;
+    assert!(!told.contains(held), "{told}");
 }
 
 /// Money that left under the name of a payment has left, whatever amount the statement has for it.

@@ -217,7 +217,7 @@ pub(in crate::cli) fn write_now(
         &standing,
         snapshot.control()?,
         snapshot.acts()?,
-        statements(snapshot.reconciliations()?),
+        statements(snapshot.reconciliations_today()?),
         session.zone(purpose == Purpose::Rehearsal),
         told,
     );

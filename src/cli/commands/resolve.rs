@@ -472,6 +472,10 @@ impl Order<'_> {
     pub(super) fn refused(&self, refusal: Refusal, said: &str, policy: &Policy) -> Error {
         let payment = self.payment();
         let (batch, id) = (self.batch, self.meant.text());
+        let run = format!(
+            "disburse run {batch}{}",
+            if self.sandbox { " --sandbox" } else { "" }
+        );
         let from = self.told_time(&refusal);
         match refusal {
             Refusal::IsPaid => self.is_paid(said, self.looked.life.state),
@@ -487,7 +491,7 @@ impl Order<'_> {
                 "{payment}: the gateway does not know it yet ({said}), which proves nothing before {from}; it is not recorded as failed"
             ))
             .hint(format!(
-                "repeat this command after {from} (resolution.not_found_quarantine), or let `disburse run {batch}` find out"
+                "repeat this command after {from} (resolution.not_found_quarantine), or let `{run}` find out"
             )),
             Refusal::TooEarly(heard, _) => Error::refused(format!(
                 "{payment}: {}; before {from} it is not recorded as failed",
@@ -495,7 +499,7 @@ impl Order<'_> {
             ))
             .hint(format!(
                 "{}; if it is still open after {from} ({}), ask the gateway's people, then add --although-accepted",
-                remedy(heard, batch, policy),
+                remedy(heard, &run, policy),
                 match self.looked.life.state == State::Delivered || heard == Heard::Delivered {
                     true => "resolution.delivered_give_up_after",
                     false => "resolution.give_up_after",
@@ -524,7 +528,7 @@ impl Order<'_> {
             ))
             .hint(format!(
                 "{}; if the bank or the gateway's people say that {id} will never be paid, add --although-accepted{}",
-                remedy(heard, batch, policy),
+                remedy(heard, &run, policy),
                 match policy.status_query {
                     true => "",
                     false => ": if they are wrong, it may be paid twice",
@@ -552,7 +556,7 @@ fn why(heard: Heard, said: &str) -> String {
     }
 }
 
-fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
+fn remedy(heard: Heard, run: &str, policy: &Policy) -> String {
     match heard {
         // Another account or gateway is configured.
         Heard::CannotBeAsked if policy.status_query => {
@@ -563,7 +567,7 @@ fn remedy(heard: Heard, batch: &BatchName, policy: &Policy) -> String {
             "wait for its callback, or set resolution.status_query = true where the gateway has a status query".to_owned()
         }
         Heard::Nothing => "repeat this command when the gateway answers".to_owned(),
-        _ => format!("let `disburse run {batch}` wait for its end"),
+        _ => format!("let `{run}` wait for its end"),
     }
 }
 

@@ -38,6 +38,9 @@ pub(in crate::cli) fn about<'a>(acts: &'a [ActRecord], subject: Subject<'_>) -> 
         .collect()
 }
 
+/// What a statement showed of payments that are not known to be paid.
+const HELD: &str = "reconcile --held";
+
 /// Returns whether an order touched the payment. `ends`: when the run after this one began.
 fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bool {
     // What an order does is recorded with its own time.
@@ -49,7 +52,9 @@ fn touches(act: &ActRecord, ends: Option<Timestamp>, subject: Subject<'_>) -> bo
         ("cancel", None) => subject.withdrawn_at == Some(act.at) || at_once(subject.trail),
         ("retry" | "correct", _) => at_once(subject.trail) || at_once(subject.before),
         ("resume-lane", Some(service)) => service == subject.service,
-        ("recover --presume-posted" | "recover --nothing-ran-since", _) => at_once(subject.trail),
+        ("recover --presume-posted" | "recover --nothing-ran-since" | HELD, _) => {
+            at_once(subject.trail)
+        }
         ("recover --done", _) => false,
         ("run", _) => subject.trail.iter().any(|entry| {
             entry.at >= act.at && ends.is_none_or(|ends| entry.at < ends) && !is_ordered(entry)

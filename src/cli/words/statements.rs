@@ -8,7 +8,7 @@ use crate::journal::{Discrepancies, StatedAbout};
 use crate::ledger::reconciliation::FindingKind;
 
 /// Statements that are told, the last ones.
-const STATEMENTS_TOLD_MAX: usize = 3;
+const STATEMENTS_TOLD_MAX: usize = 6;
 
 /// Tells what statements showed of payments otherwise than they stand here: money to ask for, or to pay in another way.
 pub(in crate::cli) fn statement_texts(
@@ -35,7 +35,9 @@ pub(in crate::cli) fn statement_texts(
     let mut texts: Vec<String> = told.collect();
     if let Some(more @ 1..) = all.len().checked_sub(STATEMENTS_TOLD_MAX) {
         let more = output::counted(more as u64, "statement");
-        texts.push(format!("the same of {more} before"));
+        texts.push(format!(
+            "{more} compared before those showed something of payments as well: the report lists them"
+        ));
     }
     texts
 }

@@ -5,15 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{EvidenceId, PayerTransactionId, Timestamp};
+use crate::journal::codec::catalog::find;
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
-use crate::journal::codec::values::corrupt;
+use crate::journal::codec::values::{corrupt, state_of};
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{
     Discrepancies, Error, Reconciled, ReconciliationRecord, StatedAbout, StatementFacts,
     StatementFinding,
 };
 use crate::ledger::reconciliation::{FindingKind, Flow};
-use crate::store::tables::evidence;
+use crate::lifecycle::State;
+use crate::store::tables::{evidence, life};
 use crate::store::{Reads, Scan, shape};
 
 pub(super) fn finding_said(finding: &StatementFinding) -> Value {
@@ -210,6 +212,32 @@ impl Snapshot<'_> {
             }));
         }
         Ok(all.into_iter().map(|(_, one)| one).collect())
+    }
+
+    /// Returns the reconciliations of the batch, oldest first; with a finding about a payment stands its state of today, if that is
+    /// another one by now.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn reconciliations_today(&self) -> Result<Vec<ReconciliationRecord>, Error> {
+        let mut records = self.reconciliations()?;
+        let findings = records.iter_mut().flat_map(|record| &mut record.findings);
+        for finding in findings {
+            let id = finding["payer_transaction_id"].as_str();
+            let Some(id) = id.and_then(PayerTransactionId::parse) else {
+                continue;
+            };
+            let Some(seq) = find(self.c, id)? else {
+                continue;
+            };
+            let lived = Scan::of(&life::TABLE).at(&seq);
+            let state: Option<i64> = self.c.value(&lived, life::state)?;
+            let now = state.map(state_of).transpose()?.map(State::name);
+            if now.is_some() && now != finding["state"].as_str() {
+                finding["state_now"] = now.into();
+            }
+        }
+        Ok(records)
     }
 
     /// Returns the reconciliations of the batch, oldest first.

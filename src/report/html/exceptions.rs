@@ -6,6 +6,7 @@ use std::io;
 use askama::Template;
 
 use super::listed::{Listed, outcome};
+use super::statements;
 use crate::report::advice;
 use crate::report::fold::reconciliation::Reconciliation;
 use crate::report::rows::entry::{BatchHeader, StateName};
@@ -77,7 +78,11 @@ pub(super) fn write(
             rows,
         });
     }
-    Exceptions { groups }.write_into(out)
+    Exceptions {
+        groups,
+        statements_differ: statements::show_otherwise(header),
+    }
+    .write_into(out)
 }
 
 struct Group<'a> {
@@ -95,10 +100,10 @@ struct Group<'a> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<section id="exceptions">
+    source = r##"<section id="exceptions">
 <h2>Exceptions</h2>
 {%- if groups.is_empty() %}
-<p class="quiet">None: every payment is paid.</p>
+<p class="quiet">{% if statements_differ %}Every payment is paid by what the gateway said. Statements show something else of some: see <a href="#statements">Statements</a>.{% else %}None: every payment is paid.{% endif %}</p>
 {%- endif %}
 {%- for group in groups %}
 <div class="group">
@@ -121,8 +126,10 @@ struct Group<'a> {
 </div>
 {%- endfor %}
 </section>
-"#
+"##
 )]
 struct Exceptions<'a> {
     groups: Vec<Group<'a>>,
+    /// Statements show something else of payments than what they are here.
+    statements_differ: bool,
 }

@@ -1,12 +1,12 @@
 //! What statements of gateway and bank showed.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use askama::Template;
 use serde_json::Value;
 
 use crate::ledger::reconciliation::FindingKind;
+use crate::lifecycle::State;
 use crate::report::rows::entry::{BatchHeader, Stated};
 use crate::report::words::text;
 
@@ -17,28 +17,68 @@ pub(super) fn write(out: &mut impl io::Write, header: &BatchHeader) -> io::Resul
     if header.statements.is_empty() {
         return Ok(());
     }
-    let statements = header
-        .statements
-        .iter()
-        .map(|stated| Statement::of(header, stated));
+    let statements = last_of_each(header)
+        .into_iter()
+        .map(|(stated, times)| Statement::of(header, stated, times));
     Statements {
         statements: statements.collect(),
     }
     .write_into(out)
 }
 
-/// Returns how many findings a person has to look at; of a statement that was held against the batch several times, those of the last.
-pub(super) fn to_look_at(header: &BatchHeader) -> u64 {
-    let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+/// Returns the last comparison with each statement, in the order in which they were made, and how many there were.
+fn last_of_each(header: &BatchHeader) -> Vec<(&Stated, usize)> {
+    let mut last: Vec<(&Stated, usize)> = Vec::new();
     for stated in &header.statements {
-        let found = &stated.summary["found"];
-        let kinds = FindingKind::ALL.into_iter();
-        let counts = kinds
-            .filter(|kind| kind.needs_a_person())
-            .filter_map(|kind| found[kind.name()]["count"].as_u64());
-        last.insert(word(&stated.summary, "digest"), counts.sum());
+        let digest = word(&stated.summary, "digest");
+        let before = last
+            .iter()
+            .position(|(known, _)| word(&known.summary, "digest") == digest);
+        let times = before.map_or(0, |place| last.remove(place).1);
+        last.push((stated, times + 1));
     }
-    last.values().sum()
+    last
+}
+
+/// Returns how many findings a person has to look at; of a statement that was compared several times, those of the last one. A payment
+/// that was open then, and is paid by now, needs nobody any more.
+pub(super) fn to_look_at(header: &BatchHeader) -> u64 {
+    let last = last_of_each(header);
+    last.into_iter().map(|(stated, _)| of_one(stated)).sum()
+}
+
+fn of_one(stated: &Stated) -> u64 {
+    let found = &stated.summary["found"];
+    let kinds = FindingKind::ALL.into_iter();
+    let counts = kinds
+        .filter(|kind| kind.needs_a_person())
+        .filter_map(|kind| found[kind.name()]["count"].as_u64());
+    let done = stated.findings.iter().filter(|said| is_done(said)).count();
+    counts.sum::<u64>().saturating_sub(done as u64)
+}
+
+/// Returns whether a payment was not paid here when it was compared, and is by now: there is nothing more to it.
+fn is_done(said: &Value) -> bool {
+    let kind = FindingKind::from_name(word(said, "finding"));
+    let was_open = matches!(
+        kind,
+        Some(FindingKind::OpenPaidThere | FindingKind::PaidThereOnly | FindingKind::PendingThere)
+    );
+    was_open && said["twice"] != true && word(said, "state_now") == State::Paid.name()
+}
+
+/// Returns whether statements show something of payments that no state here tells: they left twice, came back or moved otherwise.
+pub(super) fn show_otherwise(header: &BatchHeader) -> bool {
+    let last = last_of_each(header);
+    last.iter().any(|(stated, _)| {
+        let count = |kind: FindingKind| stated.summary["found"][kind.name()]["count"].as_u64();
+        let kinds = FindingKind::ALL.into_iter();
+        let also = stated.summary["also_twice"].as_u64();
+        also.unwrap_or(0) > 0
+            || kinds
+                .filter(|kind| kind.is_discrepancy())
+                .any(|kind| count(kind).unwrap_or(0) > 0)
+    })
 }
 
 struct Statement {
@@ -82,12 +122,15 @@ fn amounts(by_currency: &Value) -> String {
 }
 
 impl Statement {
-    fn of(header: &BatchHeader, stated: &Stated) -> Self {
+    fn of(header: &BatchHeader, stated: &Stated, times: usize) -> Self {
         let summary = &stated.summary;
         let mut facts = vec![
             header.zone.format_named(stated.at),
             word(summary, "format").to_owned(),
         ];
+        if times > 1 {
+            facts.push(format!("compared {times} times, this is the last"));
+        }
         for (label, name) in [("account", "account"), ("from", "from"), ("to", "to")] {
             if let Some(value) = summary[name].as_str() {
                 facts.push(format!("{label} {value}"));
@@ -141,6 +184,20 @@ fn other_lines(said: &Value) -> Option<String> {
     Some(lines.join(", "))
 }
 
+/// Returns where a payment stands by now, if that is something else than when it was compared.
+fn now(said: &Value) -> String {
+    let name = word(said, "state_now");
+    let now = State::ALL.into_iter().find(|state| state.name() == name);
+    now.map_or_else(String::new, |now| {
+        let done = if is_done(said) {
+            ", nothing more to do"
+        } else {
+            ""
+        };
+        format!("now {}{done}", now.in_words())
+    })
+}
+
 impl Finding {
     fn of(said: &Value) -> Self {
         let amount = |amount: &str, currency: &str| match word(said, amount) {
@@ -154,6 +211,7 @@ impl Finding {
             amount("statement_amount", "statement_currency_code"),
             word(said, "statement_reference").to_owned(),
             word(said, "matched").to_owned(),
+            now(said),
         ];
         let shown: Vec<String> = shown.into_iter().filter(|part| !part.is_empty()).collect();
         Self {

@@ -334,7 +334,20 @@ fn findings_of_statements_are_named_before_anybody_hears_that_nothing_is_to_do()
         }),
         findings: Vec::new(),
     };
+    let done = |now: &str| Stated {
+        findings: vec![serde_json::json!({
+            "finding": "open_paid_there", "state": "acknowledged", "state_now": now,
+        })],
+        summary: serde_json::json!({"digest": "c", "found": {"open_paid_there": {"count": 1}}}),
+        ..stated("c", 0)
+    };
     for (statements, expected) in [
+        // What was open then, and is paid by now.
+        (vec![done("paid")], "All 1 paid: no action needed."),
+        (
+            vec![done("delivered")],
+            "All 1 paid; 1 finding of a statement to look at: see the statements below.",
+        ),
         (vec![], "All 1 paid: no action needed."),
         (vec![stated("a", 0)], "All 1 paid: no action needed."),
         (
