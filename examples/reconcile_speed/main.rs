@@ -151,7 +151,7 @@ fn reconcile(journal: &Path, file: &Path) -> Outcome<()> {
         digest: String::new(),
         format: summary.format.to_owned(),
         account: None,
-        kind: summary.kind(),
+        kind: summary.source().kind,
         period: summary.period,
         opening: None,
         closing: None,

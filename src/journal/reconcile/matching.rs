@@ -3,8 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::desk::{StatementDesk, money_of, standing_of};
-use super::record::last_comparison;
-use super::said::{Said, detail_of};
+use super::said::{Said, detail_of, last_comparison};
 use crate::domain::{BatchId, BatchName, Day, PaymentId, Tally, WireZone};
 use crate::journal::codec::catalog::{batch_of, of_batch};
 use crate::journal::codec::events::RECONCILED;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::lines::lines_said;
-use super::said::{finding_said, summary_said};
-use crate::domain::{BatchId, BatchName, EvidenceId};
+use super::said::{finding_said, last_comparison, summary_said};
+use crate::domain::{BatchId, BatchName};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING, STATEMENT_LINES};
@@ -16,8 +16,6 @@ use crate::journal::recovery::lost_orders::{Touched, is_missing};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Reconciled, ShownPayment, StatementFacts, StatementFinding};
 use crate::lifecycle::StepContext;
-use crate::store::tables::evidence;
-use crate::store::{Read, Reads, Scan, shape};
 
 /// The order that a copy must not forget.
 const HELD: &str = "reconcile --held";
@@ -101,22 +99,6 @@ impl Journal {
         })
         .await
     }
-}
-
-shape! {
-    struct Compared of evidence { evidence_id: EvidenceId }
-}
-
-/// Returns the row of the last comparison of a batch with a statement.
-pub(super) fn last_comparison(
-    c: &dyn Read,
-    batch_id: BatchId,
-) -> Result<Option<EvidenceId>, Error> {
-    let comparisons = Scan::by(&evidence::about_batch)
-        .at(&RECONCILED)
-        .at(&batch_id);
-    let last: Option<Compared> = c.first(&comparisons.descending())?;
-    Ok(last.map(|row| row.evidence_id))
 }
 
 fn append(

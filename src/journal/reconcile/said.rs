@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{EvidenceId, PayerTransactionId, Timestamp};
+use crate::domain::{BatchId, EvidenceId, PayerTransactionId, Timestamp};
 use crate::journal::codec::catalog::find;
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
 use crate::journal::codec::values::{corrupt, state_of};
@@ -16,7 +16,7 @@ use crate::journal::{
 use crate::ledger::reconciliation::{FindingKind, Flow};
 use crate::lifecycle::State;
 use crate::store::tables::{evidence, life};
-use crate::store::{Reads, Scan, shape};
+use crate::store::{Read, Reads, Scan, shape};
 
 pub(super) fn finding_said(finding: &StatementFinding) -> Value {
     let mut said = json!({"finding": finding.kind.name()});
@@ -97,6 +97,22 @@ pub(super) fn summary_said(
 
 shape! {
     pub(super) struct Said of evidence { evidence_id: EvidenceId, at: Timestamp, detail: String }
+}
+
+shape! {
+    struct Compared of evidence { evidence_id: EvidenceId }
+}
+
+/// Returns the row of the last comparison of a batch with a statement.
+pub(super) fn last_comparison(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Option<EvidenceId>, Error> {
+    let comparisons = Scan::by(&evidence::about_batch)
+        .at(&RECONCILED)
+        .at(&batch_id);
+    let last: Option<Compared> = c.first(&comparisons.descending())?;
+    Ok(last.map(|row| row.evidence_id))
 }
 
 pub(super) fn detail_of(told: &Said) -> Result<Value, Error> {

@@ -106,7 +106,7 @@ impl StatementEntry {
                 names.push(name.to_owned());
             }
         };
-        self.references().for_each(|reference| add(reference));
+        self.references().for_each(&mut add);
         let texts = self.references().chain([self.text.as_str()]);
         for word in texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())) {
             let is_number = word.bytes().all(|b| b.is_ascii_digit());

@@ -334,8 +334,9 @@ mod tests {
 
     #[test]
     fn lines_of_several_statements_are_one_movement_unless_a_field_tells_them_apart() {
+        type Lines = &'static [&'static str];
         // What earlier statements show, what this one shows, and how many of the earlier movements it does not show.
-        let cases: [(&str, &[&[&str]], &[&str], usize); 18] = [
+        let cases: [(&str, &[Lines], Lines, usize); 18] = [
             (
                 "the same line",
                 &[&["p receipt=QK1"]],
@@ -435,11 +436,7 @@ mod tests {
             for statement in earlier {
                 take_statement(&mut known, movements(statement));
             }
-            assert_eq!(
-                super::tests::left(&known, &movements(now)).len(),
-                left,
-                "{what}"
-            );
+            assert_eq!(self::left(&known, &movements(now)).len(), left, "{what}");
         }
     }
 
