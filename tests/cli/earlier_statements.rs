@@ -547,3 +547,43 @@ fn two_comparisons_at_the_same_moment_show_what_one_after_the_other_does() {
         desk.run(&["verify", "b"]).finished(0);
     }
 }
+
+/// Statements of some weeks together prove a batch: the last one ends with 0.
+#[test]
+fn what_was_shown_before_need_not_be_in_the_statement_of_the_next_week() {
+    let desk = Desk::loaded();
+    desk.run(&["run", "b", "--sandbox", "--faults", "none"])
+        .finished(0);
+    let known = payments(&desk);
+    let day: jiff::civil::Date = today(&desk).parse().unwrap();
+    let later = day.tomorrow().unwrap();
+    let line = |day: jiff::civil::Date, row: &str, amount: &str| {
+        format!("{day},{amount},{}\n", known[row].0)
+    };
+    let head = "date,amount,reference\n";
+    let first = format!(
+        "{head}{}{}",
+        line(day, "R-1", "100.00"),
+        line(day, "R-2", "200.50")
+    );
+    let desk = desk.file("first.csv", &first).file(
+        "second.csv",
+        format!("{head}{}", line(later, "R-3", "300.00")),
+    );
+    compare(&desk, "b", "first.csv", &[]);
+    let order = [
+        "reconcile",
+        "b",
+        "second.csv",
+        "--currency",
+        "KES",
+        "--paid-out",
+        "--json",
+    ];
+    let said = desk.run(&order).finished(0);
+    assert_eq!(
+        ["agreed", "agreed_before", "missing_there", "not_covered"].map(|kind| found(&said, kind)),
+        [1, 2, 0, 0],
+        "{said:?}"
+    );
+}

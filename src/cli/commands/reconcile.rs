@@ -241,7 +241,9 @@ impl Work {
             ))
             .hint("name the statement of the account that the batch was paid from"));
         }
-        if !reconciled.shares_days && reconciled.of(FindingKind::NotCovered).count > 0 {
+        let elsewhere = [FindingKind::NotCovered, FindingKind::AgreedBefore];
+        let is_elsewhere = elsewhere.iter().any(|kind| reconciled.of(*kind).count > 0);
+        if !reconciled.shares_days && is_elsewhere {
             let days = summary.period.map_or_else(String::new, |period| {
                 format!(" from {} to {}", period.from, period.to)
             });

@@ -36,6 +36,7 @@ const TABLES: &str = "
         earlier integer not null default 0, had_line integer not null default 0,
         before_paid integer not null default 0, before_returned integer not null default 0, before_elsewhere integer not null default 0,
         before_paid_elsewhere integer not null default 0, before_otherwise integer not null default 0, apart integer not null default 0,
+        paid_before integer not null default 0,
         before_lines text not null default '',
         -- Its batch, where that is another one.
         foreign_batch integer not null

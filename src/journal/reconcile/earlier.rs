@@ -7,7 +7,8 @@ use rusqlite::{Row, params};
 use super::desk::StatementDesk;
 use super::lines::{lines_of, movement_in, movement_of};
 use super::matching::{
-    FACTS, FACTS_WIDTH, Facts, LINE, SHOWN, SHOWN_WIDTH, by_of, line_of, shown_of,
+    FACTS, FACTS_WIDTH, Facts, LINE, SHOWN, SHOWN_WIDTH, by_of, line_of, paid_before_number,
+    shown_of,
 };
 use super::said::{Said, detail_of};
 use crate::domain::{EvidenceId, PaymentId};
@@ -16,8 +17,8 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{Error, StatementFacts};
 use crate::ledger::reconciliation::{
-    Kinship, MOVEMENTS_MAX, MatchedBy, Moved, Movement, ShownBefore, Source, is_apart, matched,
-    not_among, take_statement,
+    Kinship, MOVEMENTS_MAX, MatchedBy, Moved, Movement, PaidBefore, Period, ShownBefore, Source,
+    is_apart, matched, not_among, take_statement,
 };
 use crate::store::tables::evidence;
 use crate::store::{Reads, Scan};
@@ -43,6 +44,8 @@ struct Comparisons {
     sources: Vec<(Source, Kinship)>,
     /// The names of the statements.
     names: Vec<String>,
+    /// The days of this statement.
+    period: Option<Period>,
 }
 
 impl Comparisons {
@@ -125,6 +128,7 @@ impl Snapshot<'_> {
         };
         let mut comparisons = Comparisons {
             sources: vec![(this, Kinship::Same)],
+            period: facts.period,
             ..Comparisons::default()
         };
         let mut last: BTreeMap<String, EvidenceId> = BTreeMap::new();
@@ -250,7 +254,7 @@ impl StatementDesk {
         let seq = before.facts.seq;
         let shown = self.give_lines(&before)?;
         let (mut sum, mut had_line, mut apart) = (ShownBefore::default(), false, false);
-        let mut lines = Vec::new();
+        let (mut lines, mut own, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (source, known) in &before.known {
             let kinship = comparisons.sources[*source].1;
             let left = not_among(known, &matched(known, &shown));
@@ -262,7 +266,14 @@ impl StatementDesk {
                 apart |= is_apart(kinship, &left, &shown);
             }
             lines.extend(comparisons.told(&left));
+            match kinship {
+                Kinship::Same => own = left,
+                Kinship::Near | Kinship::Other => others.push(known.as_slice()),
+            }
         }
+        let period = comparisons.period;
+        let shows = |day| period.is_some_and(|period| (period.from..=period.to).contains(&day));
+        let paid_before = PaidBefore::of(&own, &others, shows);
         if let Some(more) = lines
             .len()
             .checked_sub(LINES_TOLD_MAX)
@@ -275,7 +286,7 @@ impl StatementDesk {
         self.c
             .prepare_cached(
                 "update payment set before_paid = ?2, before_returned = ?3, before_paid_elsewhere = ?4, before_elsewhere = ?5, before_otherwise = ?6,
-                     had_line = ?7, apart = ?8, before_lines = ?9 where seq = ?1",
+                     had_line = ?7, apart = ?8, before_lines = ?9, paid_before = ?10 where seq = ?1",
             )?
             .execute(params![
                 seq,
@@ -286,7 +297,8 @@ impl StatementDesk {
                 sum.otherwise,
                 had_line,
                 apart,
-                lines.join("\n")
+                lines.join("\n"),
+                paid_before_number(paid_before)
             ])?;
         Ok(())
     }

@@ -11,8 +11,8 @@ use crate::journal::codec::values::{corrupt, country_of, identifier_of, msisdn_o
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{Apart, Error, Reconciled, StatedPayment, StatementFacts, StatementFinding};
 use crate::ledger::reconciliation::{
-    Candidate, FindingKind, Flow, Line, MatchedBy, Pair, PaymentView, Period, Settle, Shown,
-    StatementEntry, is_to, kind, pair, settle,
+    Candidate, FindingKind, Flow, Line, MatchedBy, PaidBefore, Pair, PaymentView, Period, Settle,
+    Shown, StatementEntry, is_to, kind, pair, settle,
 };
 use crate::lifecycle::State;
 use crate::store::tables::{batch, evidence, identifier};
@@ -354,7 +354,7 @@ impl StatementDesk {
 
     /// Writes down what is found of each payment.
     fn judge(&self, period: Option<Period>) -> Result<(), Error> {
-        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among, unsure, replaced from payment where foreign_batch = 0 order by seq")?;
+        let mut payments = self.c.prepare("select seq, state, posted, last_day, paid, returned, pending, other_amount, other, by, entry, otherwise, minor, among, unsure, replaced, paid_before from payment where foreign_batch = 0 order by seq")?;
         let mut note = self
             .c
             .prepare("update payment set kind = ?2 where seq = ?1")?;
@@ -362,13 +362,10 @@ impl StatementDesk {
         while let Some(row) = rows.next()? {
             let last = Day::from_number(row.get(3)?);
             let covered = period.is_some_and(|period| period.covers(last));
-            let found = kind(
-                state_of(row.get(1)?)?,
-                row.get(2)?,
-                &shown_of(row, 4)?,
-                covered,
-            )
-            .where_replaced(row.get(15)?);
+            let state = state_of(row.get(1)?)?;
+            let found =
+                kind(state, row.get(2)?, &shown_of(row, 4)?, covered).where_replaced(row.get(15)?);
+            let found = paid_before_of(row.get(16)?).with(found, state);
             note.execute(params![row.get::<_, i64>(0)?, place_of(found)])?;
         }
         self.c.execute_batch(
@@ -403,7 +400,10 @@ impl StatementDesk {
             told.shares_days |= about_payments
                 && !matches!(
                     kind,
-                    FindingKind::NotCovered | FindingKind::Unpaid | FindingKind::Replaced
+                    FindingKind::NotCovered
+                        | FindingKind::AgreedBefore
+                        | FindingKind::Unpaid
+                        | FindingKind::Replaced
                 )
                 && tally.count > 0;
             if tally.count > 0 {
@@ -532,6 +532,22 @@ pub(super) fn shown_of(row: &Row<'_>, at: usize) -> Result<Shown, Error> {
     shown.among = among.is_some();
     shown.unsure = row.get(at + 10)?;
     Ok(shown)
+}
+
+pub(super) fn paid_before_number(before: PaidBefore) -> i64 {
+    match before {
+        PaidBefore::No => 0,
+        PaidBefore::Elsewhere => 1,
+        PaidBefore::OnOtherDays => 2,
+    }
+}
+
+fn paid_before_of(number: i64) -> PaidBefore {
+    match number {
+        1 => PaidBefore::Elsewhere,
+        2 => PaidBefore::OnOtherDays,
+        _ => PaidBefore::No,
+    }
 }
 
 /// Returns lines of earlier statements, as they were put together.

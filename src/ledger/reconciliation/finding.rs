@@ -312,6 +312,8 @@ pub enum FindingKind {
     UnknownThere,
     /// Paid on both sides.
     Agreed,
+    /// Paid here, and by a statement that was compared before.
+    AgreedBefore,
     /// Not paid on either side.
     Unpaid,
     /// Not paid on either side, and a retry stands for its row.
@@ -328,7 +330,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them, the worst first.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::PaidThereOnly,
         Self::TwiceThere,
         Self::Returned,
@@ -342,6 +344,7 @@ impl FindingKind {
         Self::NamesSeveral,
         Self::UnknownThere,
         Self::Agreed,
+        Self::AgreedBefore,
         Self::Unpaid,
         Self::Replaced,
         Self::OtherBatch,
@@ -420,6 +423,7 @@ impl FindingKind {
             Self::NamesSeveral => "names_several",
             Self::UnknownThere => "unknown_there",
             Self::Agreed => "agreed",
+            Self::AgreedBefore => "agreed_before",
             Self::Unpaid => "unpaid",
             Self::Replaced => "replaced",
             Self::OtherBatch => "other_batch",
@@ -450,6 +454,7 @@ impl FindingKind {
             Self::NamesSeveral => "lines that name several payments",
             Self::UnknownThere => "lines of which nothing is known here",
             Self::Agreed => "paid on both sides",
+            Self::AgreedBefore => "paid here, and in a statement that was compared before",
             Self::Unpaid => "not paid on either side",
             Self::Replaced => "not paid, and replaced by a retry",
             Self::OtherBatch => "lines about other batches",

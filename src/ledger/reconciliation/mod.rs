@@ -8,6 +8,7 @@ mod before;
 mod entry;
 mod finding;
 mod movement;
+mod paid_before;
 mod pairing;
 mod recipient;
 mod source;
@@ -25,6 +26,7 @@ pub use finding::{
 pub use movement::{
     MOVEMENTS_MAX, Marks, Moved, Movement, account_mark, matched, not_among, take_statement,
 };
+pub use paid_before::PaidBefore;
 pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;
 pub use source::{Kinship, Source, is_apart};
