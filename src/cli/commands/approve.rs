@@ -356,7 +356,10 @@ impl Desk<'_> {
             }
         } else if is_attended() {
             for (currency, _) in totals.iter() {
-                let typed = heard(&format!("Sign for it? Type the total in {currency}: ")).await?;
+                let typed = heard(&format!(
+                    "Sign for it? Type the total of the whole batch in {currency}: "
+                ))
+                .await?;
                 let typed = typed.trim();
                 let typed = typed.strip_prefix(currency.code()).unwrap_or(typed).trim();
                 let amount = crate::domain::Amount::parse(&typed.replace(',', ""), currency);

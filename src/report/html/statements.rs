@@ -17,7 +17,8 @@ pub(super) fn write(out: &mut impl io::Write, header: &BatchHeader) -> io::Resul
     if header.statements.is_empty() {
         return Ok(());
     }
-    let statements = last_of_each(header)
+    let statements = header
+        .last_comparisons()
         .into_iter()
         .map(|(stated, times)| Statement::of(header, stated, times));
     Statements {
@@ -26,24 +27,10 @@ pub(super) fn write(out: &mut impl io::Write, header: &BatchHeader) -> io::Resul
     .write_into(out)
 }
 
-/// Returns the last comparison with each statement, in the order in which they were made, and how many there were.
-fn last_of_each(header: &BatchHeader) -> Vec<(&Stated, usize)> {
-    let mut last: Vec<(&Stated, usize)> = Vec::new();
-    for stated in &header.statements {
-        let digest = word(&stated.summary, "digest");
-        let before = last
-            .iter()
-            .position(|(known, _)| word(&known.summary, "digest") == digest);
-        let times = before.map_or(0, |place| last.remove(place).1);
-        last.push((stated, times + 1));
-    }
-    last
-}
-
 /// Returns how many findings a person has to look at; of a statement that was compared several times, those of the last one. A payment
 /// that was open then, and is paid by now, needs nobody any more.
 pub(super) fn to_look_at(header: &BatchHeader) -> u64 {
-    let last = last_of_each(header);
+    let last = header.last_comparisons();
     last.into_iter().map(|(stated, _)| of_one(stated)).sum()
 }
 
@@ -69,7 +56,7 @@ fn is_done(said: &Value) -> bool {
 
 /// Returns whether statements show something of payments that no state here tells: they left twice, came back or moved otherwise.
 pub(super) fn show_otherwise(header: &BatchHeader) -> bool {
-    let last = last_of_each(header);
+    let last = header.last_comparisons();
     last.iter().any(|(stated, _)| {
         let count = |kind: FindingKind| stated.summary["found"][kind.name()]["count"].as_u64();
         let kinds = FindingKind::ALL.into_iter();

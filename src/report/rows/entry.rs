@@ -339,6 +339,20 @@ pub struct Stated {
 }
 
 impl BatchHeader {
+    /// Returns the last comparison with each statement, in the order in which they were made, and how many there were.
+    pub(in crate::report) fn last_comparisons(&self) -> Vec<(&Stated, usize)> {
+        let mut last: Vec<(&Stated, usize)> = Vec::new();
+        for stated in &self.statements {
+            let digest = &stated.summary["digest"];
+            let before = last
+                .iter()
+                .position(|(known, _)| known.summary["digest"] == *digest);
+            let times = before.map_or(0, |place| last.remove(place).1);
+            last.push((stated, times + 1));
+        }
+        last
+    }
+
     /// Returns how many rows the report is to list.
     pub(in crate::report) fn rows(&self) -> u64 {
         self.control.total().count + self.rejected_lines

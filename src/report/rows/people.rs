@@ -41,15 +41,17 @@ pub(in crate::report) fn reasons(deeds: &[Deed], zone: &WireZone) -> Vec<(String
 const NAMED_MAX: usize = 20;
 
 /// What somebody did to a batch, in words of the page.
-const KINDS: [&str; 6] = [
+const KINDS: [&str; 7] = [
     "Loaded by",
     "Signed to have loaded it",
     "Approved by",
     "Run by",
     "Signed for an order",
+    "Compared with a statement by",
     "Decided by",
 ];
 
+/// Returns of which kind it is; empty: it belongs to another deed.
 fn kind(act: &str) -> &'static str {
     match act {
         "load" => KINDS[0],
@@ -57,7 +59,9 @@ fn kind(act: &str) -> &'static str {
         "approve" => KINDS[2],
         "run" => KINDS[3],
         "sign-order" => KINDS[4],
-        _ => KINDS[5],
+        "reconcile" => KINDS[5],
+        "reconcile --held" => "",
+        _ => KINDS[6],
     }
 }
 
@@ -131,6 +135,8 @@ mod tests {
             deed(3, "run", "ana"),
             deed(4, "run", "eva"),
             deed(5, "account-moved", "eva"),
+            deed(5, "reconcile --held", "eva"),
+            deed(5, "reconcile", "eva"),
         ];
         assert_eq!(
             named(&deeds, &zone),
@@ -141,6 +147,10 @@ mod tests {
                     "ana on desk-7, 2 times, 2026-11-28 09:00:01 to 2026-11-28 09:00:03".to_owned()
                 ),
                 ("Run by", "eva on desk-7, 2026-11-28 09:00:04".to_owned()),
+                (
+                    "Compared with a statement by",
+                    "eva on desk-7, 2026-11-28 09:00:05".to_owned()
+                ),
                 (
                     "Decided by",
                     "eva on desk-7, 2 times, 2026-11-28 09:00:02 to 2026-11-28 09:00:05".to_owned()

@@ -190,7 +190,7 @@ pub(super) fn evidence(book: &mut Book<File>, header: &BatchHeader) -> io::Resul
     Ok(())
 }
 
-/// Writes what statements of gateway and bank showed, where there is one: of each what was kept one by one.
+/// Writes what statements of gateway and bank showed, where there is one: of the last comparison with each what was kept one by one.
 pub(super) fn statements(book: &mut Book<File>, header: &BatchHeader) -> io::Result<()> {
     if header.statements.is_empty() {
         return Ok(());
@@ -212,7 +212,7 @@ pub(super) fn statements(book: &mut Book<File>, header: &BatchHeader) -> io::Res
         "There: date",
         "There: reference",
     ])?;
-    for stated in &header.statements {
+    for (stated, _) in header.last_comparisons() {
         let statement = stated.summary["statement"].as_str().unwrap_or_default();
         for finding in &stated.findings {
             let of = |name: &str| finding[name].as_str().unwrap_or_default();
