@@ -26,8 +26,13 @@ pub(super) struct Details {
 impl Details {
     fn refer(&mut self, field: String, text: String) {
         if self.references.len() < REFERENCES_MAX && text != "NOTPROVIDED" {
+            let is_receipt = field.ends_with("AcctSvcrRef");
             let field = field.into();
-            self.references.push(Reference { field, text });
+            self.references.push(Reference {
+                field,
+                text,
+                is_receipt,
+            });
         }
     }
 

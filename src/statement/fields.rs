@@ -85,6 +85,7 @@ impl<'r> Fields<'r> {
             references.extend(self.named_texts(name)?.map(|(at, text)| Reference {
                 field: folded(self.headers.name(at)).into(),
                 text: text.to_owned(),
+                is_receipt: name == "receipt",
             }));
         }
         let entry = StatementEntry {

@@ -424,6 +424,7 @@ impl Parsed {
         let references = named.map(|(field, name)| Reference {
             field: field.into(),
             text: name.to_owned(),
+            is_receipt: field == "institution",
         });
         Some(Self {
             day,

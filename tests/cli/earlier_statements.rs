@@ -587,3 +587,161 @@ fn what_was_shown_before_need_not_be_in_the_statement_of_the_next_week() {
         "{said:?}"
     );
 }
+
+/// Two payments alike in two batches, both open. Returns the desk, their identifiers and the day.
+fn alike_in_two_batches() -> (Desk, [String; 2], String) {
+    let row = |name: &str| format!("{name},B2C_MPESA,254722000008,50.00,KES,KE\n");
+    let mut desk = Desk::new();
+    let mut ids = Vec::new();
+    for (batch, name) in [("b", "B-1"), ("d", "D-1")] {
+        let file = format!("{batch}.csv");
+        desk = desk.file(&file, format!("{}{}", crate::desk::HEADER, row(name)));
+        desk.run(&["load", &file, "--batch", batch, "--sandbox"])
+            .finished(0);
+        let run = [
+            "run",
+            batch,
+            "--sandbox",
+            "--faults",
+            "none",
+            "--no-wait",
+            "--poll-only",
+            "--yes",
+        ];
+        desk.run(&run).finished(4);
+        let out = format!("r{batch}");
+        desk.run(&["report", batch, "--out", &out]).finished(0);
+        let report: serde_json::Value =
+            serde_json::from_str(&desk.text(&format!("{out}/report.json"))).unwrap();
+        let id = &report["payments"][0]["payer_transaction_id"];
+        ids.push(id.as_str().unwrap().to_owned());
+    }
+    payments(&desk);
+    let day = today(&desk);
+    (desk, ids.try_into().unwrap(), day)
+}
+
+/// What a name has told is stronger than a guess, in whichever batch.
+#[test]
+fn a_receipt_that_named_a_payment_is_of_no_other_one() {
+    let (desk, [b, d], day) = alike_in_two_batches();
+    let plain = "date,amount,recipient,receipt\n";
+    let line = |receipt: &str| format!("{day},50.00,254722000008,{receipt}\n");
+    let named = |receipt: &str, id: &str| {
+        format!(
+            "date,amount,recipient,receipt,reference\n{day},50.00,254722000008,{receipt},{id}\n"
+        )
+    };
+    let counts = |said: &Said| {
+        ["other_batch", "open_paid_there", "agreed", "unknown_there"].map(|kind| found(said, kind))
+    };
+    let desk = desk
+        .file("guess.csv", format!("{plain}{}", line("RC1")))
+        .file("named.csv", named("RC1", &d))
+        .file(
+            "more.csv",
+            format!("{plain}{}{day},9.00,,RC7\n", line("RC1")),
+        )
+        .file("own.csv", named("RC2", &b))
+        .file("both.csv", format!("{plain}{}{}", line("RC2"), line("RC1")));
+    compare(&desk, "b", "guess.csv", &[]);
+    let order = [
+        "reconcile",
+        "d",
+        "named.csv",
+        "--currency",
+        "KES",
+        "--paid-out",
+        "--settle",
+    ];
+    desk.run(&order).finished(0);
+    // The payment of the first batch had been guessed to have this line.
+    let said = compare(&desk, "b", "more.csv", &["--json"]);
+    assert_eq!(counts(&said), [1, 0, 0, 1], "{said:?}");
+    let order = [
+        "reconcile",
+        "b",
+        "own.csv",
+        "--currency",
+        "KES",
+        "--paid-out",
+        "--settle",
+    ];
+    desk.run(&order).finished(0);
+    // Whatever stands first: each has its own.
+    let order = [
+        "reconcile",
+        "d",
+        "both.csv",
+        "--currency",
+        "KES",
+        "--paid-out",
+        "--json",
+    ];
+    let said = desk.run(&order).finished(0);
+    assert_eq!(counts(&said), [1, 0, 1, 0], "{said:?}");
+    desk.run(&["verify", "b"]).finished(0);
+    desk.run(&["verify", "d"]).finished(0);
+}
+
+/// A line that was guessed to be about a payment is no second one of it, once it is named by another.
+#[test]
+fn a_guess_is_no_second_payment() {
+    let (desk, [first, _], day) = two_alike();
+    let line = |rest: &str| format!("{day},8000.00,254722000008,{rest}\n");
+    let desk = desk
+        .file(
+            "guess.csv",
+            format!(
+                "date,amount,recipient,receipt\n{}{}",
+                line("RC2"),
+                line("RC1")
+            ),
+        )
+        .file(
+            "named.csv",
+            format!(
+                "date,amount,recipient,receipt,reference\n{}{}",
+                line(&format!("RC1,{first}")),
+                line("RC2,")
+            ),
+        );
+    compare(&desk, "b", "guess.csv", &[]);
+    let said = compare(&desk, "b", "named.csv", &["--json"]);
+    assert_eq!(
+        ["twice_there", "open_paid_there", "unknown_there"].map(|kind| found(&said, kind)),
+        [0, 2, 0],
+        "{said:?}"
+    );
+}
+
+/// A bank books what it has announced, under the same receipt; and what left twice and came back once is with the recipient.
+#[test]
+fn a_receipt_is_of_one_movement_and_what_left_again_is_told_apart() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let day = today(&desk);
+    let next: jiff::civil::Date = day.parse().unwrap();
+    let next = next.tomorrow().unwrap();
+    let id = &known["R-1"].0;
+    let head = "date,paid_out,paid_in,receipt,reference\n";
+    let desk = desk
+        .file("one.csv", format!("{head}{day},100.00,,RC1,{id}\n"))
+        .file("next.csv", format!("{head}{next},100.00,,RC1,{id}\n"))
+        .file(
+            "again.csv",
+            format!(
+                "{head}{day},100.00,,RC1,{id}\n{day},100.00,,RC2,{id}\n{day},,100.00,RC3,{id}\n"
+            ),
+        );
+    for (file, kind) in [
+        ("one.csv", "open_paid_there"),
+        ("next.csv", "open_paid_there"),
+        ("again.csv", "left_again"),
+    ] {
+        let order = ["reconcile", "b", file, "--currency", "KES", "--json"];
+        let said = desk.run(&order).finished(3);
+        assert_eq!(found(&said, kind), 1, "{file} {said:?}");
+        assert_eq!(found(&said, "twice_there"), 0, "{file} {said:?}");
+    }
+}

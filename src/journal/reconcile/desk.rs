@@ -36,13 +36,15 @@ const TABLES: &str = "
         earlier integer not null default 0, had_line integer not null default 0,
         before_paid integer not null default 0, before_returned integer not null default 0, before_elsewhere integer not null default 0,
         before_paid_elsewhere integer not null default 0, before_otherwise integer not null default 0, apart integer not null default 0,
-        paid_before integer not null default 0,
+        paid_before integer not null default 0, known_out integer not null default 0,
         before_lines text not null default '',
         -- Its batch, where that is another one.
         foreign_batch integer not null
     ) strict;
     -- What earlier statements showed, a line each, by sources: this one (0) and others.
     create table before (seq integer not null, source integer not null, statement integer not null, line text not null) strict;
+    -- Lines without a name that may be movements of a payment: how well these tell it.
+    create table claim (n integer not null, score integer not null, seq integer not null) strict;
     create table key (key text not null, rank integer not null, seq integer not null) strict;
     create table hit (n integer not null, rank integer not null, seq integer not null) strict;
     begin;";

@@ -1,6 +1,7 @@
 //! What earlier statements showed of the payments: a payment may have left twice, come back, or left in parts, over several statements.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Row, params};
 
@@ -11,7 +12,7 @@ use super::matching::{
     shown_of,
 };
 use super::said::{Said, detail_of};
-use crate::domain::{EvidenceId, PaymentId};
+use crate::domain::{BatchId, EvidenceId, PaymentId};
 use crate::journal::codec::events::{RECONCILED, STATEMENT_LINES};
 use crate::journal::codec::values::corrupt;
 use crate::journal::read::reader::Snapshot;
@@ -37,7 +38,7 @@ struct Earlier {
 
 /// The earlier comparisons of a batch.
 #[derive(Default)]
-struct Comparisons {
+pub(super) struct Comparisons {
     /// By their rows of evidence; `None`: it does not count.
     all: BTreeMap<EvidenceId, Option<Earlier>>,
     /// Where the statements come from; all that come from where this one does are the first.
@@ -86,17 +87,52 @@ impl Snapshot<'_> {
         &self,
         desk: &StatementDesk,
         facts: &StatementFacts,
-    ) -> Result<(), Error> {
-        let comparisons = self.comparisons(facts)?;
-        if comparisons.all.values().all(Option::is_none) {
-            return Ok(());
+    ) -> Result<Option<Comparisons>, Error> {
+        let this = Source {
+            kind: facts.kind.clone(),
+            account: facts.account.clone(),
+        };
+        let mut comparisons = Comparisons {
+            sources: vec![(this, Kinship::Same)],
+            period: facts.period,
+            ..Comparisons::default()
+        };
+        // Lines of other batches' payments are on record with their batches.
+        let mut batches = vec![self.batch_id];
+        batches.extend(desk.foreign_batches()?);
+        for batch_id in &batches {
+            self.add_comparisons(&mut comparisons, *batch_id, &facts.digest)?;
         }
-        let mut put = desk
-            .c
-            .prepare("insert into before (seq, source, statement, line) values (?1, ?2, ?3, ?4)")?;
+        if comparisons.all.values().all(Option::is_none) {
+            return Ok(None);
+        }
+        for batch_id in batches {
+            self.put_lines(desk, &comparisons, batch_id)?;
+        }
+        desk.c.execute_batch(
+            "create index before_by_payment on before (seq, source, statement);
+             create index key_by_payment on key (seq);
+             create index if not exists entry_by_payment on entry (seq, n) where seq is not null;
+             create index paying_alike on entry (rkey, minor, currency) where pays = 1 and rkey is not null;",
+        )?;
+        desk.each_before(&mut |before| desk.claim(&before, &comparisons))?;
+        desk.give_claimed()?;
+        desk.each_before(&mut |before| desk.note_before(&before, &comparisons))?;
+        Ok(Some(comparisons))
+    }
+
+    fn put_lines(
+        &self,
+        desk: &StatementDesk,
+        comparisons: &Comparisons,
+        batch_id: BatchId,
+    ) -> Result<(), Error> {
+        let mut put = desk.c.prepare_cached(
+            "insert into before (seq, source, statement, line) values (?1, ?2, ?3, ?4)",
+        )?;
         let lines = Scan::by(&evidence::about_batch)
             .at(&STATEMENT_LINES)
-            .at(&self.batch_id);
+            .at(&batch_id);
         self.c.each(&lines, |said: Said| {
             // They stand before the row of their comparison.
             let of = comparisons.all.range(said.evidence_id..).next();
@@ -108,35 +144,25 @@ impl Snapshot<'_> {
                 put.execute(params![line.seq, source, statement, line.about()])?;
             }
             Ok(())
-        })?;
-        desk.c.execute_batch(
-            "create index before_by_payment on before (seq, source, statement);
-             create index key_by_payment on key (seq);
-             create index if not exists entry_by_payment on entry (seq, n) where seq is not null;",
-        )?;
-        desk.meet_before(&comparisons)
+        })
     }
 
-    /// Returns the earlier comparisons; of each statement the last one counts, and not of this one.
-    fn comparisons(&self, facts: &StatementFacts) -> Result<Comparisons, Error> {
+    /// Adds the earlier comparisons of a batch; of each statement the last one counts, and not of this one.
+    fn add_comparisons(
+        &self,
+        comparisons: &mut Comparisons,
+        batch_id: BatchId,
+        this: &str,
+    ) -> Result<(), Error> {
         let summaries = Scan::by(&evidence::about_batch)
             .at(&RECONCILED)
-            .at(&self.batch_id);
-        let this = Source {
-            kind: facts.kind.clone(),
-            account: facts.account.clone(),
-        };
-        let mut comparisons = Comparisons {
-            sources: vec![(this, Kinship::Same)],
-            period: facts.period,
-            ..Comparisons::default()
-        };
+            .at(&batch_id);
         let mut last: BTreeMap<String, EvidenceId> = BTreeMap::new();
         self.c.each(&summaries, |said: Said| {
             let summary = detail_of(&said)?;
             let text = |name: &str| summary[name].as_str().map(str::to_owned);
             let digest = text("digest").unwrap_or_default();
-            let is_this = digest == facts.digest;
+            let is_this = digest == this;
             let earlier = Earlier {
                 source: comparisons.place(Source {
                     kind: text("kind").unwrap_or_default(),
@@ -154,8 +180,7 @@ impl Snapshot<'_> {
                 .all
                 .insert(said.evidence_id, (!is_this).then_some(earlier));
             Ok::<_, Error>(())
-        })?;
-        Ok(comparisons)
+        })
     }
 }
 
@@ -194,20 +219,35 @@ impl Before {
         let known = self.known.entry(self.at.0).or_default();
         take_statement(known, std::mem::take(&mut self.of_one));
     }
-}
 
-/// A movement that this statement shows.
-struct Now {
-    /// The number of its line.
-    n: i64,
-    /// The line does not name the payment, and may be about another one.
-    is_free: bool,
-    movement: Movement,
+    fn ended(mut self) -> Self {
+        self.end_statement();
+        self
+    }
+
+    /// Returns what a line tells of the payment.
+    fn movement(&self, row: &Row<'_>, by: MatchedBy) -> Result<Option<Movement>, Error> {
+        let marks: String = row.get(12)?;
+        let movement = movement_of(&self.facts, &line_of(row, 0)?, by, &marks)?;
+        Ok(movement.map(|movement| Movement {
+            marks: movement.marks.with_own_names(&self.names),
+            ..movement
+        }))
+    }
 }
 
 impl StatementDesk {
-    /// Adds up, for each payment, the movements of earlier statements that this one does not show.
-    fn meet_before(&self, comparisons: &Comparisons) -> Result<(), Error> {
+    /// Returns the other batches of payments that a line without a name may be about.
+    fn foreign_batches(&self) -> Result<Vec<BatchId>, Error> {
+        let mut batches = self.c.prepare(
+            "select distinct foreign_batch from payment where foreign_batch > 0 order by 1",
+        )?;
+        let batches = batches.query_map([], |row| row.get(0).map(BatchId::new))?;
+        Ok(batches.collect::<Result<_, _>>()?)
+    }
+
+    /// Hands out what earlier statements showed, payment by payment.
+    fn each_before(&self, each: &mut dyn FnMut(Before) -> Result<(), Error>) -> Result<(), Error> {
         let mut found = self.c.prepare(&format!(
             "select {FACTS}, before.source, before.statement, before.line
              from before cross join payment p using (seq) order by before.seq, before.source, before.statement, before.rowid"
@@ -217,14 +257,16 @@ impl StatementDesk {
         while let Some(row) = rows.next()? {
             let seq: PaymentId = row.get(0)?;
             if one.as_ref().is_none_or(|before| before.facts.seq != seq) {
-                self.note_before(one.take(), comparisons)?;
-                one = Some(Before {
+                let next = Before {
                     facts: Facts::of(row)?,
                     names: self.names(seq)?,
                     known: BTreeMap::new(),
                     of_one: Vec::new(),
                     at: (0, 0),
-                });
+                };
+                if let Some(before) = one.replace(next) {
+                    each(before.ended())?;
+                }
             }
             let line = row.get_ref(FACTS_WIDTH + 2)?.as_str().unwrap_or_default();
             let movement = movement_in(line).ok_or_else(|| corrupt("a line that is gone"))?;
@@ -234,41 +276,127 @@ impl StatementDesk {
                 before.take((at, row.get(FACTS_WIDTH + 1)?), movement);
             }
         }
-        self.note_before(one, comparisons)
+        one.map_or(Ok(()), |before| each(before.ended()))
     }
 
-    /// Returns what names a payment.
+    /// Returns what names a payment, and no movement of it.
     fn names(&self, seq: PaymentId) -> Result<Vec<String>, Error> {
         let mut names = self
             .c
-            .prepare_cached("select key from key where seq = ?1")?;
+            .prepare_cached("select key from key where seq = ?1 and rank < 2")?;
         let names = names.query_map([seq], |row| row.get(0))?;
         Ok(names.collect::<Result<_, _>>()?)
     }
 
-    fn note_before(&self, before: Option<Before>, comparisons: &Comparisons) -> Result<(), Error> {
-        let Some(mut before) = before else {
-            return Ok(());
-        };
-        before.end_statement();
+    /// Notes which lines without a name a payment claims, because earlier statements show that they are its movements.
+    fn claim(&self, before: &Before, comparisons: &Comparisons) -> Result<(), Error> {
         let seq = before.facts.seq;
-        let shown = self.give_lines(&before)?;
-        let (mut sum, mut had_line, mut apart) = (ShownBefore::default(), false, false);
+        let is_named = |one: &&Movement| one.moved == Moved::Out && one.is_named;
+        let counts = before
+            .known
+            .values()
+            .map(|known| known.iter().filter(is_named).count());
+        let known_out = counts.max().unwrap_or_default();
+        if known_out == 0 {
+            return Ok(());
+        }
+        self.c
+            .prepare_cached("update payment set known_out = ?2 where seq = ?1")?
+            .execute(params![seq, as_number(known_out)])?;
+        let mut put = self
+            .c
+            .prepare_cached("insert into claim (n, score, seq) values (?1, ?2, ?3)")?;
+        for (n, line) in self.lines_alike(before, true)? {
+            let known = before.known.iter().flat_map(|(source, movements)| {
+                let kinship = comparisons.sources[*source].1;
+                movements.iter().map(move |movement| (kinship, movement))
+            });
+            let score = known.filter_map(|(kinship, movement)| movement.claims(&line, kinship));
+            if let Some(score) = score.max() {
+                put.execute(params![n, score, seq])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each line without a name to the payment that claims it best. A payment gets as many as it is known to have movements, less
+    /// those that this statement shows by name.
+    fn give_claimed(&self) -> Result<(), Error> {
+        let mut claims = self.c.prepare(
+            "select n, seq, score, (select count(*) from claim other where other.n = claim.n and other.score = claim.score)
+             from claim order by score desc, n, seq",
+        )?;
+        let mut rows = claims.query([])?;
+        let mut room: BTreeMap<PaymentId, u32> = BTreeMap::new();
+        let mut taken: BTreeSet<i64> = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            let (n, seq): (i64, PaymentId) = (row.get(0)?, row.get(1)?);
+            // Of several that claim it as well, nobody knows which one has it: they are paired like all others.
+            if taken.contains(&n) || row.get::<_, i64>(3)? > 1 {
+                continue;
+            }
+            let room = match room.entry(seq) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(
+                    self.c
+                        .prepare_cached(
+                            "select max(known_out - paid, 0) from payment where seq = ?1",
+                        )?
+                        .query_row([seq], |row| row.get(0))?,
+                ),
+            };
+            if *room > 0 && self.give(seq, n, false)? {
+                *room -= 1;
+                taken.insert(n);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the lines to the recipient of a payment that have its amount; `free`: those without a name alone that no payment has.
+    fn lines_alike(&self, before: &Before, free: bool) -> Result<Vec<(i64, Movement)>, Error> {
+        let condition = match free {
+            true => {
+                "pays = 1 and e.seq is null and several = 0 and elsewhere = 0 and batch = 0 and e.rkey is not null"
+            }
+            false => "pays = 1 and e.rkey is not null",
+        };
+        let mut alike = self.c.prepare_cached(&format!(
+            "select {LINE}, e.marks from payment p cross join entry e using (rkey, minor, currency) where p.seq = ?1 and {condition} limit ?2"
+        ))?;
+        let mut rows = alike.query(params![before.facts.seq, as_number(MOVEMENTS_MAX)])?;
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next()? {
+            let line = before.movement(row, MatchedBy::AmountAndRecipient)?;
+            lines.extend(line.map(|line| (row.get(0), line)));
+        }
+        let lines = lines.into_iter().map(|(n, line)| Ok((n?, line)));
+        lines.collect()
+    }
+
+    fn note_before(&self, before: &Before, comparisons: &Comparisons) -> Result<(), Error> {
+        let shown = self.movements(before)?;
+        let (mut sum, mut had_line) = (ShownBefore::default(), false);
         let (mut lines, mut own, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (source, known) in &before.known {
-            let kinship = comparisons.sources[*source].1;
             let left = not_among(known, &matched(known, &shown));
-            if kinship == Kinship::Same {
-                sum.add_alike(&left);
-                had_line |= left.iter().any(|movement| movement.moved == Moved::Out);
-            } else {
-                sum.add_of_another_kind(known, &left);
-                apart |= is_apart(kinship, &left, &shown);
-            }
             lines.extend(comparisons.told(&left));
-            match kinship {
-                Kinship::Same => own = left,
-                Kinship::Near | Kinship::Other => others.push(known.as_slice()),
+            match comparisons.sources[*source].1 {
+                Kinship::Same => {
+                    sum.add_alike(&left);
+                    // A guess whose line is here is made again, beside all that is known by now.
+                    let alike = self.lines_alike(before, false)?;
+                    let is_here = |one: &Movement| {
+                        !one.is_named && alike.iter().any(|(_, line)| one.can_be(line))
+                    };
+                    let mut out = left.iter().filter(|one| one.moved == Moved::Out);
+                    had_line |= out.any(|one| !is_here(one));
+                    own = left;
+                }
+                Kinship::Near | Kinship::Other => {
+                    sum.add_of_another_kind(known, &left);
+                    others.push(known.as_slice());
+                }
             }
         }
         let period = comparisons.period;
@@ -286,75 +414,51 @@ impl StatementDesk {
         self.c
             .prepare_cached(
                 "update payment set before_paid = ?2, before_returned = ?3, before_paid_elsewhere = ?4, before_elsewhere = ?5, before_otherwise = ?6,
-                     had_line = ?7, apart = ?8, before_lines = ?9, paid_before = ?10 where seq = ?1",
+                     had_line = ?7, before_lines = ?8, paid_before = ?9 where seq = ?1",
             )?
             .execute(params![
-                seq,
+                before.facts.seq,
                 sum.paid,
                 sum.returned,
                 sum.paid_elsewhere,
                 sum.returned_elsewhere,
                 sum.otherwise,
                 had_line,
-                apart,
                 lines.join("\n"),
                 paid_before_number(paid_before)
             ])?;
         Ok(())
     }
 
-    /// Gives a payment the lines without a name that are movements which it is known to have; returns all that this statement shows.
-    fn give_lines(&self, before: &Before) -> Result<Vec<Movement>, Error> {
-        let shown = self.movements(before)?;
-        let own = before.known.get(&0).map_or(&[][..], Vec::as_slice);
-        let movements: Vec<Movement> = shown.iter().map(|now| now.movement.clone()).collect();
-        let mut own_ones = Vec::new();
-        for (now, place) in shown.into_iter().zip(matched(own, &movements)) {
-            match (now.is_free, place) {
-                (false, _) => own_ones.push(now.movement),
-                (true, Some(_)) => {
-                    if self.give(before.facts.seq, now.n, false)? {
-                        own_ones.push(now.movement);
-                    }
-                }
-                (true, None) => {}
+    /// Finds the payments that this statement and one of another source show by movements which can hardly be one.
+    pub(super) fn find_apart(&self, comparisons: &Comparisons) -> Result<(), Error> {
+        self.each_before(&mut |before| {
+            let shown = self.movements(&before)?;
+            let mut known = before.known.iter();
+            let is_found = known.any(|(source, known)| {
+                let kinship = comparisons.sources[*source].1;
+                let left = not_among(known, &matched(known, &shown));
+                kinship != Kinship::Same && is_apart(kinship, &left, &shown)
+            });
+            if is_found {
+                self.c
+                    .prepare_cached("update payment set apart = 1 where seq = ?1")?
+                    .execute([before.facts.seq])?;
             }
-        }
-        Ok(own_ones)
+            Ok(())
+        })
     }
 
-    /// Returns the movements of a payment that this statement shows, and those without a name that may be its own.
-    fn movements(&self, before: &Before) -> Result<Vec<Now>, Error> {
-        let facts = &before.facts;
-        let read = |row: &Row<'_>, is_free: bool| -> Result<Option<Now>, Error> {
-            let by = by_of(row.get(11)?).unwrap_or(MatchedBy::AmountAndRecipient);
-            let marks: String = row.get(12)?;
-            let movement = movement_of(facts, &line_of(row, 0)?, by, &marks)?;
-            let n = row.get(0)?;
-            Ok(movement.map(|movement| Now {
-                n,
-                is_free,
-                movement: Movement {
-                    marks: movement.marks.with_own_names(&before.names),
-                    ..movement
-                },
-            }))
-        };
-        let mut shown = Vec::new();
-        let mut named = self.c.prepare_cached(&format!(
+    /// Returns the movements of a payment that this statement shows.
+    fn movements(&self, before: &Before) -> Result<Vec<Movement>, Error> {
+        let mut lines = self.c.prepare_cached(&format!(
             "select {LINE}, e.marks from entry e where e.seq = ?1 order by e.n limit ?2"
         ))?;
-        let mut rows = named.query(params![facts.seq, as_number(MOVEMENTS_MAX)])?;
+        let mut rows = lines.query(params![before.facts.seq, as_number(MOVEMENTS_MAX)])?;
+        let mut shown = Vec::new();
         while let Some(row) = rows.next()? {
-            shown.extend(read(row, false)?);
-        }
-        let mut free = self.c.prepare_cached(&format!(
-            "select {LINE}, e.marks from payment p cross join entry e using (rkey, minor, currency)
-             where p.seq = ?1 and pays = 1 and e.seq is null and several = 0 and elsewhere = 0 and batch = 0 and e.rkey is not null limit ?2"
-        ))?;
-        let mut rows = free.query(params![facts.seq, as_number(MOVEMENTS_MAX)])?;
-        while let Some(row) = rows.next()? {
-            shown.extend(read(row, true)?);
+            let by = by_of(row.get(11)?).unwrap_or(MatchedBy::AmountAndRecipient);
+            shown.extend(before.movement(row, by)?);
         }
         Ok(shown)
     }

@@ -47,9 +47,12 @@ impl Snapshot<'_> {
         desk.read_shown()?;
         self.find_elsewhere(desk)?;
         self.add_others(desk, facts.period, zone)?;
-        self.read_before(desk, facts)?;
+        let comparisons = self.read_before(desk, facts)?;
         desk.pair_alike()?;
         desk.add_before()?;
+        if let Some(comparisons) = &comparisons {
+            desk.find_apart(comparisons)?;
+        }
         desk.judge(facts.period)?;
         Ok(Reconciled {
             elsewhere: self.not_compared(desk, &facts.digest)?,

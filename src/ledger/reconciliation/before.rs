@@ -40,7 +40,25 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{FindingKind, kind};
     use super::*;
+    use crate::lifecycle::State;
+
+    /// Whoever has it once is not to be paid again.
+    #[test]
+    fn what_left_again_is_told_from_what_nobody_has() {
+        for (paid, returned, expected) in [
+            (1, 1, FindingKind::Returned),
+            (2, 1, FindingKind::LeftAgain),
+            (2, 2, FindingKind::Returned),
+            (3, 2, FindingKind::LeftAgain),
+            (2, 0, FindingKind::TwiceThere),
+        ] {
+            let shown = Shown::of([paid, returned, 0, 0, 0], (0, 100), None, None);
+            let found = kind(State::Paid, true, &shown, true);
+            assert_eq!(found, expected, "{paid} {returned}");
+        }
+    }
 
     #[test]
     fn what_earlier_statements_showed_adds_up() {

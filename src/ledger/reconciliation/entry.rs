@@ -33,6 +33,8 @@ pub struct Reference {
     pub field: Cow<'static, str>,
     /// What it holds.
     pub text: String,
+    /// The gateway or the bank gives it to one movement alone: a receipt, the bank's own reference.
+    pub is_receipt: bool,
 }
 
 /// One movement that a statement shows.

@@ -292,6 +292,8 @@ pub enum FindingKind {
     TwiceThere,
     /// It left, and came back.
     Returned,
+    /// It left more often than it came back, by one: the recipient has it once.
+    LeftAgain,
     /// The statement shows it with another amount.
     AmountDiffers,
     /// The statement names it, for somebody else, before it was there, or as a charge or a reversal.
@@ -330,10 +332,11 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them, the worst first.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::PaidThereOnly,
         Self::TwiceThere,
         Self::Returned,
+        Self::LeftAgain,
         Self::AmountDiffers,
         Self::NamesOther,
         Self::OpenPaidThere,
@@ -364,7 +367,11 @@ impl FindingKind {
     pub fn is_discrepancy(self) -> bool {
         matches!(
             self,
-            Self::TwiceThere | Self::Returned | Self::AmountDiffers | Self::NamesOther
+            Self::TwiceThere
+                | Self::Returned
+                | Self::LeftAgain
+                | Self::AmountDiffers
+                | Self::NamesOther
         )
     }
 
@@ -381,6 +388,10 @@ impl FindingKind {
             Self::Returned => Some(
                 "find out why the money came back: the recipient does not have it. A payment that is paid here stays so, and no \
                  retry pays it again; a row under another reference does",
+            ),
+            Self::LeftAgain => Some(
+                "by the statement the recipient has it once, so it is not to be paid again: ask the gateway's people why it left more \
+                 than once",
             ),
             Self::AmountDiffers => Some(
                 "ask the gateway's people what was paid; the payment stays as it is here. What is too much is asked back. What is \
@@ -413,6 +424,7 @@ impl FindingKind {
             Self::PaidThereOnly => "paid_there_only",
             Self::TwiceThere => "twice_there",
             Self::Returned => "returned",
+            Self::LeftAgain => "left_again",
             Self::AmountDiffers => "amount_differs",
             Self::NamesOther => "names_other",
             Self::OpenPaidThere => "open_paid_there",
@@ -440,6 +452,7 @@ impl FindingKind {
             Self::PaidThereOnly => "paid in the statement, but not here",
             Self::TwiceThere => "paid twice in the statement",
             Self::Returned => "paid, and then returned",
+            Self::LeftAgain => "paid more than once, and returned but for one",
             Self::AmountDiffers => "another amount in the statement",
             Self::NamesOther => {
                 "in the statement for somebody else, too early, or as a charge or a reversal"
@@ -479,6 +492,7 @@ pub fn kind(state: State, was_posted: bool, shown: &Shown, covered: bool) -> Fin
         return K::PaidThereOnly;
     }
     match (shown.paid, shown.returned) {
+        (paid, returned @ 1..) if paid == returned + 1 => return K::LeftAgain,
         (_, 1..) => return K::Returned,
         (2.., _) => return K::TwiceThere,
         _ => {}

@@ -24,10 +24,11 @@ pub use finding::{
     stands_unpaid,
 };
 pub use movement::{
-    MOVEMENTS_MAX, Marks, Moved, Movement, account_mark, matched, not_among, take_statement,
+    Kinship, MOVEMENTS_MAX, Marks, Moved, Movement, account_mark, matched, not_among,
+    take_statement,
 };
 pub use paid_before::PaidBefore;
 pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;
-pub use source::{Kinship, Source, is_apart};
+pub use source::{Source, is_apart};
 pub use view::{DAYS_AFTER, DAYS_BEFORE, MatchedBy, PaymentView, Period};

@@ -21,6 +21,17 @@ pub enum Moved {
     Otherwise(i64),
 }
 
+/// How much two sources have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinship {
+    /// It is the same source: what both show is added up.
+    Same,
+    /// The tables differ by columns that one of them lacks: the export was changed, or it is another source.
+    Near,
+    /// It is another one, such as a bank beside a gateway: both may tell of the same movement.
+    Other,
+}
+
 /// A movement of a payment's money, as a line of a statement tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
@@ -49,6 +60,26 @@ struct Mark {
     field: u16,
     text: u32,
 }
+
+impl Mark {
+    /// What the line adds to the balance.
+    const ADDS: u16 = 0;
+    const OTHER_SIDE: u16 = 2;
+    const TEXT: u16 = 4;
+    /// References have the fields from here on, those that one movement alone has the odd ones.
+    const REFERENCES: u16 = 0x10;
+
+    fn is_reference(self) -> bool {
+        self.field >= Self::REFERENCES && self.text != OWN_NAME
+    }
+
+    fn is_receipt(self) -> bool {
+        self.is_reference() && self.field % 2 == 1
+    }
+}
+
+/// The text of a reference that names the payment itself, and no movement.
+const OWN_NAME: u32 = 0;
 
 /// What stands in a field that is empty.
 const EMPTY: [&str; 8] = [
@@ -85,29 +116,30 @@ impl Marks {
     pub fn of(entry: &StatementEntry) -> Self {
         let mut marks = Self::default();
         let recipient = recipient_key(&entry.recipient).unwrap_or_default();
-        marks.add("other side", &recipient);
-        marks.add("adds", &entry.signed().to_string());
+        marks.add(Mark::OTHER_SIDE, &recipient);
+        marks.add(Mark::ADDS, &entry.signed().to_string());
         let others = marks.0.len();
         for reference in &entry.references {
-            marks.add(&reference.field, &reference.text);
+            let Some(field) = digest(&reference.field) else {
+                continue;
+            };
+            let even = u16::try_from(field >> 20).expect("twelve bits") & !1;
+            let field = even.max(Mark::REFERENCES) + u16::from(reference.is_receipt);
+            marks.add(field, &reference.text);
         }
         if marks.0.len() == others {
-            marks.add("text", &entry.text);
+            marks.add(Mark::TEXT, &entry.text);
         }
         marks.0.sort_unstable();
         marks.0.dedup();
         marks
     }
 
-    fn add(&mut self, field: &str, text: &str) {
-        if self.0.len() == MARKS_MAX {
-            return;
-        }
-        if let (Some(field), Some(text)) = (digest(field), digest(text)) {
-            self.0.push(Mark {
-                field: u16::try_from(field >> 20).expect("twelve bits"),
-                text: text >> 8,
-            });
+    fn add(&mut self, field: u16, text: &str) {
+        if let (Some(text), true) = (digest(text), self.0.len() < MARKS_MAX) {
+            // No text looks like a name of the payment itself.
+            let text = (text >> 8).max(OWN_NAME + 1);
+            self.0.push(Mark { field, text });
         }
     }
 
@@ -117,11 +149,11 @@ impl Marks {
         let own: Vec<u32> = names
             .iter()
             .filter_map(|name| digest(name))
-            .map(|name| name >> 8)
+            .map(|name| (name >> 8).max(OWN_NAME + 1))
             .collect();
         for mark in &mut self.0 {
-            if own.contains(&mark.text) {
-                mark.text = 0;
+            if mark.is_reference() && own.contains(&mark.text) {
+                mark.text = OWN_NAME;
             }
         }
         self.0.sort_unstable();
@@ -141,6 +173,39 @@ impl Marks {
             }
         }
         Some(common)
+    }
+
+    /// Returns whether both have a receipt, or a reference of the bank, in common.
+    fn has_receipt_of(&self, other: &Self) -> bool {
+        let mut receipts = self.0.iter().filter(|mark| mark.is_receipt());
+        receipts.any(|own| {
+            other
+                .0
+                .iter()
+                .any(|mark| mark.is_receipt() && mark.text == own.text)
+        })
+    }
+
+    /// Returns whether both have a reference in common that does not name the payment, in whatever field.
+    fn has_reference_of(&self, other: &Self) -> bool {
+        let mut own = self.0.iter().filter(|mark| mark.is_reference());
+        own.any(|own| {
+            other
+                .0
+                .iter()
+                .any(|mark| mark.is_reference() && mark.text == own.text)
+        })
+    }
+
+    fn adds_as(&self, other: &Self) -> bool {
+        let adds = |marks: &Self| {
+            marks
+                .0
+                .iter()
+                .find(|mark| mark.field == Mark::ADDS)
+                .copied()
+        };
+        adds(self) == adds(other)
     }
 
     /// Takes in what the other has.
@@ -183,15 +248,38 @@ impl FromStr for Marks {
 
 impl Movement {
     /// Returns whether nothing tells both apart.
-    pub(super) fn can_be(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn can_be(&self, other: &Self) -> bool {
         self.likeness(other).is_some()
     }
 
-    /// Returns how much tells that both are one; `None`: they are two.
+    /// Returns how much tells that both are one; `None`: they are two. A receipt tells it by itself, on whatever day it is booked.
     fn likeness(&self, other: &Self) -> Option<usize> {
-        let is_alike = self.day == other.day && self.moved == other.moved;
-        let may_be = is_alike.then(|| self.marks.in_common(&other.marks));
-        may_be.flatten()
+        if self.moved != other.moved {
+            return None;
+        }
+        if self.marks.has_receipt_of(&other.marks) && self.marks.adds_as(&other.marks) {
+            return Some(MARKS_MAX + 1);
+        }
+        let is_of_the_day = self.day == other.day;
+        let common = is_of_the_day.then(|| self.marks.in_common(&other.marks));
+        common.flatten()
+    }
+
+    /// Returns how well this movement, which a line with a name told before, claims a line without one: the greater, the better;
+    /// `None`: not at all. `kinship`: of both statements.
+    #[must_use]
+    pub fn claims(&self, line: &Self, kinship: Kinship) -> Option<u8> {
+        let is_mine = self.is_named && self.moved == Moved::Out && line.moved == Moved::Out;
+        if !is_mine {
+            None
+        } else if self.marks.has_receipt_of(&line.marks) {
+            Some(2)
+        } else if self.day == line.day && self.marks.has_reference_of(&line.marks) {
+            Some(1)
+        } else {
+            (kinship == Kinship::Same && self.can_be(line)).then_some(0)
+        }
     }
 }
 
@@ -279,14 +367,16 @@ mod tests {
     use super::*;
     use crate::domain::{Amount, Currency, Money};
 
-    /// A line of a day with references, as `receipt=QK1 bank=7`; without any, it has a text.
+    /// A line of a day with references, as `reference=QK1 bank#=7`, where `#` is behind those that one movement alone has; without any, it
+    /// has a text.
     fn entry(references: &str) -> StatementEntry {
         let pairs = references
             .split(' ')
             .filter_map(|pair| pair.split_once('='));
         let references = pairs.map(|(field, text)| Reference {
-            field: field.to_owned().into(),
+            field: field.trim_end_matches('#').to_owned().into(),
             text: text.to_owned(),
+            is_receipt: field.ends_with('#'),
         });
         StatementEntry {
             place: "line 2".to_owned(),
@@ -449,6 +539,74 @@ mod tests {
             ..movement("p a=1")
         };
         assert_eq!(left(&known, &[another_day]), known);
+    }
+
+    /// A receipt tells a movement by itself; other references only together with all that stands beside them.
+    #[test]
+    fn a_receipt_is_of_one_movement_on_whatever_day_it_is_booked() {
+        let on = |day, line: &str| Movement {
+            day: Day::from_number(day),
+            ..movement(line)
+        };
+        let cases = [
+            (
+                "a receipt of the day after",
+                "p r#=FT1",
+                "p r#=FT1",
+                101,
+                true,
+            ),
+            ("in another column", "p r#=FT1", "p ref#=FT1", 101, true),
+            (
+                "beside other words",
+                "p r#=FT1 a=1",
+                "p r#=FT1 a=2",
+                100,
+                true,
+            ),
+            ("another receipt", "p r#=FT1", "p r#=FT2", 100, false),
+            (
+                "a reference of the day after",
+                "p r=FT1",
+                "p r=FT1",
+                101,
+                false,
+            ),
+        ];
+        for (what, known, now, day, same) in cases {
+            let left = left(&[on(100, known)], &[on(day, now)]);
+            assert_eq!(left.is_empty(), same, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_a_name_is_claimed_by_what_a_name_told_before() {
+        let (same, other) = (Kinship::Same, Kinship::Other);
+        let cases = [
+            ("by its receipt", "p r#=FT1", other, "u r#=FT1", Some(2)),
+            ("by a reference", "p r=FT1", other, "u x=FT1", Some(1)),
+            ("by another one", "p r=FT1", other, "u r=FT2", None),
+            (
+                "by nothing, of another source",
+                "p r=FT1",
+                other,
+                "u x=7",
+                None,
+            ),
+            (
+                "by nothing that tells them apart",
+                "p r=FT1",
+                same,
+                "u x=7",
+                Some(0),
+            ),
+            ("not by a guess", "u r#=FT1", same, "u r#=FT1", None),
+            ("not what came back", "r r#=FT1", same, "u r#=FT1", None),
+        ];
+        for (what, known, kinship, line, score) in cases {
+            let claimed = movement(known).claims(&movement(line), kinship);
+            assert_eq!(claimed, score, "{what}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where a statement comes from: whether lines of two statements that tell of one payment add up, or may tell of the same movement.
 
-use super::movement::{Moved, Movement, account_mark};
+use super::movement::{Kinship, Moved, Movement, account_mark};
 
 /// What is known of where a statement comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,17 +9,6 @@ pub struct Source {
     pub kind: String,
     /// The account, where it names it.
     pub account: Option<String>,
-}
-
-/// How much two sources have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kinship {
-    /// It is the same source: what both show is added up.
-    Same,
-    /// The tables differ by columns that one of them lacks: the export was changed, or it is another source.
-    Near,
-    /// It is another one, such as a bank beside a gateway: both may tell of the same movement.
-    Other,
 }
 
 impl Source {
@@ -51,13 +40,17 @@ const LATER: u32 = 3;
 /// it may be that the money left twice.
 #[must_use]
 pub fn is_apart(kinship: Kinship, left: &[Movement], shown: &[Movement]) -> bool {
-    let is_out = |movement: &&Movement| movement.moved == Moved::Out && movement.is_named;
-    let can_be = |there: &Movement, here: &Movement| match kinship {
-        Kinship::Same | Kinship::Near => there.can_be(here),
-        Kinship::Other => there.day.number().abs_diff(here.day.number()) <= LATER,
+    let is_out = |movement: &&Movement| movement.moved == Moved::Out;
+    let is_near = |there: &Movement, here: &Movement| {
+        kinship == Kinship::Other && there.day.number().abs_diff(here.day.number()) <= LATER
     };
+    let can_be = |there: &Movement, here: &Movement| there.can_be(here) || is_near(there, here);
     let is_apart = |there: &Movement| !shown.iter().filter(is_out).any(|here| can_be(there, here));
-    shown.iter().any(|movement| is_out(&movement)) && left.iter().filter(is_out).any(is_apart)
+    shown.iter().any(|movement| is_out(&movement))
+        && left
+            .iter()
+            .filter(is_out)
+            .any(|there| there.is_named && is_apart(there))
 }
 
 #[cfg(test)]

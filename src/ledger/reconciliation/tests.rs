@@ -48,6 +48,7 @@ fn reference(text: &str) -> Reference {
     Reference {
         field: "reference".into(),
         text: text.to_owned(),
+        is_receipt: false,
     }
 }
 

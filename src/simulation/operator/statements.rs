@@ -109,6 +109,7 @@ impl Statement {
             references: vec![Reference {
                 field: "reference".into(),
                 text: reference,
+                is_receipt: false,
             }],
             text: String::new(),
             recipient: account.to.clone(),
