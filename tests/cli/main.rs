@@ -37,6 +37,7 @@ mod init;
 mod kinds;
 mod layouts;
 mod limits;
+mod lines_without_names;
 mod mended;
 mod messages;
 mod names;
