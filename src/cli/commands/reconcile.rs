@@ -94,9 +94,11 @@ async fn compare(
     let mut in_conflict = 0;
     for again in 0.. {
         let this = Arc::clone(&work);
-        let (found, list) = tokio::task::spawn_blocking(move || this.carry_out())
+        let (mut found, list) = tokio::task::spawn_blocking(move || this.carry_out())
             .await
             .map_err(|_| Error::unexpected("the reader of the statement failed"))??;
+        // What an attempt before this one has brought into conflict is told as that.
+        found.conflicts = found.conflicts.saturating_sub(in_conflict);
         let (more, recorded) = record(journal, batch, &found).await?;
         in_conflict += more;
         match recorded {
