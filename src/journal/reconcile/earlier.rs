@@ -1,7 +1,6 @@
 //! What earlier statements showed of the payments: a payment may have left twice, come back, or left in parts, over several statements.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{Row, params};
 
@@ -322,32 +321,25 @@ impl StatementDesk {
     /// Gives each line without a name to the payment that claims it best. A payment gets as many as it is known to have movements, less
     /// those that this statement shows by name.
     fn give_claimed(&self) -> Result<(), Error> {
+        self.c
+            .execute_batch("create index claim_by_line on claim (n, score)")?;
+        // Of several that claim it as well, nobody knows which one has it: they are paired like all others.
         let mut claims = self.c.prepare(
-            "select n, seq, score, (select count(*) from claim other where other.n = claim.n and other.score = claim.score)
-             from claim order by score desc, n, seq",
+            "select n, seq from claim
+             where (select count(*) from claim other where other.n = claim.n and other.score = claim.score) = 1 order by score desc, n",
+        )?;
+        let mut has_room = self.c.prepare(
+            "select e.seq is null and e.elsewhere = 0 and p.known_out > p.paid from entry e cross join payment p where e.n = ?1 and p.seq = ?2",
+        )?;
+        // What a payment of this batch is given is counted with what it has.
+        let mut count = self.c.prepare(
+            "update payment set known_out = known_out - 1 where seq = ?1 and foreign_batch > 0",
         )?;
         let mut rows = claims.query([])?;
-        let mut room: BTreeMap<PaymentId, u32> = BTreeMap::new();
-        let mut taken: BTreeSet<i64> = BTreeSet::new();
         while let Some(row) = rows.next()? {
             let (n, seq): (i64, PaymentId) = (row.get(0)?, row.get(1)?);
-            // Of several that claim it as well, nobody knows which one has it: they are paired like all others.
-            if taken.contains(&n) || row.get::<_, i64>(3)? > 1 {
-                continue;
-            }
-            let room = match room.entry(seq) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(
-                    self.c
-                        .prepare_cached(
-                            "select max(known_out - paid, 0) from payment where seq = ?1",
-                        )?
-                        .query_row([seq], |row| row.get(0))?,
-                ),
-            };
-            if *room > 0 && self.give(seq, n, false)? {
-                *room -= 1;
-                taken.insert(n);
+            if has_room.query_row((n, seq), |row| row.get(0))? && self.give(seq, n, false)? {
+                count.execute([seq])?;
             }
         }
         Ok(())
