@@ -28,7 +28,7 @@ pub fn hosts_that_are_not_fenced_pay_twice() {
                 scene.posts(6..20);
                 for host in 1..scene.hosts.count() {
                     // Long enough that the first one takes over, asks, and posts what they have claimed.
-                    scene.hosts.pause(host, Duration::from_secs(18));
+                    scene.hosts.pause(host, Duration::from_secs(24));
                 }
                 scene.until_twice(Duration::from_secs(40));
             }))
