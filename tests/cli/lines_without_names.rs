@@ -54,15 +54,7 @@ fn a_line_without_a_name_is_about_one_payment_of_all_batches() {
 /// What is exported again has most of its lines in common with what was exported before.
 #[test]
 fn a_line_without_a_name_in_two_statements_is_about_the_same_payment() {
-    let rows = "X-8,B2C_MPESA,254722000008,8000.00,KES,KE\n\
-                X-9,B2C_MPESA,254722000008,8000.00,KES,KE\n";
-    let desk = Desk::new().file("x.csv", format!("{}{rows}", crate::desk::HEADER));
-    desk.run(&["load", "x.csv", "--batch", "b", "--sandbox"])
-        .finished(0);
-    let run = "run b --sandbox --faults none --no-wait --poll-only";
-    desk.run(&run.split(' ').collect::<Vec<_>>()).finished(4);
-    let known = payments(&desk);
-    let day = today(&desk);
+    let (desk, [first, _], day) = two_alike();
     let line = format!("{day},8000.00,FT123,254722000008\n");
     let head = "date,amount,reference,recipient\n";
     let desk = desk
@@ -75,7 +67,7 @@ fn a_line_without_a_name_in_two_statements_is_about_the_same_payment() {
     let json = ["--json"];
     for decided in [false, true] {
         if decided {
-            let id = known["X-8"].0.as_str();
+            let id = first.as_str();
             let words = ["--reason", "the bank says so", "--evidence", "line 2"];
             let order = ["resolve", "b", "--id", id, "--paid", "--sandbox", "--yes"];
             desk.run(&[&order[..], &words].concat()).finished(0);

@@ -7,6 +7,7 @@
 mod before;
 mod entry;
 mod finding;
+mod marks;
 mod movement;
 mod paid_before;
 mod pairing;
@@ -23,10 +24,8 @@ pub use finding::{
     Bearing, FindingKind, Settle, Shown, bearing, is_to, kind, moved_otherwise, settle,
     stands_unpaid,
 };
-pub use movement::{
-    Kinship, MOVEMENTS_MAX, Marks, Moved, Movement, account_mark, matched, not_among,
-    take_statement,
-};
+pub use marks::Marks;
+pub use movement::{Kinship, MOVEMENTS_MAX, Moved, Movement, matched, not_among, take_statement};
 pub use paid_before::PaidBefore;
 pub use pairing::{Candidate, Line, Pair, pair};
 pub use recipient::recipient_key;

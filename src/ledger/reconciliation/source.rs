@@ -1,6 +1,7 @@
 //! Where a statement comes from: whether lines of two statements that tell of one payment add up, or may tell of the same movement.
 
-use super::movement::{Kinship, Moved, Movement, account_mark};
+use super::marks::account_mark;
+use super::movement::{Kinship, Moved, Movement};
 
 /// What is known of where a statement comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
