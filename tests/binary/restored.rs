@@ -435,7 +435,7 @@ fn a_run_that_was_stopped_and_overtaken_posts_nothing_more() {
     run.until("some are posted", |_| sandbox.ledger().posts >= 3);
     // Not in the middle of a commit: the journal would be locked for as long as it is stopped.
     crate::world::eventually("between two commits", || {
-        run.signal(Signal::STOP);
+        run.stop();
         let journal = rusqlite::Connection::open(world.path("disburse.db")).unwrap();
         journal.busy_timeout(Duration::ZERO).unwrap();
         let is_free = journal.execute_batch("begin immediate; rollback").is_ok();
@@ -465,7 +465,7 @@ fn a_run_that_only_waits_for_outcomes_goes_on_after_a_standstill() {
     run.until("all are posted", |_| {
         sandbox.ledger().posts >= rows.len() as u64
     });
-    run.signal(Signal::STOP);
+    run.stop();
     // The standstill is what is tested: longer than a silence that is overlooked.
     std::thread::sleep(Duration::from_millis(2_500));
     run.signal(Signal::CONT);

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -371,6 +371,14 @@ impl Running {
 
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Stops the program; returns when all its threads stand: the signal alone returns while they may still work.
+    #[allow(dead_code, reason = "for the tests of runs that are overtaken")]
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+        let ended = waitpid(Some(Pid::from_child(&self.child)), WaitOptions::UNTRACED).unwrap();
+        assert!(ended.is_some_and(|(_, status)| status.stopped()), "it ended");
     }
 
     /// Waits for the end, which must come in time.
