@@ -60,6 +60,18 @@ fn an_unknown_profile_is_refused_with_the_nearest() {
             "hint: did you mean \"p\"? disburse.toml has p",
         ],
     );
+    // What looks needs nothing of a profile: whoever names one that is not there would be sent on with it.
+    desk.run(&["load", "ok.csv", "--batch", "b"]).finished(0);
+    for command in [&["status"][..], &["status", "b"], &["verify", "b"]] {
+        desk.refuses(
+            &[command, &["--profile", "q"]].concat(),
+            2,
+            &[
+                "error: command line: unknown profile \"q\"",
+                "hint: did you mean \"p\"? disburse.toml has p",
+            ],
+        );
+    }
 }
 
 #[test]

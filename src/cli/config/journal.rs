@@ -7,10 +7,11 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::Error;
 use super::file::document::Document;
 use super::file::source::{self, Source};
 use super::settings::{Sources, choose_profile};
+use super::value::suggest;
+use super::{Error, Origin};
 
 /// The two keys, as variables or the profile have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ const KEYS: [&str; 2] = ["journal", "journal_password_file"];
 /// Reads the keys that say where the journal is.
 ///
 /// # Errors
-/// A file that cannot be read as TOML; where a profile has one of the keys, whatever [`super::Settings::load`] says of the file and of
+/// A file that cannot be read as TOML, or that lacks the profile of `--profile`; where a profile has one of the keys, whatever [`super::Settings::load`] says of the file and of
 /// the choice of a profile.
 pub fn journal_keys(sources: &Sources) -> Result<JournalKeys, Error> {
     let found = of_file(sources)?;
@@ -46,7 +47,18 @@ fn of_file(sources: &Sources) -> Result<JournalKeys, Error> {
     let Ok(path) = &located else {
         return Ok(JournalKeys::default());
     };
-    if !names_a_journal(path)? {
+    let glance = glance(path)?;
+    // Whoever names a profile means one that is there, whatever the command needs of it.
+    if let Some(name) = sources.profile.as_ref().filter(|name| *name != "sandbox")
+        && !glance.profiles.contains(name)
+    {
+        return Err(Error::UnknownProfile {
+            place: Origin::Flag,
+            name: name.clone(),
+            hint: suggest::profile(name, &glance.profiles, Some(path)),
+        });
+    }
+    if !glance.names_a_journal {
         return Ok(JournalKeys::default());
     }
     // Read again: nobody else may have written what says where the journal is.
@@ -65,18 +77,31 @@ fn of_file(sources: &Sources) -> Result<JournalKeys, Error> {
     })
 }
 
-/// Returns whether any profile of a file has one of the keys.
-fn names_a_journal(path: &Path) -> Result<bool, Error> {
+/// What a file says of its profiles, whatever mistakes it has besides.
+#[derive(Default)]
+struct Glance {
+    profiles: Vec<String>,
+    /// One of them has one of the keys.
+    names_a_journal: bool,
+}
+
+fn glance(path: &Path) -> Result<Glance, Error> {
     let text = source::read(path, true)?;
     let source = Source::new(Some(path), &text);
     let table = DeTable::parse(source.text()).map_err(|error| source.misread(&error))?;
     let profiles = match table.get_ref().get("profiles").map(toml::Spanned::get_ref) {
         Some(DeValue::Table(profiles)) => profiles,
-        _ => return Ok(false),
+        _ => return Ok(Glance::default()),
     };
     let has_one = |profile: &DeValue<'_>| match profile {
         DeValue::Table(profile) => KEYS.iter().any(|key| profile.contains_key(*key)),
         _ => false,
     };
-    Ok(profiles.values().any(|profile| has_one(profile.get_ref())))
+    Ok(Glance {
+        names_a_journal: profiles.values().any(|profile| has_one(profile.get_ref())),
+        profiles: profiles
+            .keys()
+            .map(|name| name.get_ref().to_string())
+            .collect(),
+    })
 }
