@@ -437,6 +437,25 @@ fn a_key_that_is_not_valid_at_the_time_signs_nothing() {
 }
 
 #[test]
+fn who_adds_rows_is_told_when_nobody_is_left_to_approve_them() {
+    let Some(desk) = desk(1, "") else { return };
+    signers(&desk, &[("alice", "alice"), ("bob", "bob")]);
+    load(&desk, "alice");
+    let more = desk.text("ok.csv") + "R-9,B2C_MPESA,254712345670,10.00,KES,KE\n";
+    let desk = desk.file("ok.csv", more);
+    let amend = ["load", "ok.csv", "--batch", "b", "--sandbox", "--amend"];
+    let amended = desk
+        .run(&[&amend[..], &["--sign-key", "bob"]].concat())
+        .finished(0);
+    let told = "nobody can approve all of batch b: 1 must, and of those who may sign nobody is left who did not sign to have loaded rows of it (loaded by alice@example.org, bob@example.org)";
+    says(&amended, told);
+    says(&amended, "disburse cancel b, then load its files");
+    says(&run(&desk, 4), told);
+    says(&desk.run(&["status", "b"]).finished(0), told);
+    assert_eq!(paid(&desk), 0);
+}
+
+#[test]
 fn a_broken_file_of_signers_stops_everything_with_its_line() {
     let Some(desk) = desk(1, "") else { return };
     load(&desk, "alice");

@@ -300,7 +300,12 @@ fn whoever_takes_the_place_of_the_loader_approves_nothing_and_without_anybody_le
     let signed = desk.run(&sign.split(' ').collect::<Vec<_>>()).finished(0);
     says(
         &signed,
-        "batch b waits for approval: 0 of 1 signature (loaded by bob@example.org)",
+        "nobody can approve all of batch b: 1 must, and of those who may sign nobody is left who did not sign to have loaded rows of it \
+         (loaded by bob@example.org)",
+    );
+    says(
+        &signed,
+        "disburse cancel b, then load its files with --batch OTHER",
     );
     run(&desk, 4);
     assert_eq!(paid(&desk), 0);

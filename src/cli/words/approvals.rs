@@ -14,6 +14,9 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
     if approvals.unsigned && !approvals.unfit_loaders.is_empty() {
         return loader_unfit(commands, approvals);
     }
+    if approvals.is_out_of_people() {
+        return nobody_left(commands, approvals);
+    }
     if approvals.unsigned {
         return (
             format!(
@@ -64,6 +67,25 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
                 _ => "somebody other than the loader looks at it and signs",
             },
             commands.run()
+        ),
+    )
+}
+
+/// Says that too few people are left to approve: whoever loaded rows of a batch approves none of it.
+fn nobody_left(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
+    let batch = commands.batch;
+    (
+        format!(
+            "nobody can approve all of batch {batch}: {} must, and of those who may sign {} did not sign to have loaded rows of it{}",
+            approvals.required,
+            match approvals.others_left {
+                0 => "nobody is left who".to_owned(),
+                left => format!("only {left} is left who"),
+            },
+            so_far(approvals)
+        ),
+        format!(
+            "let one person load all rows, under another batch name: disburse cancel {batch}, then load its files with --batch OTHER. Or let approval.allowed_signers name one more person before the files are loaded"
         ),
     )
 }

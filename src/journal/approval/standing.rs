@@ -112,6 +112,8 @@ fn weigh(
             Role::Approves => {}
         }
     }
+    let names = loaders.iter().map(|loader| loader.hand.by.as_str());
+    found.others_left = in_force.others_than(&names.collect());
     let unsigned = first_after(c, batch_id, covered, LoadId::AFTER_ALL)?;
     found.unsigned = unsigned.is_some();
     let bound = reach(in_force.required(), &loaders, unsigned, &approvals);

@@ -20,6 +20,8 @@ pub struct Approvals {
     pub above: Vec<Money>,
     /// Who signed to have loaded what is there, as far as that counts.
     pub loaded_by: Vec<String>,
+    /// So many people of those who may sign have not signed to have loaded rows.
+    pub others_left: usize,
     /// Rows that nobody signed to have loaded are there.
     pub unsigned: bool,
     /// Whose approval counts for everything that is there.
@@ -41,6 +43,12 @@ impl Approvals {
     #[must_use]
     pub fn waits(&self) -> bool {
         self.needed && !self.whole
+    }
+
+    /// Returns whether fewer people are left who may approve all of it than have to.
+    #[must_use]
+    pub fn is_out_of_people(&self) -> bool {
+        self.others_left < usize::from(self.required)
     }
 
     /// Returns whether nothing of the batch may be posted.

@@ -130,6 +130,18 @@ impl InForce {
         self.rules.iter().all(|rule| rule.signers.knows(name))
     }
 
+    /// Returns how many people may sign by every rule, beside those of these names.
+    #[must_use]
+    pub fn others_than(&self, names: &BTreeSet<&str>) -> usize {
+        let Some(first) = self.rules.first() else {
+            return 0;
+        };
+        let everybody = first.signers.names().into_iter();
+        everybody
+            .filter(|name| self.knows(name) && !names.contains(name))
+            .count()
+    }
+
     /// Returns the names that a key may sign for by every rule, whatever the time.
     #[must_use]
     pub fn names_of(&self, key: &PublicKey) -> Vec<&str> {

@@ -182,6 +182,13 @@ impl Signers {
         principals.any(|principal| principal == name)
     }
 
+    /// Returns the names of everybody who signs.
+    #[must_use]
+    pub fn names(&self) -> BTreeSet<&str> {
+        let principals = self.signers.iter().flat_map(|signer| &signer.principals);
+        principals.map(String::as_str).collect()
+    }
+
     /// Returns the names that a key may sign for, in the order of the file.
     #[must_use]
     pub fn names_of(&self, key: &PublicKey) -> Vec<&str> {
