@@ -217,17 +217,18 @@ pub(super) fn statements(book: &mut Book<File>, header: &BatchHeader) -> io::Res
         for finding in &stated.findings {
             let of = |name: &str| finding[name].as_str().unwrap_or_default();
             let kind = FindingKind::from_name(of("finding"));
-            page.texts(&[
-                statement,
-                kind.map_or("", FindingKind::in_words),
-                of("reference"),
-                of("payer_transaction_id"),
-                of("amount"),
-                of("currency_code"),
-                of("statement_line"),
-                of("statement_amount"),
-                of("statement_date"),
-                of("statement_reference"),
+            let decimals = |name: &str| Currency::from_code(of(name)).map_or(0, Currency::exponent);
+            page.book.write_row([
+                Cell::Text(statement),
+                Cell::Text(kind.map_or("", FindingKind::in_words)),
+                Cell::Text(of("reference")),
+                Cell::Text(of("payer_transaction_id")),
+                Cell::Amount(of("amount"), decimals("currency_code")),
+                Cell::Text(of("currency_code")),
+                Cell::Text(of("statement_line")),
+                Cell::Amount(of("statement_amount"), decimals("statement_currency_code")),
+                Cell::Text(of("statement_date")),
+                Cell::Text(of("statement_reference")),
             ])?;
         }
     }
