@@ -53,6 +53,56 @@ fn an_order_is_carried_out_once_two_people_have_given_it() {
     desk.run(&["verify", "b"]).finished(0);
 }
 
+/// Whoever settles by a statement, where people sign for that, is told a way that leads there.
+#[test]
+fn what_a_statement_proves_is_signed_for_by_a_file_of_decisions() {
+    let Some(desk) = ordering(1) else { return };
+    approve(&desk, "bob", "600.50").finished(0);
+    let run = [
+        "run",
+        "b",
+        "--sandbox",
+        "--faults",
+        "none",
+        "--no-wait",
+        "--poll-only",
+    ];
+    desk.run(&run).finished(4);
+    let statement = crate::reconcile::proving_two(&desk);
+    let desk = desk.file("s.csv", &statement);
+    let reconcile = ["reconcile", "b", "s.csv", "--currency", "KES", "--paid-out"];
+    let with = |more: &[&str]| desk.run(&[&reconcile[..], more].concat());
+    says(
+        &with(&["--settle"]).finished(2),
+        "give this command again with --decisions FILE in place of --settle",
+    );
+    let said = with(&[]).finished(3);
+    says(
+        &said,
+        "People sign for what is recorded as paid (approval.orders)",
+    );
+    says(&said, "--paid --reason 'a statement shows it paid'");
+    says(&said, "--sandbox --sign-key KEY");
+    says(
+        &with(&["--decisions", "d.csv"]).finished(3),
+        "each who signs for it looks at it, and says: disburse resolve b --from d.csv --sandbox --sign-key KEY",
+    );
+    let order = [
+        "resolve",
+        "b",
+        "--from",
+        "d.csv",
+        "--sandbox",
+        "--yes",
+        "--sign-key",
+    ];
+    desk.run(&[&order[..], &["alice"]].concat()).finished(4);
+    assert_eq!(paid(&desk), 0);
+    desk.run(&[&order[..], &["bob"]].concat()).finished(0);
+    assert_eq!(paid(&desk), 2);
+    desk.run(&["verify", "b"]).finished(0);
+}
+
 #[test]
 fn where_two_people_approve_three_give_an_order() {
     let Some(desk) = ordering(2) else { return };

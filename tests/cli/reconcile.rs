@@ -100,6 +100,53 @@ fn what_is_proven_is_settled_and_what_is_not_is_left() {
     assert!(desk.text("r/report.html").contains("id=\"statements\""));
 }
 
+/// A statement that proves two payments, and shows the third by its amount and its recipient alone.
+pub fn proving_two(desk: &Desk) -> String {
+    let known = payments(desk);
+    let day = today(desk);
+    format!(
+        "date,amount,reference,recipient\n{day},100.00,{},254712345678\n{day},200.50,,254733345678\n{day},300.00,{},254712345679\n",
+        known["R-1"].0, known["R-3"].0
+    )
+}
+
+#[test]
+fn what_a_statement_proves_is_written_down_for_resolve() {
+    let desk = Desk::waiting();
+    let statement = proving_two(&desk);
+    let desk = desk
+        .file("s, \"June\".csv", &statement)
+        .file("there.csv", "mine");
+    let statement = [
+        "reconcile",
+        "b",
+        "s, \"June\".csv",
+        "--currency",
+        "KES",
+        "--paid-out",
+    ];
+    let with = |more: &[&str]| desk.run(&[&statement[..], more].concat());
+    let said = with(&["--decisions", "there.csv"]).finished(2);
+    assert!(said.err.contains("nothing was recorded"), "{}", said.err);
+    assert_eq!(desk.text("there.csv"), "mine");
+    with(&["--decisions", "d.csv", "--settle"]).finished(2);
+    let said = with(&["--decisions", "d.csv"]).finished(3);
+    let told = "A decision for each of these stands in d.csv: look at it, then: disburse resolve b --from d.csv --sandbox. The others one at a time:";
+    assert!(said.err.contains(told), "{}", said.err);
+    assert_eq!(desk.text("d.csv").lines().count(), 3);
+    // Nothing moves before somebody says so.
+    assert!(!states(&desk).contains(&"paid".to_owned()));
+    desk.run(&["resolve", "b", "--from", "d.csv", "--sandbox", "--yes"])
+        .finished(0);
+    assert_eq!(states(&desk), ["paid", "acknowledged", "paid"]);
+    let told = desk.run(&["explain", "b", "R-1"]).finished(0).out;
+    assert!(
+        told.contains("a statement shows it paid") && told.contains("line 2"),
+        "{told}"
+    );
+    desk.run(&["verify", "b"]).finished(0);
+}
+
 /// Money that left twice is claimed back by both lines.
 #[test]
 fn all_lines_about_a_payment_are_told() {

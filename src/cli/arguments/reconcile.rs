@@ -18,6 +18,10 @@ pub(in crate::cli) struct ReconcileArguments {
     /// Write every finding to this CSV; an existing file is not written over
     #[arg(long, value_name = "FILE")]
     pub findings: Option<PathBuf>,
+    /// Write a decision for each payment that is open here and proven paid there to this CSV, for disburse resolve --from; an existing file
+    /// is not written over
+    #[arg(long, value_name = "FILE", conflicts_with = "settle")]
+    pub decisions: Option<PathBuf>,
 }
 
 /// How the statement is read; what is said here comes before what its layout says.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::reconcile_findings::List;
+use super::reconcile_findings::Lists;
 use super::reconcile_told::{Found, Told};
 use super::settled::{Proposed, Settled, settle};
 use crate::cli::Error;
@@ -19,6 +19,7 @@ use crate::journal::{
     StatementFacts,
 };
 use crate::ledger::Purpose;
+use crate::ledger::approval::orders::OrderKind;
 use crate::ledger::reconciliation::FindingKind;
 use crate::lifecycle::StepContext;
 use crate::statement::{Summary, Terms};
@@ -40,18 +41,23 @@ pub(in crate::cli) async fn reconcile(
         terms: terms(&arguments.terms, &settings)?,
         statement: StatementFile::open(&arguments.statement, &settings.files)?,
         findings: arguments.findings.clone(),
+        decisions: arguments.decisions.clone(),
         journal: session.location()?.clone(),
         batch: batch.clone(),
         zones: [false, true].map(|rehearsal| session.zone(rehearsal)),
     };
     let journal = session.journal()?;
     let (found, in_conflict) = compare(&journal, &batch, Arc::new(work)).await?;
+    let rule = settings.approval().ok().flatten();
+    let rules = journal.rules(batch.clone(), rule).await?;
     let told = Told {
         session,
         batch: &batch,
         found: &found,
         in_conflict,
         settling: arguments.settle,
+        signed: rules.is_about(OrderKind::Resolve),
+        decisions: arguments.decisions.as_deref(),
     };
     // Whoever is asked about a payment has seen what was found.
     told.tell_found();
@@ -94,7 +100,7 @@ async fn compare(
     let mut in_conflict = 0;
     for again in 0.. {
         let this = Arc::clone(&work);
-        let (mut found, list) = tokio::task::spawn_blocking(move || this.carry_out())
+        let (mut found, lists) = tokio::task::spawn_blocking(move || this.carry_out())
             .await
             .map_err(|_| Error::unexpected("the reader of the statement failed"))??;
         // What an attempt before this one has brought into conflict is told as that.
@@ -103,7 +109,7 @@ async fn compare(
         in_conflict += more;
         match recorded {
             Ok(()) => {
-                list.map_or(Ok(()), List::finish)?;
+                lists.finish()?;
                 return Ok((found, in_conflict));
             }
             Err(journal::Error::ComparedMeanwhile { .. }) if again < AGAIN_MAX => {}
@@ -146,14 +152,15 @@ struct Work {
     terms: Terms,
     statement: StatementFile,
     findings: Option<PathBuf>,
+    decisions: Option<PathBuf>,
     journal: Location,
     batch: BatchName,
     zones: [WireZone; 2],
 }
 
 impl Work {
-    /// Returns what was found, and the list of it, which has no name yet.
-    fn carry_out(&self) -> Result<(Found, Option<List>), Error> {
+    /// Returns what was found, and the lists of it, which have no names yet.
+    fn carry_out(&self) -> Result<(Found, Lists), Error> {
         let reader = Reader::open(&self.journal)?;
         let snapshot = reader.snapshot(&self.batch)?;
         let purpose = snapshot.record()?.purpose;
@@ -165,7 +172,7 @@ impl Work {
             Purpose::Rehearsal => rehearsals,
             Purpose::Gateway | Purpose::Unknown => gateways,
         };
-        let mut list = self.findings.as_deref().map(List::create).transpose()?;
+        let mut lists = Lists::create(self.findings.as_deref(), self.decisions.as_deref())?;
         let (mut kept, mut shown, mut proposed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kind, mut of_kind) = (FindingKind::Agreed, 0);
         let (mut unwritten, mut unproposed, mut unsure, mut conflicts) = (None, 0, 0, 0);
@@ -175,7 +182,7 @@ impl Work {
                 (kind, of_kind) = (finding.kind, 0);
             }
             of_kind += 1;
-            if let Some(list) = &mut list
+            if let Some(list) = &mut lists.findings
                 && unwritten.is_none()
             {
                 unwritten = list.add(&finding).map_err(std::io::Error::other).err();
@@ -202,6 +209,7 @@ impl Work {
             )));
         }
         self.refuse_foreign(&summary, &reconciled)?;
+        lists.decide_paid(&proposed)?;
         let again = snapshot.was_reconciled_with(&digest)?;
         let found = Found {
             facts,
@@ -218,7 +226,7 @@ impl Work {
             again,
             notes: self.statement.notes.clone(),
         };
-        Ok((found, list))
+        Ok((found, lists))
     }
 
     fn read(&self, desk: &mut StatementDesk) -> Result<(Summary, String), Error> {

@@ -1,4 +1,4 @@
-//! `reconcile --findings`: every finding as a row of a CSV.
+//! The files that `reconcile` writes: every finding as a row of a CSV (`--findings`), and what may be decided by them (`--decisions`).
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
@@ -6,18 +6,72 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::settled::{Proposed, SHOWN_PAID};
 use crate::cli::Error;
 use crate::journal::StatementFinding;
 use crate::ledger::shield::shielded_in;
 
-/// The list of all findings: it gets its name once they are on record.
+/// What was asked for of them.
+#[derive(Default)]
+pub(super) struct Lists {
+    pub(super) findings: Option<List>,
+    pub(super) decisions: Option<List>,
+}
+
+impl Lists {
+    pub(super) fn create(findings: Option<&Path>, decisions: Option<&Path>) -> Result<Self, Error> {
+        let of_findings = |path| List::create(path, &FINDINGS);
+        let of_decisions = |path| List::create(path, &DECISIONS);
+        Ok(Self {
+            findings: findings.map(of_findings).transpose()?,
+            decisions: decisions.map(of_decisions).transpose()?,
+        })
+    }
+
+    /// Adds what is proven of the proposals.
+    pub(super) fn decide_paid(&mut self, proposed: &[Proposed]) -> Result<(), Error> {
+        let Some(list) = &mut self.decisions else {
+            return Ok(());
+        };
+        let mut proven = proposed.iter().filter(|one| one.proven);
+        proven.try_for_each(|one| list.decide_paid(one))
+    }
+
+    /// Gives the lists their names.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let lists = [self.findings, self.decisions];
+        lists.into_iter().flatten().try_for_each(List::finish)
+    }
+}
+
+const FINDINGS: [&str; 14] = [
+    "finding",
+    "payer_transaction_id",
+    "reference",
+    "line",
+    "state",
+    "amount",
+    "currency_code",
+    "statement_line",
+    "statement_date",
+    "statement_amount",
+    "statement_currency_code",
+    "statement_reference",
+    "matched",
+    "other_statement_lines",
+];
+
+/// As `resolve --from` takes them.
+const DECISIONS: [&str; 4] = ["identifier", "decision", "reason", "evidence"];
+
+/// A list: it gets its name once the comparison is on record.
 pub(super) struct List {
     writer: csv::Writer<BufWriter<NamedTempFile>>,
     path: PathBuf,
 }
 
 impl List {
-    pub(super) fn create(path: &Path) -> Result<Self, Error> {
+    fn create(path: &Path, headers: &[&str]) -> Result<Self, Error> {
         let failed = |why: &dyn std::fmt::Display| {
             Error::refused(format!(
                 "{}: cannot be made: {why}; nothing was recorded",
@@ -34,22 +88,6 @@ impl List {
         let folder = folder.unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
         let mut writer = csv::Writer::from_writer(BufWriter::new(file));
-        let headers = [
-            "finding",
-            "payer_transaction_id",
-            "reference",
-            "line",
-            "state",
-            "amount",
-            "currency_code",
-            "statement_line",
-            "statement_date",
-            "statement_amount",
-            "statement_currency_code",
-            "statement_reference",
-            "matched",
-            "other_statement_lines",
-        ];
         writer
             .write_record(headers)
             .map_err(|error| Error::unexpected(format!("{}: {error}", path.display())))?;
@@ -85,8 +123,21 @@ impl List {
         self.writer.write_record(cells)
     }
 
+    /// Adds that a payment is paid, as a statement proves.
+    fn decide_paid(&mut self, one: &Proposed) -> Result<(), Error> {
+        let evidence = one.evidence.replace(['\n', '\r'], " ");
+        let cells = [one.id.as_str(), "paid", SHOWN_PAID, &text(&evidence)];
+        let written = self.writer.write_record(cells);
+        written.map_err(|error| {
+            Error::unexpected(format!(
+                "{}: cannot be written: {error}; nothing was recorded",
+                self.path.display()
+            ))
+        })
+    }
+
     /// Gives the list its name.
-    pub(super) fn finish(self) -> Result<(), Error> {
+    fn finish(self) -> Result<(), Error> {
         let Self { mut writer, path } = self;
         let finish = || -> std::io::Result<()> {
             writer.flush()?;

@@ -1,6 +1,8 @@
 //! What `reconcile` says of what it found.
 
-use super::settled::{Proposed, Settled};
+use std::path::Path;
+
+use super::settled::{Proposed, SHOWN_PAID, Settled};
 use crate::cli::session::{Session, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::domain::BatchName;
@@ -43,6 +45,10 @@ pub(super) struct Told<'a> {
     pub(super) in_conflict: u64,
     /// It is to be settled.
     pub(super) settling: bool,
+    /// People sign for what is recorded as paid.
+    pub(super) signed: bool,
+    /// Where the decisions were written that it proves.
+    pub(super) decisions: Option<&'a Path>,
 }
 
 impl Told<'_> {
@@ -197,6 +203,54 @@ impl Told<'_> {
         settled.left.len() as u64 + self.found.unproposed
     }
 
+    /// What an order needs that people sign for.
+    fn signing(&self) -> &'static str {
+        match self.signed {
+            true => " --sign-key KEY",
+            false => "",
+        }
+    }
+
+    /// Says how what is open here and paid there is recorded as paid.
+    fn how_to_settle(&self, settled: &Settled) -> String {
+        let (batch, found) = (self.batch, self.found);
+        let flag = sandbox_flag(found.purpose);
+        let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
+        let payments = output::counted(self.left(settled), "payment");
+        let what = format!(
+            "{payments} open here and paid in the statement, {proven} of them proven by identifier or receipt"
+        );
+        let from = |file: &str| {
+            format!(
+                "disburse resolve {batch} --from {file}{flag}{}",
+                self.signing()
+            )
+        };
+        match (self.decisions, self.signed) {
+            (Some(path), signed) => {
+                let file = path.display().to_string();
+                let who = if signed {
+                    "each who signs for it looks at it, and says"
+                } else {
+                    "look at it, then"
+                };
+                format!(
+                    "{what}. A decision for each of these stands in {}: {who}: {}. The others one at a time:",
+                    output::name(&file),
+                    from(&output::quoted(&file))
+                )
+            }
+            (None, true) => format!(
+                "{what}. People sign for what is recorded as paid (approval.orders): this command with --decisions FILE writes the proven ones \
+                down, and each who signs says: {}. Or one at a time:",
+                from("FILE")
+            ),
+            (None, false) => format!(
+                "{what}: --settle records the proven ones as paid, and asks you about each of the others. Or one at a time:"
+            ),
+        }
+    }
+
     fn tell_next(&self, settled: &Settled) {
         let Self {
             session,
@@ -218,12 +272,7 @@ impl Told<'_> {
             ));
         }
         if self.left(settled) > 0 && !self.settling {
-            let proven = found.proposed.iter().filter(|one| one.proven).count() as u64;
-            session.note(&format!(
-                "{} open here and paid in the statement, {proven} of them proven by identifier or receipt: --settle \
-                records the proven ones as paid, and asks you about each of the others. Or one at a time:",
-                output::counted(self.left(settled), "payment")
-            ));
+            session.note(&self.how_to_settle(settled));
         } else if !settled.left.is_empty() {
             session.note(&format!(
                 "{} still open here and paid in the statement: to record one as paid, on your word:",
@@ -241,14 +290,15 @@ impl Told<'_> {
         let left = left.filter_map(|place| found.proposed.get(*place));
         for one in left.take(SHOWN_MAX) {
             session.note(&format!(
-                "  disburse resolve {batch} --id {} --paid --reason 'a statement shows it paid' --evidence {}{flag}",
+                "  disburse resolve {batch} --id {} --paid --reason '{SHOWN_PAID}' --evidence {}{flag}{}",
                 one.id,
-                output::quoted(&one.evidence)
+                output::quoted(&one.evidence),
+                self.signing()
             ));
         }
         if settled.left.len() > SHOWN_MAX {
             session.note(
-                "  … --findings FILE lists them all, and disburse resolve --from FILE records many",
+                "  … --findings FILE lists them all, and --decisions FILE writes those that are proven for disburse resolve --from FILE",
             );
         }
         if found.reconciled.of(FindingKind::MissingThere).count

@@ -10,6 +10,9 @@ use crate::ledger::names::{By, PaymentName};
 use crate::ledger::reconciliation::Settle;
 use crate::lifecycle::{State, StepContext};
 
+/// Why a payment is recorded as paid.
+pub(super) const SHOWN_PAID: &str = "a statement shows it paid";
+
 /// A payment that is open here and paid there.
 pub(super) struct Proposed {
     pub(super) id: PayerTransactionId,
@@ -115,7 +118,7 @@ async fn record(journal: &Journal, batch: &BatchName, one: &Proposed) -> Result<
     }
     let decision = Decision {
         paid: true,
-        reason: "a statement shows it paid".to_owned(),
+        reason: SHOWN_PAID.to_owned(),
         evidence: one.evidence.clone(),
     };
     let moment = StepContext {
@@ -128,8 +131,8 @@ async fn record(journal: &Journal, batch: &BatchName, one: &Proposed) -> Result<
             "people sign for what is recorded as paid (approval.orders); what the statement shows is kept, and nothing more was recorded",
         )
         .hint(format!(
-            "write a CSV with the columns identifier, decision, reason and evidence, and let each of them say: disburse resolve {batch} --from FILE \
-             --sign-key KEY; --findings FILE of this command lists the payments"
+            "give this command again with --decisions FILE in place of --settle, and let each of them say: disburse resolve {batch} --from FILE \
+             --sign-key KEY"
         ))),
         decided => Ok(decided?.is_ok()),
     }
