@@ -15,12 +15,12 @@ use crate::dialect::{Algorithm, Header, Signing};
 use crate::domain::ServiceCode;
 use crate::engine::Limits;
 use crate::gateway::{
-    DocumentClient, ExtraDataForm, HttpGateway, Keys, LookupClient, Profile, SupportDocumentIn,
-    TokenClient,
+    self, DocumentClient, ExtraDataForm, HttpGateway, Keys, LookupClient, Profile,
+    SupportDocumentIn, TokenClient,
 };
 use crate::journal::{DuplicateProbe, Home};
 use crate::ledger::duplicate_check::DuplicateCheck;
-use crate::ledger::pin::READ_AS_DOCUMENT;
+use crate::ledger::pin::{Destination, READ_AS_DOCUMENT};
 use crate::lifecycle::{Class, CodeTable, Policy};
 use sha2::{Digest as _, Sha256};
 
@@ -323,8 +323,21 @@ pub(super) fn home(settings: &Settings, sandbox: Option<&str>) -> Result<Home, E
             Some(_) => "sandbox".to_owned(),
             None => account(settings)?,
         },
+        profile: settings.profile_name.clone(),
         reading: reading(settings),
         accepts_reading: false,
+    })
+}
+
+/// Returns where a batch goes that is loaded under this configuration; `None` where it does not say that yet.
+pub(super) fn destination(settings: &Settings) -> Option<Destination> {
+    let profile = &settings.profile;
+    let (base_url, user) = (profile.base_url.as_ref()?, profile.username.as_ref()?);
+    let dialect = &settings.dialect.dialect;
+    Some(Destination {
+        gateway: gateway::identity(base_url, &profile.payment_path, dialect),
+        user: user.clone(),
+        profile: settings.profile_name.clone(),
     })
 }
 

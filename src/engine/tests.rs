@@ -73,6 +73,7 @@ fn load_plan() -> LoadPlan {
         expect_total: None,
         batch_ceilings: Default::default(),
         new_documents: false,
+        destination: None,
         dates: crate::ledger::calendar::BatchDates::default(),
         approval: None,
         dry_run: false,
@@ -85,6 +86,7 @@ fn home() -> Home {
         wire: "wire".into(),
         account: "acme".into(),
         reading: "document".into(),
+        profile: "default".to_owned(),
         accepts_reading: false,
     }
 }

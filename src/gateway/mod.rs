@@ -27,7 +27,7 @@ pub use operations::{
 };
 pub use payments::http::HttpGateway;
 pub use port::{Gateway, Inquiry, Outcome, Outgoing, Reply, Signal, StopReason};
-pub use profile::{ExtraDataForm, Keys, Profile, SupportDocumentIn};
+pub use profile::{ExtraDataForm, Keys, Profile, SupportDocumentIn, identity};
 pub(crate) use resident::stay;
 pub use scrub::{Scrub, Secrets};
 pub use services::documents::DocumentClient;

@@ -150,14 +150,7 @@ impl Profile {
     /// Returns `scheme://host:port/path` without credentials: what the journal pins a batch to.
     #[must_use]
     pub fn identity(&self) -> String {
-        let url = self.joined();
-        format!(
-            "{}://{}:{}{}",
-            url.scheme(),
-            url.host_str().unwrap_or(""),
-            url.port_or_known_default().unwrap_or(0),
-            url.path()
-        )
+        identity_of(&self.joined())
     }
 
     /// Returns what the other side may repeat and nobody may read.
@@ -258,9 +251,34 @@ impl Profile {
 
     /// Returns the address of an operation on the payment path.
     pub(super) fn address_of(&self, operation: Operation) -> Url {
-        let path = self.dialect.call(operation).path.as_ref();
-        below(&self.base_url, path.unwrap_or(&self.payment_path))
+        address_of(&self.base_url, &self.payment_path, &self.dialect, operation)
     }
+}
+
+/// Returns the identity of the gateway at a base address, before anything else of its profile is known.
+#[must_use]
+pub fn identity(base_url: &Url, payment_path: &str, dialect: &Dialect) -> String {
+    identity_of(&address_of(
+        base_url,
+        payment_path,
+        dialect,
+        Operation::Post,
+    ))
+}
+
+fn identity_of(url: &Url) -> String {
+    format!(
+        "{}://{}:{}{}",
+        url.scheme(),
+        url.host_str().unwrap_or(""),
+        url.port_or_known_default().unwrap_or(0),
+        url.path()
+    )
+}
+
+fn address_of(base_url: &Url, payment_path: &str, dialect: &Dialect, operation: Operation) -> Url {
+    let path = dialect.call(operation).path.as_deref();
+    below(base_url, path.unwrap_or(payment_path))
 }
 
 fn below(address: &Url, path: &str) -> Url {

@@ -132,6 +132,7 @@ pub(in crate::journal) fn plan() -> LoadPlan {
         expect_total: None,
         batch_ceilings: Default::default(),
         new_documents: false,
+        destination: None,
         dates: crate::ledger::calendar::BatchDates::default(),
         approval: None,
         dry_run: false,

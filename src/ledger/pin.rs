@@ -32,34 +32,77 @@ pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
     planted!(ledger::pin(pin))
 }
 
-/// What an order needs that moves a batch to another address of its gateway.
+/// Where a batch is to go: the gateway and the account that were configured when it was loaded, or that a person named since.
+///
+/// Who loads under one profile and runs under another has mistaken one of them, and nothing that was posted could show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The gateway's identity.
+    pub gateway: String,
+    /// The user name there. A key beside it may be another one by now: see [`user_of`].
+    pub user: String,
+    /// The profile of the configuration that named both.
+    pub profile: String,
+}
+
+impl Destination {
+    /// Returns whether a batch goes there under this profile of the configuration.
+    #[must_use]
+    pub fn is(&self, gateway: &str, account: &str, profile: &str) -> bool {
+        self.gateway == gateway && self.is_user(account, profile)
+    }
+
+    /// Returns whether this account is meant: the same one, or the one that the same profile names by now, whose user name was mended.
+    #[must_use]
+    pub fn is_user(&self, account: &str, profile: &str) -> bool {
+        self.names(account) || self.profile == profile
+    }
+
+    /// Returns whether it is the very account.
+    #[must_use]
+    pub fn names(&self, account: &str) -> bool {
+        self.user == account || self.user == user_of(account)
+    }
+}
+
+/// Returns the user name of an account, without the mark of the key that it shows itself by.
+#[must_use]
+pub fn user_of(account: &str) -> &str {
+    let is_mark = |mark: &str| mark.len() == 8 && mark.bytes().all(|c| c.is_ascii_hexdigit());
+    match account.rsplit_once('#') {
+        Some((user, mark)) if is_mark(mark) => user,
+        _ => account,
+    }
+}
+
+/// What an order needs that moves a batch to another address of its gateway, or to another account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GatewayMove {
-    /// Nothing: the batch is tied to no other address.
+pub enum Move {
+    /// Nothing: the batch belongs nowhere else.
     Needless,
-    /// The word of the new address about a payment of the batch.
+    /// The word of the new place about a payment of the batch.
     Proof,
-    /// Nothing more: nothing of the batch can be at the old address.
+    /// Nothing more: nothing of the batch can be at the old place.
     Free,
-    /// Something may be at the old address, and no payment can show that the new one has it.
+    /// Something may be at the old place, and no payment can show that the new one has it.
     Impossible,
 }
 
-/// Judges an order to move a batch from the gateway on record to the one that is configured; `bound` says whether something of
-/// the batch may be there, `can_witness` whether a payment can show it.
+/// Judges an order to move a batch from the gateway or the account on record to the one that is configured; `bound` says whether
+/// something of the batch may be there, `can_witness` whether a payment can show it.
 #[must_use]
 pub fn judge_move(
     on_record: Option<&str>,
     configured: &str,
     bound: bool,
     can_witness: bool,
-) -> GatewayMove {
+) -> Move {
     match (on_record, can_witness, bound) {
-        (None, _, _) => GatewayMove::Needless,
-        (Some(gateway), _, _) if gateway == configured => GatewayMove::Needless,
-        (Some(_), true, _) => GatewayMove::Proof,
-        (Some(_), false, true) => GatewayMove::Impossible,
-        (Some(_), false, false) => GatewayMove::Free,
+        (None, _, _) => Move::Needless,
+        (Some(gateway), _, _) if gateway == configured => Move::Needless,
+        (Some(_), true, _) => Move::Proof,
+        (Some(_), false, true) => Move::Impossible,
+        (Some(_), false, false) => Move::Free,
     }
 }
 
@@ -250,15 +293,44 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_goes_where_it_was_loaded_for_and_a_profile_whose_user_name_was_mended_is_the_same() {
+        let meant = Destination {
+            gateway: "https://g.example".to_owned(),
+            user: "acme".to_owned(),
+            profile: "mother".to_owned(),
+        };
+        for (gateway, account, profile, goes) in [
+            ("https://g.example", "acme", "mother", true),
+            // A profile may be called otherwise: the account is what counts.
+            ("https://g.example", "acme", "renamed", true),
+            // Another key is judged where the account is tied.
+            ("https://g.example", "acme#0a1b2c3d", "renamed", true),
+            ("https://g.example", "acme#other", "daughter", false),
+            ("https://g.example", "acme-ltd", "mother", true),
+            ("https://g.example", "acme-ltd", "daughter", false),
+            ("https://g.example", "Acme", "daughter", false),
+            // An address that was mended is another gateway, until a person says that it is the same.
+            ("https://other.example", "acme", "mother", false),
+            ("https://other.example", "acme-ltd", "daughter", false),
+        ] {
+            assert_eq!(
+                meant.is(gateway, account, profile),
+                goes,
+                "{gateway} {account} {profile}"
+            );
+        }
+    }
+
+    #[test]
     fn a_gateway_moves_with_the_word_of_the_new_address_unless_nothing_is_at_the_old_one() {
         for (on_record, bound, can_witness, expected) in [
-            (None, false, false, GatewayMove::Needless),
-            (Some("new"), true, true, GatewayMove::Needless),
-            (Some("old"), true, true, GatewayMove::Proof),
-            (Some("old"), true, false, GatewayMove::Impossible),
-            (Some("old"), false, false, GatewayMove::Free),
+            (None, false, false, Move::Needless),
+            (Some("new"), true, true, Move::Needless),
+            (Some("old"), true, true, Move::Proof),
+            (Some("old"), true, false, Move::Impossible),
+            (Some("old"), false, false, Move::Free),
             // What can witness binds.
-            (Some("old"), false, true, GatewayMove::Proof),
+            (Some("old"), false, true, Move::Proof),
         ] {
             assert_eq!(
                 judge_move(on_record, "new", bound, can_witness),

@@ -436,6 +436,7 @@ impl Scene {
     pub(super) fn home(user: &str) -> Home {
         Home {
             reading: "document".to_owned(),
+            profile: "default".to_owned(),
             accepts_reading: false,
             gateway: "gateway".into(),
             wire: "wire".into(),

@@ -158,6 +158,7 @@ pub(super) fn plan(form: IdentifierForm, now: Timestamp, presume_posted: bool) -
         expect_total: None,
         batch_ceilings: Default::default(),
         new_documents: false,
+        destination: None,
         dates: crate::ledger::calendar::BatchDates::default(),
         approval: None,
         dry_run: false,

@@ -23,6 +23,11 @@ pub struct Books {
 }
 
 impl Books {
+    /// The user names that posted something.
+    pub fn posted_by(&self) -> BTreeSet<String> {
+        self.posted_by.clone()
+    }
+
     /// The gateway has another address: what it has executed is known there.
     pub fn take_over(&mut self, old: &Self) {
         self.executed = old.executed.clone();

@@ -14,6 +14,7 @@ mod books;
 mod confirmation;
 mod copies;
 mod deployments;
+mod destinations;
 mod dialects;
 mod endings;
 mod files;

@@ -378,7 +378,10 @@ impl Running {
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         let ended = waitpid(Some(Pid::from_child(&self.child)), WaitOptions::UNTRACED).unwrap();
-        assert!(ended.is_some_and(|(_, status)| status.stopped()), "it ended");
+        assert!(
+            ended.is_some_and(|(_, status)| status.stopped()),
+            "it ended"
+        );
     }
 
     /// Waits for the end, which must come in time.

@@ -115,6 +115,8 @@ fn what_an_earlier_release_loaded_goes_where_it_is_run() {
             .execute_batch(
                 "drop trigger evidence_is_never_changed;
                  update batch set rehearsal = null;
+                 drop trigger evidence_is_never_removed;
+                 delete from evidence where event = 63;
                  update evidence set detail = json_remove(detail, '$.rehearsal') where event = 26;",
             )
             .unwrap();

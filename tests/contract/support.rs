@@ -188,6 +188,7 @@ pub fn plan() -> LoadPlan {
         expect_total: None,
         batch_ceilings: Default::default(),
         new_documents: false,
+        destination: None,
         approval: None,
         dry_run: false,
     }
@@ -200,6 +201,7 @@ pub fn home() -> Home {
         wire: "wire".into(),
         account: "acme".into(),
         reading: "document".into(),
+        profile: "default".to_owned(),
         accepts_reading: false,
     }
 }

@@ -236,6 +236,7 @@ fn terms(policy: &Policy) -> RunTerms {
             gateway: "http://127.0.0.1".into(),
             wire: "bench".into(),
             account: "bench".into(),
+            profile: "bench".into(),
             reading: "document".into(),
             accepts_reading: false,
         },

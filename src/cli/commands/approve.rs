@@ -87,7 +87,7 @@ pub(in crate::cli) async fn approve(
         session.note(&text);
         return Ok(ExitStatus::Done);
     }
-    let target = desk.target(role)?;
+    let target = desk.target(role).await?;
     let statement = desk.statement((role, by), target).await?;
     if arguments.print {
         return desk.print(&statement).await;
@@ -187,13 +187,18 @@ impl Desk<'_> {
         }
     }
 
-    /// Returns where the batch goes by the configuration: whoever loads it need not know.
-    fn target(&self, role: Role) -> Result<Option<Target>, Error> {
-        let sandbox = self.settings.is_rehearsal.then_some("");
-        match role {
-            Role::Loads => Ok(None),
-            Role::Approves => Ok(Some(gateway::home(self.settings, sandbox)?.target())),
+    /// Returns where the batch goes by the configuration: whoever loads it need not know. Nobody approves what a run would refuse.
+    async fn target(&self, role: Role) -> Result<Option<Target>, Error> {
+        if role == Role::Loads {
+            return Ok(None);
         }
+        let sandbox = self.settings.is_rehearsal.then_some("");
+        let home = gateway::home(self.settings, sandbox)?;
+        if sandbox.is_none() {
+            let meant = self.journal.is_meant_for(self.batch(), home.clone());
+            meant.await?;
+        }
+        Ok(Some(home.target()))
     }
 
     async fn statement(
@@ -398,7 +403,7 @@ impl Desk<'_> {
             text,
             signature,
             rule: self.rule.clone(),
-            target: self.target(role)?,
+            target: self.target(role).await?,
             now: Timestamp::now(),
         };
         match self.journal.sign(self.batch(), order).await? {

@@ -180,6 +180,7 @@ fn plan(
         // What is asked about stands in the scratch journal first.
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
+        destination: None,
         approval: None,
         dates: schedule::dates(&arguments.dates, settings, false)?,
         // What limits would keep from leaving is looked for in the scratch journal.

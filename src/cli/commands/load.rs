@@ -18,6 +18,7 @@ use crate::cli::files::aside::{self, Aside};
 use crate::cli::files::declared::declared_total;
 use crate::cli::files::input::{Input, Pending};
 use crate::cli::files::reading::Reading;
+use crate::cli::gateway;
 use crate::cli::session::{Session, batch_name, sandbox_flag};
 use crate::cli::terminal::output;
 use crate::cli::words::limits;
@@ -29,6 +30,7 @@ use crate::journal::{
     Journal, LoadPlan, LoadRefusal, LoadSummary, Loaded, Location, Reader, RunLock,
 };
 use crate::ledger::calendar::BatchDates;
+use crate::ledger::pin::Destination;
 use crate::ledger::recovery::Cause;
 use crate::ledger::{Before, Purpose};
 
@@ -61,6 +63,7 @@ pub(in crate::cli) async fn load(
         .presuming_posted(arguments.options.presume_posted)
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     let (name, total_waits) = (plan.batch.clone(), plan.expect_total.is_some());
+    let destination = plan.destination.clone();
     if arguments.options.lookup {
         networks::check_new(session, &input, &plan, arguments.sandbox).await?;
     }
@@ -96,12 +99,43 @@ pub(in crate::cli) async fn load(
         new_documents: arguments.new_documents,
     };
     tell_loaded(session, &loaded, &summary, &standing.evidence);
+    tell_destination(session, &journal, &name, destination.as_ref()).await?;
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     let options = arguments.options;
     desk.sign_load(options.sign_key, options.sign_as).await?;
     // What its signatures lack is known now.
     tell_next(session, &journal, &name, (fresh, is_over)).await?;
     Ok(ExitStatus::Done)
+}
+
+/// Says where the batch goes: a run to another gateway or account is refused. Who adds to it may have chosen another profile.
+async fn tell_destination(
+    session: &Session,
+    journal: &Journal,
+    batch: &BatchName,
+    configured: Option<&Destination>,
+) -> Result<(), Error> {
+    let Some(meant) = journal.destination(batch.clone()).await? else {
+        return Ok(());
+    };
+    let words = |to: &Destination| {
+        format!(
+            "by account {} at {} (profile {})",
+            to.user, to.gateway, to.profile
+        )
+    };
+    match configured {
+        Some(to) if !meant.is(&to.gateway, &to.user, &to.profile) => output::complain(
+            "warning",
+            &format!(
+                "batch {batch} is to be paid {}, as it was loaded for; under the profile of this command, {}, it is not run",
+                words(&meant),
+                words(to)
+            ),
+        ),
+        _ => session.note(&format!("batch {batch} is to be paid {}", words(&meant))),
+    }
+    Ok(())
 }
 
 /// Notes the one step that is next with a batch. A program reads what was loaded, and its log says what keeps it.
@@ -205,6 +239,10 @@ pub(in crate::cli) fn plan(
         batch_ceilings: settings.limits.limits.batch.clone(),
         new_documents: false,
         dates,
+        destination: match purpose {
+            Purpose::Rehearsal => None,
+            Purpose::Gateway | Purpose::Unknown => gateway::destination(settings),
+        },
         approval: settings.approval_of_load()?,
         dry_run: false,
     })

@@ -129,6 +129,7 @@ fn plan(batch: &BatchName) -> Result<LoadPlan, Error> {
         expect_total: None,
         batch_ceilings: Default::default(),
         new_documents: false,
+        destination: None,
         dates: crate::ledger::calendar::BatchDates::default(),
         approval: None,
         dry_run: false,

@@ -12,6 +12,7 @@ use crate::cli::terminal::output;
 use crate::domain::Timestamp;
 use crate::gateway::HttpGateway;
 use crate::journal::{AccountMove, Home};
+use crate::ledger::pin::Move;
 
 impl Job<'_> {
     /// Moves the batch to the account that is configured, once the gateway tells this one of a payment of the batch.
@@ -24,13 +25,13 @@ impl Job<'_> {
         reason: &str,
     ) -> Result<(), Error> {
         let (journal, batch, to) = (self.journal, self.batch, &home.account);
-        let other = journal.other_account(batch.clone(), to.clone());
-        let Some(from) = other.await? else {
+        let (from, needs) = journal.account_move(batch.clone(), home.clone()).await?;
+        if needs == Move::Needless {
             self.session.note(&format!(
                 "batch {batch} may be run with account {to} as it is: --account-moved changes nothing"
             ));
             return Ok(());
-        };
+        }
         // The account alone may have another name.
         let before = Home {
             account: from.clone(),
@@ -39,10 +40,13 @@ impl Job<'_> {
         let now = Timestamp::now();
         let pinned = journal.pin(batch.clone(), before, now).await;
         pinned.map_err(|error| moved_meanwhile(error, home))?;
-        let witnesses = journal.witnesses(batch.clone(), ASKED_MAX).await?;
         let stays = || format!("batch {batch} stays with account {from}, and nothing was sent");
         let run_with = format!("run it with the user name {from}");
-        if witnesses.is_empty() {
+        let witnesses = match needs {
+            Move::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
+            Move::Needless | Move::Free | Move::Impossible => Vec::new(),
+        };
+        if needs == Move::Impossible {
             return Err(Error::refused(format!(
                 "the gateway has not shown any payment of batch {batch} yet, so nothing can prove that {to} is the \
                  same account; {}",
@@ -56,25 +60,31 @@ impl Job<'_> {
             )));
         }
         let asked = witnesses.len() as u64;
-        let Some(witness) = self.witness(client, What::Account, witnesses).await? else {
+        let witness = self.witness(client, What::Account, witnesses).await?;
+        if needs == Move::Proof && witness.is_none() {
             return Err(Error::refused(format!(
                 "account {to} knows none of the {} of batch {batch} that it was asked about; {}",
                 output::counted(asked, "payment"),
                 stays()
             ))
             .hint(run_with));
-        };
+        }
         let order = AccountMove {
             from: from.clone(),
             to: to.clone(),
             witness,
+            profile: self.settings.profile_name.clone(),
             reason: reason.to_owned(),
         };
         let now = Timestamp::now();
         let moved = journal.move_account(batch.clone(), order, now).await;
         moved.map_err(|error| moved_meanwhile(error, home))?;
+        let why = match witness {
+            Some(witness) => format!("the gateway shows {to} the payment {witness}"),
+            None => format!("nothing of it can be at {from}"),
+        };
         self.session.note(&format!(
-            "batch {batch} is moved from account {from} to {to}: the gateway shows {to} the payment {witness}"
+            "batch {batch} is moved from account {from} to {to}: {why}"
         ));
         Ok(())
     }

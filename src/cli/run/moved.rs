@@ -10,7 +10,7 @@ use crate::domain::{BatchName, GatewayTransactionId, PayerTransactionId, Timesta
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
 use crate::journal::{AccountMove, Error as JournalError, GatewayMoved, Home, Question};
-use crate::ledger::pin::{self, GatewayMove};
+use crate::ledger::pin::{self, Move};
 
 /// Payments that are asked about at most; one that is known suffices.
 pub(super) const ASKED_MAX: usize = 20;
@@ -63,13 +63,13 @@ impl Job<'_> {
         let (from, needs) = journal.gateway_move(batch.clone(), to.clone()).await?;
         let stays = format!("batch {batch} stays with gateway {from}, and nothing was sent");
         let witnesses = match needs {
-            GatewayMove::Needless => {
+            Move::Needless => {
                 self.session.note(&format!(
                     "batch {batch} may be run with gateway {to} as it is: --gateway-moved changes nothing"
                 ));
                 return Ok(());
             }
-            GatewayMove::Impossible => {
+            Move::Impossible => {
                 return Err(Error::refused(format!(
                     "the gateway has never known a payment of batch {batch}, so nothing can prove that {to} is the \
                     same gateway; {stays}"
@@ -80,8 +80,8 @@ impl Job<'_> {
                      --paid, or --failed --although-accepted. When none is left, repeat this command"
                 )));
             }
-            GatewayMove::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
-            GatewayMove::Free => Vec::new(),
+            Move::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
+            Move::Free => Vec::new(),
         };
         // The address alone may be another one.
         let before = Home {
@@ -93,7 +93,7 @@ impl Job<'_> {
         pinned.map_err(|error| moved_meanwhile(error, home))?;
         let asked = witnesses.len() as u64;
         let witness = self.witness(client, What::Gateway, witnesses).await?;
-        if needs == GatewayMove::Proof && witness.is_none() {
+        if needs == Move::Proof && witness.is_none() {
             return Err(Error::refused(format!(
                 "gateway {to} knows none of the {} of batch {batch} that it was asked about; {stays}",
                 output::counted(asked, "payment"),
@@ -104,6 +104,7 @@ impl Job<'_> {
             from: from.clone(),
             to: to.clone(),
             witness,
+            profile: self.settings.profile_name.clone(),
             reason: reason.to_owned(),
         };
         let now = Timestamp::now();
@@ -128,15 +129,16 @@ impl Job<'_> {
         reason: &str,
     ) -> Result<(), Error> {
         let (journal, batch) = (self.journal, self.batch);
-        let other = journal.other_account(batch.clone(), home.account.clone());
-        let Some(from_account) = other.await? else {
+        let moves = journal.account_move(batch.clone(), home.clone());
+        let (from_account, of_account) = moves.await?;
+        if of_account == Move::Needless {
             // Nothing of the batch can be at another account, so that the address alone has to be shown.
             return self.move_gateway(client, home, reason).await;
-        };
+        }
         let (from_gateway, needs) = journal
             .gateway_move(batch.clone(), home.gateway.clone())
             .await?;
-        if needs == GatewayMove::Needless {
+        if needs == Move::Needless {
             return self.move_account(client, home, reason).await;
         }
         // As it was, so that whatever else does not fit is refused before anything is asked.
@@ -152,7 +154,8 @@ impl Job<'_> {
         let stays = format!(
             "batch {batch} stays with account {from_account} of gateway {from_gateway}, and nothing was sent"
         );
-        let Some(witness) = self.witness(client, What::Both, witnesses).await? else {
+        let witness = self.witness(client, What::Both, witnesses).await?;
+        if of_account != Move::Free && witness.is_none() {
             return Err(Error::refused(format!(
                 "account {} of gateway {} knows none of the {} of batch {batch} that it was asked about; {stays}",
                 home.account,
@@ -165,11 +168,13 @@ impl Job<'_> {
                  payment, once the bank or the gateway's people have said what became of it: disburse resolve {batch} \
                  ID --paid, or --failed --although-accepted. When none is left, repeat this command"
             )));
-        };
+        }
+        let profile = self.settings.profile_name.clone();
         let gateway = GatewayMoved {
             from: from_gateway.clone(),
             to: home.gateway.clone(),
-            witness: Some(witness),
+            witness,
+            profile: profile.clone(),
             reason: reason.to_owned(),
         };
         let now = Timestamp::now();
@@ -179,13 +184,17 @@ impl Job<'_> {
             from: from_account.clone(),
             to: home.account.clone(),
             witness,
+            profile,
             reason: reason.to_owned(),
         };
         let moved = journal.move_account(batch.clone(), account, now).await;
         moved.map_err(|error| moved_meanwhile(error, home))?;
+        let why = match witness {
+            Some(witness) => format!("the new address shows the new name the payment {witness}"),
+            None => "nothing of it was posted".to_owned(),
+        };
         self.session.note(&format!(
-            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: \
-             the new address shows the new name the payment {witness}",
+            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: {why}",
             home.account, home.gateway
         ));
         Ok(())
@@ -266,6 +275,7 @@ mod tests {
             wire: String::new(),
             account: "pay2".to_owned(),
             reading: String::new(),
+            profile: "default".to_owned(),
             accepts_reading: false,
         };
         let batch = || BatchName::parse("may").unwrap();

@@ -15,22 +15,6 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         Error::NotSound { batch } => {
             format!("see what `disburse verify {batch}` finds; no copy was left behind")
         }
-        Error::OtherGateway {
-            pinned, configured, ..
-        } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
-            "this rehearsal needs the sandbox that remembers what it paid: copy the file whose name ends in .sandbox from beside the old journal to the same place beside this one; or rehearse the file again \
-             under another batch name"
-                .to_owned()
-        }
-        Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
-        Error::OtherGateway { batch, .. } => format!(
-            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has another address now: disburse run {batch} --gateway-moved --reason TEXT, \
-             which asks there about a payment of the batch first. If it has given the account another name as well: both, --account-moved --gateway-moved"
-        ),
-        Error::OtherAccount { batch, .. } => format!(
-            "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \
-             payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved"
-        ),
         Error::OtherReading {
             batch, configured, ..
         } => format!(
@@ -95,6 +79,46 @@ fn of_debt(error: &Error) -> Option<String> {
              then, and do not mend their rows instead: only then is the gateway asked about the payments of that \
              order, and a paid one recognised. Load the other rows after that. `disburse recover` shows each step",
             order.sentence()
+        ),
+        other => return elsewhere(other),
+    })
+}
+
+/// What to do about a batch that belongs elsewhere than where a command would take it.
+fn elsewhere(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::OtherGateway {
+            pinned, configured, ..
+        } if pinned.starts_with("sandbox ") && configured.starts_with("sandbox ") => {
+            "this rehearsal needs the sandbox that remembers what it paid: copy the file whose name ends in .sandbox from beside the old journal to the same place beside this one; or rehearse the file again \
+             under another batch name"
+                .to_owned()
+        }
+        Error::OtherGateway { pinned, .. } if pinned.starts_with("sandbox ") => return None,
+        Error::OtherGateway { batch, .. } => format!(
+            "a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If the same gateway has another address now: disburse run {batch} --gateway-moved --reason TEXT, \
+             which asks there about a payment of the batch first. If it has given the account another name as well: both, --account-moved --gateway-moved"
+        ),
+        Error::OtherDestination {
+            batch,
+            meant,
+            gateway,
+            account,
+            profile,
+        } => {
+            let flags = match (meant.gateway == *gateway, meant.is_user(account, profile)) {
+                (true, _) => "--account-moved",
+                (false, true) => "--gateway-moved",
+                (false, false) => "--gateway-moved --account-moved",
+            };
+            format!(
+                "choose the profile that it was loaded with: --profile {}. If this one shall pay it after all: disburse run {batch} {flags} --reason TEXT; it is recorded",
+                crate::cli::terminal::output::quoted(&meant.profile)
+            )
+        }
+        Error::OtherAccount { batch, .. } => format!(
+            "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \
+             payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved"
         ),
         _ => return None,
     })

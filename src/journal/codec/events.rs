@@ -208,6 +208,9 @@ pub(in crate::journal) const ACCOUNT_TAKEN: i64 = 60;
 /// The batch was moved to another account by order; the detail names both, the payment that showed it, and the reason.
 pub(in crate::journal) const ACCOUNT_MOVED: i64 = 61;
 
+/// The batch is to go to this gateway and account; the detail names both and the profile, and the reason of a person's order.
+pub(in crate::journal) const DESTINED: i64 = 63;
+
 /// What was confirmed for a run; the detail names its figures, how far it reaches, and who said yes.
 pub(in crate::journal) const CONFIRMED: i64 = 62;
 
@@ -342,6 +345,7 @@ pub(in crate::journal) fn event_name(number: i64) -> &'static str {
         ACTED => "ordered by a person",
         ACCOUNT_TAKEN => "tied to its account",
         SCHEDULED => "dates of the batch",
+        DESTINED => "destined for a gateway and an account",
         READING_TAKEN => "tied to how replies are read",
         PROBE_POSTED => "posted a second time on purpose, to see whether the gateway refuses it",
         PROBE_ANSWERED => "answer to the second post",

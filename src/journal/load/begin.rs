@@ -13,7 +13,7 @@ use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::digests;
 use crate::journal::evidence::instruction_blocks;
 use crate::journal::payments::unstarted::begin_lane;
-use crate::journal::run::dates;
+use crate::journal::run::{dates, destination};
 use crate::ledger::calendar::BatchDates;
 use crate::lifecycle::State;
 use crate::store::tables::{instruction, tally};
@@ -93,6 +93,9 @@ impl Load<'_> {
         }
         let now = self.plan.now;
         pin_rule(self.c, batch_id, self.plan.approval.as_ref(), now)?;
+        if let Some(to) = &self.plan.destination {
+            destination::begin(self.c, batch_id, to, now)?;
+        }
         self.c
             .acted(batch_id, now, "load", self.plan.source.as_str().into())?;
         match self.existed || self.plan.dates == BatchDates::default() {

@@ -75,6 +75,7 @@ fn terms() -> RunTerms {
             wire: "wire".into(),
             account: "acme".into(),
             reading: "document".into(),
+            profile: "default".to_owned(),
             accepts_reading: false,
         },
         confirmation: Confirmation::of(

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::destination::{self, destination};
 use super::pin::{
     assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, witnesses,
 };
@@ -17,7 +18,7 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, GatewayMoved};
 use crate::ledger::Purpose;
-use crate::ledger::pin::{GatewayMove, judge_move};
+use crate::ledger::pin::{Destination, Move, judge_move};
 use crate::store::tables::batch;
 use crate::store::{Read, Scan, Writes};
 
@@ -30,10 +31,13 @@ impl Journal {
         &self,
         batch: BatchName,
         configured: String,
-    ) -> Result<(String, GatewayMove), Error> {
+    ) -> Result<(String, Move), Error> {
         self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
-            let on_record = gateway(c, batch_id)?;
+            let on_record = match gateway(c, batch_id)? {
+                Some(gateway) => Some(gateway),
+                None => destination(c, batch_id)?.map(|meant| meant.gateway),
+            };
             let judged = judged(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
             Ok((on_record.unwrap_or_default(), judged))
         })
@@ -66,7 +70,7 @@ fn judged(
     (batch_id, batch): (BatchId, &BatchName),
     on_record: Option<&str>,
     configured: &str,
-) -> Result<GatewayMove, Error> {
+) -> Result<Move, Error> {
     let can_witness = !witnesses(c, batch_id, 1)?.is_empty();
     let bound = can_witness || may_be_there(c, batch_id)?;
     if !bound {
@@ -90,9 +94,9 @@ pub(super) fn move_gateway(
     let on_record = gateway(c, batch_id)?;
     let judged = judged(c, (batch_id, batch), on_record.as_deref(), &order.to)?;
     let may_move = match judged {
-        GatewayMove::Free => true,
-        GatewayMove::Proof => order.witness.is_some(),
-        GatewayMove::Needless | GatewayMove::Impossible => false,
+        Move::Free => true,
+        Move::Proof => order.witness.is_some(),
+        Move::Needless | Move::Impossible => false,
     };
     if !may_move || on_record.as_deref() != Some(&order.from) {
         return Err(Error::OtherGateway {
@@ -112,6 +116,12 @@ pub(super) fn move_gateway(
         order.to.as_str().into(),
         Some(&order.reason),
     )?;
+    let to = |meant| Destination {
+        gateway: order.to.clone(),
+        profile: order.profile.clone(),
+        ..meant
+    };
+    destination::moved(c, batch_id, (to, &order.reason), now)?;
     mark_payer(
         c,
         batch,

@@ -6,6 +6,7 @@ pub(super) mod claim_started;
 pub(super) mod claim_unstarted;
 pub(super) mod confirmed;
 pub(super) mod dates;
+pub(super) mod destination;
 pub(super) mod due;
 pub(super) mod due_questions;
 mod expected;

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::belongs::assert_as_recorded;
+use super::destination::{self, destination};
 use super::pinned::{lives, may_be_there};
 use super::question::question_about;
 use super::reread;
@@ -27,7 +28,7 @@ use crate::journal::writer::queue::CommitMode;
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
-use crate::ledger::pin::{self, Pin};
+use crate::ledger::pin::{self, Destination, Move, Pin, user_of};
 use crate::store::tables::{batch, instruction};
 use crate::store::{Read, Reads, Scan, Writes, shape};
 
@@ -55,20 +56,18 @@ impl Journal {
         .await
     }
 
-    /// Returns the account on record of a batch that may not be run with this one.
+    /// Returns the account that a batch belongs to, and what it takes to move the batch to the one that is configured.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`].
-    pub async fn other_account(
+    pub async fn account_move(
         &self,
         batch: BatchName,
-        configured: String,
-    ) -> Result<Option<String>, Error> {
+        home: Home,
+    ) -> Result<(String, Move), Error> {
         self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
-            let on_record = account(c, batch_id)?;
-            let judged = judge(c, (batch_id, &batch), on_record.as_deref(), &configured)?;
-            Ok(on_record.filter(|_| judged == Pin::Refused))
+            account_move(c, (batch_id, &batch), (&home.account, &home.profile))
         })
         .await
     }
@@ -176,6 +175,7 @@ pub(in crate::journal) fn pin(
     if judged == Pin::Refused {
         return Err(other_account(batch, on_record, &home.account));
     }
+    destination::assert_meant(c, (batch_id, batch), home)?;
     let read = judge_reading(c, (batch_id, batch), home)?;
     if !is_pinned || judged == Pin::Taken || read.is_some() {
         sessions::assert_alone(c, batch_id)?;
@@ -195,6 +195,7 @@ pub(in crate::journal) fn pin(
     if judged == Pin::Taken {
         let detail = json!({"account": home.account, "before": on_record});
         take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
+        destination::mended(c, batch_id, &home.account, now)?;
     }
     if let Some((kind, before)) = read {
         take_reading(c, batch_id, (kind, before), &home.reading, now)?;
@@ -338,6 +339,29 @@ pub(in crate::journal) fn witnesses(
         .collect()
 }
 
+/// Judges a move to another account: from the one on record where something of the batch may be there, and else from the one that
+/// it was loaded for.
+fn account_move(
+    c: &WriteSession,
+    (batch_id, batch): (BatchId, &BatchName),
+    (configured, profile): (&str, &str),
+) -> Result<(String, Move), Error> {
+    let on_record = account(c, batch_id)?;
+    if judge(c, (batch_id, batch), on_record.as_deref(), configured)? == Pin::Refused {
+        let needs = match witnesses(c, batch_id, 1)?.is_empty() {
+            true => Move::Impossible,
+            false => Move::Proof,
+        };
+        return Ok((on_record.unwrap_or_default(), needs));
+    }
+    let meant = destination(c, batch_id)?;
+    let other = meant.filter(|meant| !meant.is_user(configured, profile));
+    Ok(match other {
+        Some(meant) => (meant.user, Move::Free),
+        None => (configured.to_owned(), Move::Needless),
+    })
+}
+
 fn move_account(
     c: &WriteSession,
     batch: &BatchName,
@@ -350,13 +374,25 @@ fn move_account(
         return Err(other_account(batch, on_record, &order.to));
     }
     sessions::assert_alone(c, batch_id)?;
-    assert_belongs(c, batch_id, order.witness)?;
+    match order.witness {
+        Some(witness) => assert_belongs(c, batch_id, witness)?,
+        None if may_be_there(c, batch_id)? => {
+            return Err(other_account(batch, on_record, &order.to));
+        }
+        None => assert_nothing_was_edited(c, batch_id, batch)?,
+    }
     let detail = json!({
         "account": order.to,
         "before": order.from,
-        "witness": order.witness.as_str(),
+        "witness": order.witness.map(|id| id.as_str().to_owned()),
         "reason": order.reason,
     });
+    let to = |meant| Destination {
+        user: user_of(&order.to).to_owned(),
+        profile: order.profile.clone(),
+        ..meant
+    };
+    destination::moved(c, batch_id, (to, &order.reason), now)?;
     c.act(
         batch_id,
         now,

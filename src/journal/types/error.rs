@@ -8,6 +8,7 @@ use crate::domain::{BatchName, PayerTransactionId};
 use crate::journal::{DebtElsewhere, UnsignedOrders};
 use crate::ledger::forgetting::Kept;
 use crate::ledger::payer::Lost;
+use crate::ledger::pin::Destination;
 use crate::ledger::recovery::{Order, OrdersLost};
 use crate::store;
 
@@ -129,6 +130,17 @@ pub enum Error {
     UnknownBatch { name: String },
     #[error("too few people have signed for this order")]
     Unsigned(Box<UnsignedOrders>),
+    #[error(
+        "batch {batch} was loaded for account {} at {} (profile {}); this command is configured for account {account} at {gateway} (profile {profile}). Nothing was sent",
+        meant.user, meant.gateway, meant.profile
+    )]
+    OtherDestination {
+        batch: BatchName,
+        meant: Box<Destination>,
+        gateway: String,
+        account: String,
+        profile: String,
+    },
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },
     #[error(

@@ -12,6 +12,7 @@ use crate::ledger::approval::rule::Rule;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::correction::Corrects;
 use crate::ledger::limits::Ceilings;
+use crate::ledger::pin::Destination;
 
 /// One row of a file on its way into the journal.
 #[derive(Clone, Debug)]
@@ -94,6 +95,8 @@ pub struct LoadPlan {
     pub batch_ceilings: Ceilings,
     /// The documents of rows that the batch has already take the place of those that were checked before.
     pub new_documents: bool,
+    /// The gateway and the account that are configured, where they are: a new batch is run with no others.
+    pub destination: Option<Destination>,
     /// The rule of approval that is in force: the batch keeps it.
     pub approval: Option<Rule>,
     /// When it may be posted; none: nothing is said of it.

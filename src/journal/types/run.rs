@@ -29,6 +29,8 @@ pub struct Home {
     pub wire: String,
     /// The account at the gateway: its user name, which is no secret.
     pub account: String,
+    /// The profile of the configuration that names both.
+    pub profile: String,
     /// Digest of how replies are read.
     pub reading: String,
     /// A person has ordered that they are read so from now on.
@@ -50,8 +52,10 @@ pub struct AccountMove {
     pub from: String,
     /// The account that is configured.
     pub to: String,
-    /// A payment of the batch that the gateway told the new account about.
-    pub witness: PayerTransactionId,
+    /// A payment of the batch that the gateway told the new account about; `None`: nothing of the batch can be at the old one.
+    pub witness: Option<PayerTransactionId>,
+    /// The profile that names it.
+    pub profile: String,
     /// Why, in the words of whoever ordered it.
     pub reason: String,
 }
@@ -65,6 +69,8 @@ pub struct GatewayMoved {
     pub to: String,
     /// A payment of the batch that the new address knows; `None`: nothing of the batch can be at the old one.
     pub witness: Option<PayerTransactionId>,
+    /// The profile that names it.
+    pub profile: String,
     /// Why, in the words of whoever ordered it.
     pub reason: String,
 }

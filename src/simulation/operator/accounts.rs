@@ -148,9 +148,10 @@ impl Scene {
             return Ok(());
         }
         let now = self.world.lock().wall_now();
-        let Some(from) = journal.other_account(self.batch(), user.into()).await? else {
+        let (from, needs) = journal.account_move(self.batch(), Self::home(user)).await?;
+        if needs == pin::Move::Needless {
             return Ok(());
-        };
+        }
         journal.pin(self.batch(), Self::home(&from), now).await?;
         let line = self.line(
             (usize::MAX, user),
@@ -176,7 +177,8 @@ impl Scene {
                 let order = AccountMove {
                     from,
                     to: user.into(),
-                    witness: payment.id,
+                    witness: Some(payment.id),
+                    profile: "default".into(),
                     reason: "renamed".into(),
                 };
                 let moved = journal.move_account(self.batch(), order, now).await;

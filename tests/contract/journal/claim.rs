@@ -6,6 +6,7 @@ use std::sync::Arc;
 use disburse::domain::{BatchName, BootTime, PaymentId, Timestamp};
 use disburse::journal::{Error, Home, Kind, LoadPlan, Location, RunTerms};
 use disburse::ledger::pace::Last;
+use disburse::ledger::pin::Destination;
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -65,6 +66,63 @@ async fn the_first_run_pins_the_gateway_and_the_bytes_of_its_posts() {
         .await
         .unwrap_err();
     assert!(matches!(error, Error::UnknownBatch { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_batch_is_taken_by_the_gateway_and_the_account_alone_that_it_was_loaded_for() {
+    let of = |gateway: &str, account: &str, profile: &str| RunTerms {
+        home: Home {
+            gateway: gateway.into(),
+            account: account.into(),
+            profile: profile.into(),
+            ..home()
+        },
+        ..terms(1)
+    };
+    let meant = Destination {
+        gateway: "gateway".into(),
+        user: "acme".into(),
+        profile: "default".into(),
+    };
+    for (gateway, account, profile, is_taken) in [
+        ("gateway", "acme", "default", true),
+        ("gateway", "acme", "renamed", true),
+        ("gateway", "acme-ltd", "default", true),
+        ("gateway", "stranger", "daughter", false),
+        ("elsewhere", "acme", "default", false),
+        ("elsewhere", "stranger", "daughter", false),
+    ] {
+        let world = World::new();
+        let plan = LoadPlan {
+            destination: Some(meant.clone()),
+            ..plan()
+        };
+        world.load_new(plan, rows(1..=2)).await;
+        let before = world.contents();
+        let acquire = |terms| {
+            world
+                .journal
+                .acquire(batch(), terms, Arc::clone(&world.policy))
+        };
+        let taken = acquire(of(gateway, account, profile)).await;
+        match &taken {
+            Ok(_) => {
+                // Who mended a user name is held to it.
+                let told = world.journal.destination(batch()).await.unwrap().unwrap();
+                assert_eq!(told.user, account, "{account}");
+            }
+            Err(Error::OtherDestination { meant: told, .. }) => {
+                assert_eq!(**told, meant);
+                assert_eq!(world.contents(), before, "a refusal changes nothing");
+            }
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(taken.is_ok(), is_taken, "{gateway} {account} {profile}");
+        world.assert_adds_up();
+        let reader = world.reader();
+        let snapshot = reader.snapshot(&batch()).unwrap();
+        assert!(snapshot.prove(None).unwrap().is_sound());
+    }
 }
 
 #[tokio::test]

@@ -83,6 +83,7 @@ impl Host {
                 wire: "wire".into(),
                 account: "acme".into(),
                 reading: "document".into(),
+                profile: "default".to_owned(),
                 accepts_reading: false,
             },
             confirmation: Confirmation::of(Tally::default(), Bound::EVERYTHING, Answer::Flag),

@@ -100,6 +100,7 @@ impl Desk {
                 wire: "wire".into(),
                 account: "acme".into(),
                 reading: "document".into(),
+                profile: "default".to_owned(),
                 accepts_reading: false,
             },
             confirmation: Confirmation::of(Tally::default(), Bound::EVERYTHING, Answer::Flag),
@@ -542,6 +543,7 @@ fn what_all_runs_go_by_is_not_changed_while_another_one_is_at_work() {
                 from: "gateway".into(),
                 to: "elsewhere".into(),
                 witness: None,
+                profile: "default".into(),
                 reason: "it moved".into(),
             };
             move_gateway(c, batch, &order, terms.now)

@@ -1,0 +1,169 @@
+//! A batch goes where it was loaded for: who loads under one profile and runs under another has mistaken one of them.
+
+use std::sync::{Arc, Mutex};
+
+use crate::accounts::{Books, PAY, RUN, assert_executed_once, gateway};
+use crate::files::rows;
+use crate::gateways::Server;
+use crate::world::{Setup, World};
+
+const LOAD: [&str; 4] = ["load", "batch.csv", "--batch", "b"];
+
+/// Two profiles, and a file of three payments.
+fn world(server: &Server, seed: u64) -> World {
+    let setup = Setup {
+        more: r#"
+[profiles.daughter]
+username = "stranger"
+originator = "acme"
+country_code = "KE"
+currency_code = "KES"
+time_zone = "Africa/Nairobi"
+resolution.first_query_after = "200ms"
+"#,
+        ..Setup::default()
+    };
+    let world = World::new(&setup).towards(&server.url());
+    world.write_rows("batch.csv", &rows(3, seed));
+    world
+}
+
+fn posts(books: &Mutex<Books>) -> usize {
+    books.lock().unwrap().posted_by().len()
+}
+
+#[test]
+fn a_batch_does_not_go_to_another_gateway_than_it_was_loaded_for() {
+    let (right, paid) = gateway(|_| Some(139));
+    let (wrong, strange) = gateway(|_| Some(139));
+    let world = world(&right, 130);
+    world
+        .expect(0, &LOAD)
+        .says("batch b is to be paid by account acme at http://127.0.0.1:")
+        .says("(profile test)");
+    let world = world.towards(&wrong.url());
+    for command in [&RUN[..], &PAY] {
+        world
+            .expect(2, command)
+            .says("batch b was loaded for account acme at http://127.0.0.1:")
+            .says("Nothing was sent")
+            .says("choose the profile that it was loaded with: --profile test")
+            .says("disburse run b --gateway-moved --reason TEXT");
+    }
+    // Whoever adds to it hears of it before.
+    world.write_rows("more.csv", &rows(5, 130));
+    world
+        .expect(0, &["load", "more.csv", "--batch", "b", "--amend"])
+        .says("under the profile of this command")
+        .says("it is not run");
+    assert_eq!(posts(&strange), 0);
+    let world = world.towards(&right.url());
+    world.expect(0, &RUN);
+    assert_executed_once(&paid, 5);
+    assert_eq!(posts(&strange), 0);
+    world.expect(0, &["verify", "b"]);
+}
+
+#[test]
+fn a_batch_is_not_paid_by_the_account_of_another_profile() {
+    let (server, books) = gateway(|_| Some(139));
+    let world = world(&server, 132);
+    world.expect(0, &LOAD);
+    let daughter = ["--profile", "daughter"];
+    for command in [&RUN[..], &PAY] {
+        world
+            .expect(2, &[command, &daughter].concat())
+            .says("was loaded for account acme")
+            .says("configured for account stranger")
+            .says("(profile daughter)")
+            .says("disburse --profile daughter run b --account-moved --reason TEXT");
+    }
+    assert_eq!(posts(&books), 0);
+    let wrong_flag = ["--gateway-moved", "--reason", "x"];
+    world
+        .expect(2, &[&RUN[..], &daughter, &wrong_flag].concat())
+        .says("was loaded for account acme");
+    assert_eq!(posts(&books), 0);
+    let moved = ["--account-moved", "--reason", "the daughter pays"];
+    world
+        .expect(0, &[&RUN[..], &daughter, &moved].concat())
+        .says("batch b is moved from account acme to stranger: nothing of it can be at acme");
+    assert_executed_once(&books, 3);
+    assert_eq!(
+        books.lock().unwrap().posted_by(),
+        [String::from("stranger")].into()
+    );
+    world
+        .expect(0, &["explain", "b", "R00001"])
+        .says("account-moved \"stranger\": by")
+        .says("reason \"the daughter pays\"");
+    // The mother's profile may not go on with it now.
+    world
+        .expect(2, &RUN)
+        .says("belongs to account stranger of its gateway");
+    world.expect(0, &["verify", "b"]);
+}
+
+#[test]
+fn a_batch_goes_elsewhere_altogether_only_by_an_order_that_names_both() {
+    let (right, paid) = gateway(|_| Some(139));
+    let (other, elsewhere) = gateway(|_| Some(139));
+    let world = world(&right, 133);
+    world.expect(0, &LOAD);
+    let world = world.towards(&other.url());
+    let daughter = ["run", "b", "--yes", "--profile", "daughter"];
+    world
+        .expect(2, &daughter)
+        .says("--gateway-moved --account-moved --reason TEXT");
+    for one in ["--gateway-moved", "--account-moved"] {
+        world
+            .expect(2, &[&daughter[..], &[one, "--reason", "x"]].concat())
+            .says("was loaded for account acme");
+    }
+    let both = ["--gateway-moved", "--account-moved", "--reason", "sold"];
+    world
+        .expect(0, &[&daughter[..], &both].concat())
+        .says("nothing of it was posted");
+    assert_executed_once(&elsewhere, 3);
+    assert_eq!(posts(&paid), 0);
+    world.expect(0, &["verify", "b"]);
+}
+
+#[test]
+fn a_batch_that_was_loaded_before_a_gateway_was_configured_goes_where_it_is_run_first() {
+    let (server, books) = gateway(|_| Some(139));
+    let world = world(&server, 134);
+    let mut nowhere = World::new(&Setup::default());
+    nowhere.set(
+        "DISBURSE_JOURNAL",
+        world.path("disburse.db").to_str().unwrap(),
+    );
+    nowhere.write("batch.csv", &world.read("batch.csv"));
+    let loaded = nowhere.expect(0, &LOAD);
+    assert!(!loaded.err.contains("is to be paid by"), "{loaded:?}");
+    world.expect(0, &[&RUN[..], &["--profile", "daughter"]].concat());
+    assert_executed_once(&books, 3);
+}
+
+/// The same command from a clock, under a profile that was mended meanwhile, goes on without a word; under another one, never.
+#[test]
+fn who_mends_the_user_name_of_a_profile_need_not_say_so_and_is_held_to_it() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server, 135);
+    world.set("DISBURSE_USERNAME", "amce");
+    world.expect(5, &PAY);
+    world.set("DISBURSE_USERNAME", "acme");
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.unset("DISBURSE_USERNAME");
+    world
+        .expect(2, &[&RUN[..], &["--profile", "daughter"]].concat())
+        .says("was loaded for account amce");
+    world.expect(0, &RUN);
+    assert_executed_once(&books, 3);
+    let books: &Arc<Mutex<Books>> = &books;
+    assert_eq!(
+        books.lock().unwrap().posted_by(),
+        [String::from("acme")].into()
+    );
+    world.expect(0, &["verify", "b"]);
+}
