@@ -275,7 +275,11 @@ pub(super) fn is_failure(codes: &CodeTable, code: i32) -> bool {
 /// Returns the name of the account at the gateway: the user name and, where a dialect shows who we are by something else, a mark
 /// of that. Another key may be another account, which knows nothing of what this one has posted.
 fn account(settings: &Settings) -> Result<String, Error> {
-    let username = settings.gateway()?.username.to_owned();
+    account_of(settings, settings.gateway()?.username)
+}
+
+fn account_of(settings: &Settings, username: &str) -> Result<String, Error> {
+    let username = username.to_owned();
     let dialect = &settings.dialect.dialect;
     let keys = keys(settings)?;
     let mut shown: Vec<(&str, &[u8])> = Vec::new();
@@ -336,7 +340,8 @@ pub(super) fn destination(settings: &Settings) -> Option<Destination> {
     let dialect = &settings.dialect.dialect;
     Some(Destination {
         gateway: gateway::identity(base_url, &profile.payment_path, dialect),
-        user: user.clone(),
+        // Whoever loads it need not have the keys: then any key goes.
+        user: account_of(settings, user).unwrap_or_else(|_| user.clone()),
         profile: settings.profile_name.clone(),
     })
 }

@@ -39,35 +39,45 @@ pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
 pub struct Destination {
     /// The gateway's identity.
     pub gateway: String,
-    /// The user name there. A key beside it may be another one by now: see [`user_of`].
+    /// The user name there, with the mark of the key that it shows itself by, where the key was there when the batch was loaded.
     pub user: String,
     /// The profile of the configuration that named both.
     pub profile: String,
 }
 
 impl Destination {
-    /// Returns whether a batch goes there under this profile of the configuration.
+    /// Returns whether a batch goes there.
     #[must_use]
-    pub fn is(&self, gateway: &str, account: &str, profile: &str) -> bool {
-        self.gateway == gateway && self.is_user(account, profile)
+    pub fn is(&self, gateway: &str, account: &str) -> bool {
+        self.gateway == gateway && self.names(account)
     }
 
-    /// Returns whether this account is meant: the same one, or the one that the same profile names by now, whose user name was mended.
-    #[must_use]
-    pub fn is_user(&self, account: &str, profile: &str) -> bool {
-        self.names(account) || self.profile == profile
-    }
-
-    /// Returns whether it is the very account.
+    /// Returns whether it is this account; without a key on record, whatever key it shows.
     #[must_use]
     pub fn names(&self, account: &str) -> bool {
         self.user == account || self.user == user_of(account)
     }
+
+    /// Returns whether another user name of the same profile mends the one that it has: `refused` says whether the gateway has let
+    /// that one in to nothing of the batch. Without that, nobody knows which of the two was meant.
+    #[must_use]
+    pub fn is_mended(&self, gateway: &str, profile: &str, refused: bool) -> bool {
+        self.gateway == gateway && self.profile == profile && refused
+    }
+}
+
+impl std::fmt::Display for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "account {} at {}", self.user, self.gateway)?;
+        match self.profile.as_str() {
+            "" => Ok(()),
+            profile => write!(f, " (profile {profile})"),
+        }
+    }
 }
 
 /// Returns the user name of an account, without the mark of the key that it shows itself by.
-#[must_use]
-pub fn user_of(account: &str) -> &str {
+fn user_of(account: &str) -> &str {
     let is_mark = |mark: &str| mark.len() == 8 && mark.bytes().all(|c| c.is_ascii_hexdigit());
     match account.rsplit_once('#') {
         Some((user, mark)) if is_mark(mark) => user,
@@ -293,31 +303,41 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_goes_where_it_was_loaded_for_and_a_profile_whose_user_name_was_mended_is_the_same() {
+    fn a_batch_goes_where_it_was_loaded_for_and_a_user_name_is_mended_that_the_gateway_refused() {
         let meant = Destination {
             gateway: "https://g.example".to_owned(),
             user: "acme".to_owned(),
             profile: "mother".to_owned(),
         };
-        for (gateway, account, profile, goes) in [
-            ("https://g.example", "acme", "mother", true),
+        for (gateway, account, profile, refused, goes) in [
+            ("https://g.example", "acme", "mother", false, true),
             // A profile may be called otherwise: the account is what counts.
-            ("https://g.example", "acme", "renamed", true),
-            // Another key is judged where the account is tied.
-            ("https://g.example", "acme#0a1b2c3d", "renamed", true),
-            ("https://g.example", "acme#other", "daughter", false),
-            ("https://g.example", "acme-ltd", "mother", true),
-            ("https://g.example", "acme-ltd", "daughter", false),
-            ("https://g.example", "Acme", "daughter", false),
+            ("https://g.example", "acme", "renamed", false, true),
+            // Whoever loaded it had no key.
+            ("https://g.example", "acme#0a1b2c3d", "renamed", false, true),
+            ("https://g.example", "acme#other", "mother", false, false),
+            ("https://g.example", "Acme", "mother", false, false),
+            ("https://g.example", "acme-ltd", "mother", true, true),
+            // A variable that was forgotten, say.
+            ("https://g.example", "acme-ltd", "mother", false, false),
+            ("https://g.example", "acme-ltd", "daughter", true, false),
             // An address that was mended is another gateway, until a person says that it is the same.
-            ("https://other.example", "acme", "mother", false),
-            ("https://other.example", "acme-ltd", "daughter", false),
+            ("https://other.example", "acme", "mother", true, false),
+            ("https://other.example", "acme-ltd", "mother", true, false),
         ] {
-            assert_eq!(
-                meant.is(gateway, account, profile),
-                goes,
-                "{gateway} {account} {profile}"
-            );
+            let found = meant.is(gateway, account) || meant.is_mended(gateway, profile, refused);
+            assert_eq!(found, goes, "{gateway} {account} {profile} {refused}");
+        }
+        let with_key = Destination {
+            user: "acme#0a1b2c3d".to_owned(),
+            ..meant
+        };
+        for (account, goes) in [
+            ("acme#0a1b2c3d", true),
+            ("acme#ffffffff", false),
+            ("acme", false),
+        ] {
+            assert_eq!(with_key.names(account), goes, "{account}");
         }
     }
 

@@ -267,10 +267,14 @@ fn where_every_post_was_lost_and_the_account_renamed_people_decide_and_the_batch
         let decided = decide(row, &["--paid"]);
         assert_eq!(decided.code, Some(0), "{decided:?}");
     }
-    // From now on the account is the one that is configured.
     world.write_rows("more.csv", &rows);
     world.expect(0, &["load", "more.csv", "--batch", "b", "--amend"]);
-    world.expect(0, &RUN);
+    world.expect(2, &RUN).says("disburse run b --account-moved");
+    // From now on the account is the one that is configured.
+    world
+        .expect(0, &moved)
+        .says("nothing of it is open there")
+        .says("2 payments of batch b were posted before, and ended since");
     assert_eq!(world.status("b")["account"], "acme-ltd");
     assert_executed_once(&books, 3);
     world.expect(0, &["verify", "b"]);
@@ -602,7 +606,7 @@ fn where_every_post_was_lost_and_the_gateway_moved_people_decide_and_the_batch_g
     world.expect(2, &RUN).says("--gateway-moved");
     world
         .expect(0, &GATEWAY_MOVED)
-        .says("nothing of it can be at the old address");
+        .says("nothing of it is open there");
     assert_executed_once(&books, 1);
     world.expect(0, &["verify", "b"]);
 }

@@ -1,6 +1,6 @@
 //! A batch goes where it was loaded for: who loads under one profile and runs under another has mistaken one of them.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use crate::accounts::{Books, PAY, RUN, assert_executed_once, gateway};
 use crate::files::rows;
@@ -45,17 +45,17 @@ fn a_batch_does_not_go_to_another_gateway_than_it_was_loaded_for() {
     for command in [&RUN[..], &PAY] {
         world
             .expect(2, command)
-            .says("batch b was loaded for account acme at http://127.0.0.1:")
+            .says("batch b is to be paid by account acme at http://127.0.0.1:")
             .says("Nothing was sent")
-            .says("choose the profile that it was loaded with: --profile test")
+            .says("this profile, or a variable beside it, says something else than when the batch was loaded")
             .says("disburse run b --gateway-moved --reason TEXT");
     }
     // Whoever adds to it hears of it before.
     world.write_rows("more.csv", &rows(5, 130));
     world
         .expect(0, &["load", "more.csv", "--batch", "b", "--amend"])
-        .says("under the profile of this command")
-        .says("it is not run");
+        .says("batch b is to be paid by account acme")
+        .says("with which it is not run");
     assert_eq!(posts(&strange), 0);
     let world = world.towards(&right.url());
     world.expect(0, &RUN);
@@ -73,21 +73,23 @@ fn a_batch_is_not_paid_by_the_account_of_another_profile() {
     for command in [&RUN[..], &PAY] {
         world
             .expect(2, &[command, &daughter].concat())
-            .says("was loaded for account acme")
+            .says("is to be paid by account acme")
             .says("configured for account stranger")
             .says("(profile daughter)")
+            .says("choose the profile that it was loaded with: --profile test")
             .says("disburse --profile daughter run b --account-moved --reason TEXT");
     }
     assert_eq!(posts(&books), 0);
     let wrong_flag = ["--gateway-moved", "--reason", "x"];
     world
         .expect(2, &[&RUN[..], &daughter, &wrong_flag].concat())
-        .says("was loaded for account acme");
+        .says("is to be paid by account acme");
     assert_eq!(posts(&books), 0);
     let moved = ["--account-moved", "--reason", "the daughter pays"];
     world
         .expect(0, &[&RUN[..], &daughter, &moved].concat())
-        .says("batch b is moved from account acme to stranger: nothing of it can be at acme");
+        .says("batch b is moved: it is to be paid by account stranger at http://127.0.0.1:")
+        .says("nothing of it is open there");
     assert_executed_once(&books, 3);
     assert_eq!(
         books.lock().unwrap().posted_by(),
@@ -115,15 +117,18 @@ fn a_batch_goes_elsewhere_altogether_only_by_an_order_that_names_both() {
     world
         .expect(2, &daughter)
         .says("--gateway-moved --account-moved --reason TEXT");
+    // One of them alone is told what it lacks, and not what it names.
     for one in ["--gateway-moved", "--account-moved"] {
         world
             .expect(2, &[&daughter[..], &[one, "--reason", "x"]].concat())
-            .says("was loaded for account acme");
+            .says("is to be paid by account acme")
+            .says("configured for account stranger")
+            .says("--gateway-moved --account-moved --reason TEXT");
     }
     let both = ["--gateway-moved", "--account-moved", "--reason", "sold"];
     world
         .expect(0, &[&daughter[..], &both].concat())
-        .says("nothing of it was posted");
+        .says("nothing of it is open there");
     assert_executed_once(&elsewhere, 3);
     assert_eq!(posts(&paid), 0);
     world.expect(0, &["verify", "b"]);
@@ -145,25 +150,139 @@ fn a_batch_that_was_loaded_before_a_gateway_was_configured_goes_where_it_is_run_
     assert_executed_once(&books, 3);
 }
 
-/// The same command from a clock, under a profile that was mended meanwhile, goes on without a word; under another one, never.
+/// Its first run was refused, so that its user name was mistyped; another profile mends nothing.
 #[test]
 fn who_mends_the_user_name_of_a_profile_need_not_say_so_and_is_held_to_it() {
     let (server, books) = gateway(|_| Some(139));
     let mut world = world(&server, 135);
     world.set("DISBURSE_USERNAME", "amce");
     world.expect(5, &PAY);
-    world.set("DISBURSE_USERNAME", "acme");
-    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
     world.unset("DISBURSE_USERNAME");
     world
         .expect(2, &[&RUN[..], &["--profile", "daughter"]].concat())
-        .says("was loaded for account amce");
+        .says("is to be paid by account amce");
     world.expect(0, &RUN);
     assert_executed_once(&books, 3);
-    let books: &Arc<Mutex<Books>> = &books;
     assert_eq!(
         books.lock().unwrap().posted_by(),
         [String::from("acme")].into()
     );
     world.expect(0, &["verify", "b"]);
+}
+
+/// A variable that was forgotten names another account at the same address, under the same profile.
+#[test]
+fn another_user_name_than_the_loads_is_a_mistake_until_somebody_says_otherwise() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server, 136);
+    world.expect(0, &LOAD);
+    world.set("DISBURSE_USERNAME", "stranger");
+    world
+        .expect(2, &RUN)
+        .says("is to be paid by account acme")
+        .says("configured for account stranger");
+    // At a terminal, who does not mean it says no, and all is as it was.
+    let order = ["run", "b", "--account-moved", "--reason", "x"];
+    let (code, shown) = world.at_terminal(&order, "n");
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(
+        shown.contains("Shall it be paid by account stranger")
+            && shown.contains("nothing was moved"),
+        "{shown}"
+    );
+    assert_eq!(posts(&books), 0);
+    world.unset("DISBURSE_USERNAME");
+    world.expect(0, &RUN);
+    assert_executed_once(&books, 3);
+}
+
+/// What a mark beside the journal knows is not overwritten by an order that is refused.
+#[test]
+fn an_order_that_is_refused_moves_nothing_and_writes_no_payer() {
+    let (right, paid) = gateway(|_| Some(139));
+    let (other, elsewhere) = gateway(|_| Some(139));
+    let world = world(&right, 137);
+    world.expect(0, &LOAD);
+    world.expect(4, &[&RUN[..], &["--no-wait"]].concat());
+    world.delete_journal();
+    world.expect(0, &LOAD);
+    let (to_daughter, to_other) = (["--profile", "daughter"], other.url());
+    let account = ["--account-moved", "--reason", "oops"];
+    let refused = [&RUN[..], &to_daughter, &account].concat();
+    world
+        .expect(2, &refused)
+        .says("a file beside the journal says that it was posted as acme");
+    let world = world.towards(&to_other);
+    let gateway_alone = ["--gateway-moved", "--reason", "oops"];
+    world
+        .expect(2, &[&RUN[..], &gateway_alone].concat())
+        .says("a file beside the journal says that it was posted as acme");
+    let both = ["--gateway-moved", "--account-moved", "--reason", "oops"];
+    world
+        .expect(2, &[&RUN[..], &to_daughter, &both].concat())
+        .says("a file beside the journal says that it was posted as acme");
+    let world = world.towards(&right.url());
+    world.expect(0, &RUN);
+    assert_executed_once(&paid, 3);
+    assert_eq!(posts(&elsewhere), 0);
+    world.expect(0, &["verify", "b"]);
+}
+
+/// The journal was lost, and the file loaded again with another profile: the way back is the one that is told.
+#[test]
+fn what_was_loaded_again_for_another_account_is_led_back_to_the_one_that_posted_it() {
+    let (server, books) = gateway(|_| Some(139));
+    let world = world(&server, 138);
+    world.expect(0, &LOAD);
+    world.expect(4, &[&RUN[..], &["--no-wait"]].concat());
+    world.delete_journal();
+    let daughter = ["--profile", "daughter"];
+    world.expect(0, &[&LOAD[..], &daughter].concat());
+    world
+        .expect(2, &[&RUN[..], &daughter].concat())
+        .says("posted as acme");
+    world
+        .expect(2, &RUN)
+        .says("disburse run b --account-moved --reason TEXT");
+    let back = [
+        "--account-moved",
+        "--reason",
+        "loaded with the wrong profile",
+    ];
+    world
+        .expect(0, &[&RUN[..], &back].concat())
+        .says("it is to be paid by account acme");
+    assert_executed_once(&books, 3);
+    assert_eq!(
+        books.lock().unwrap().posted_by(),
+        [String::from("acme")].into()
+    );
+    world.expect(0, &["verify", "b"]);
+}
+
+/// The gateway that has a payment is asked before it is called failed: another profile cannot skip the question.
+#[test]
+fn nobody_decides_with_another_profile_that_a_payment_failed() {
+    let (server, books) = gateway(|_| None);
+    let mut world = world(&server, 139);
+    world.set("DISBURSE_RESOLUTION_GIVE_UP_AFTER", "1s");
+    world.expect(0, &LOAD);
+    world.expect(4, &[&RUN[..], &["--no-wait"]].concat());
+    let failed = [
+        "resolve",
+        "b",
+        "R00001",
+        "--failed",
+        "--although-accepted",
+        "--reason",
+        "x",
+        "--evidence",
+        "y",
+        "--yes",
+    ];
+    world
+        .expect(2, &[&failed[..], &["--profile", "daughter"]].concat())
+        .says("belongs to account acme");
+    world.expect(0, &RUN);
+    assert_executed_once(&books, 3);
 }

@@ -33,7 +33,7 @@ fn a_gateway_with_another_address_and_another_name_for_the_account_shows_both_at
         let one = [&RUN[..], &[alone, "--reason", "x"]].concat();
         world
             .expect(2, &one)
-            .says("both, --account-moved --gateway-moved");
+            .says("disburse run b --gateway-moved --account-moved --reason TEXT");
     }
     // Another gateway, or another account of the new one, knows nothing of the batch.
     for (url, user) in [(stranger.url(), "acme-ltd"), (new.url(), "stranger")] {
@@ -118,11 +118,20 @@ fn a_person_who_named_the_wrong_account_corrects_it_and_everything_is_asked_agai
     put_back(&world, &["disburse.db.mark", "disburse.db.lock"]);
     world.set("DISBURSE_USERNAME", "stranger");
     // It knows nothing of them: all are ready, and nothing is posted before the orders of people are there again.
-    world.expect(4, &[&RUN[..], &["--asked-as", "stranger"]].concat());
+    let as_stranger = [&RUN[..], &["--asked-as", "stranger"]].concat();
+    let moved = ["--account-moved", "--reason", "so it was"];
+    world
+        .expect(2, &as_stranger)
+        .says("is to be paid by account acme");
+    world.expect(4, &[&as_stranger[..], &moved].concat());
     assert_eq!(world.count("b", "ready"), 3);
     world.set("DISBURSE_USERNAME", "acme");
     world.expect(2, &RUN).says("it was posted as stranger");
-    world.expect(0, &[&RUN[..], &["--asked-as", "acme"]].concat());
+    let as_acme = [&RUN[..], &["--asked-as", "acme"]].concat();
+    world
+        .expect(2, &as_acme)
+        .says("is to be paid by account stranger");
+    world.expect(0, &[&as_acme[..], &moved].concat());
     assert_eq!(world.count("b", "paid"), 3);
     assert_executed_once(&books, 3);
     world.expect(0, &["verify", "b"]);

@@ -651,7 +651,7 @@ fn a_batch_stays_with_the_organisation_that_it_was_loaded_for_and_hints_lead_the
         .finished(2);
     assert!(
         said.err
-            .contains("batch trial was loaded for acme-test; this run is configured for "),
+            .contains("batch trial was loaded for originator acme-test; this run is configured for originator "),
         "{}",
         said.err
     );

@@ -131,7 +131,7 @@ fn what_a_statement_proves_is_written_down_for_resolve() {
     assert_eq!(desk.text("there.csv"), "mine");
     with(&["--decisions", "d.csv", "--settle"]).finished(2);
     let said = with(&["--decisions", "d.csv"]).finished(3);
-    let told = "A decision for each of these stands in d.csv: look at it, then: disburse resolve b --from d.csv --sandbox. The others one at a time:";
+    let told = "A decision for each proven one stands in d.csv: look at it, then: disburse resolve b --from d.csv --sandbox. All of the file is one order. The others one at a time:";
     assert!(said.err.contains(told), "{}", said.err);
     assert_eq!(desk.text("d.csv").lines().count(), 3);
     // Nothing moves before somebody says so.
@@ -145,6 +145,29 @@ fn what_a_statement_proves_is_written_down_for_resolve() {
         "{told}"
     );
     desk.run(&["verify", "b"]).finished(0);
+}
+
+/// Its day and its month were exchanged, or the clock is wrong.
+#[test]
+fn a_line_of_a_day_to_come_is_refused_with_its_place() {
+    let desk = Desk::waiting();
+    let known = payments(&desk);
+    let today: jiff::civil::Date = today(&desk).parse().unwrap();
+    for (ahead, code) in [(9, 3), (12, 2)] {
+        let day = today.checked_add(jiff::Span::new().days(ahead)).unwrap();
+        let statement = format!("date,amount,reference\n{day},100.00,{}\n", known["R-1"].0);
+        std::fs::write(desk.path("s.csv"), statement).unwrap();
+        let said = reconcile(&desk, &["--settle"]).finished(code);
+        if code == 2 {
+            assert!(
+                said.err
+                    .contains(&format!("s.csv: line 2: the line is dated {day}"))
+                    && said.err.contains("nothing was recorded"),
+                "{}",
+                said.err
+            );
+        }
+    }
 }
 
 /// Money that left twice is claimed back by both lines.

@@ -59,7 +59,7 @@ fn without_a_yes_the_total_is_named_that_would_have_moved() {
         &["run", "b"],
         2,
         &[
-            "error: this would pay KES 600.50 in 3 payments (batch b, gateway 127.0.0.1:9); nothing was sent",
+            "error: this would pay KES 600.50 in 3 payments (batch b, gateway 127.0.0.1:9, account someone); nothing was sent",
             "hint: add --yes to do it without a question",
         ],
     );

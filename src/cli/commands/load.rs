@@ -99,43 +99,45 @@ pub(in crate::cli) async fn load(
         new_documents: arguments.new_documents,
     };
     tell_loaded(session, &loaded, &summary, &standing.evidence);
-    tell_destination(session, &journal, &name, destination.as_ref()).await?;
+    let goes_on = tell_destination(session, &journal, &name, destination.as_ref()).await?;
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     let options = arguments.options;
     desk.sign_load(options.sign_key, options.sign_as).await?;
+    if !goes_on {
+        return Ok(ExitStatus::Done);
+    }
     // What its signatures lack is known now.
     tell_next(session, &journal, &name, (fresh, is_over)).await?;
     Ok(ExitStatus::Done)
 }
 
-/// Says where the batch goes: a run to another gateway or account is refused. Who adds to it may have chosen another profile.
+/// Says where the batch goes: a run to another gateway or account is refused. Who adds to it may have chosen another profile: returns
+/// whether the batch goes on with this one.
 async fn tell_destination(
     session: &Session,
     journal: &Journal,
     batch: &BatchName,
     configured: Option<&Destination>,
-) -> Result<(), Error> {
-    let Some(meant) = journal.destination(batch.clone()).await? else {
-        return Ok(());
-    };
-    let words = |to: &Destination| {
-        format!(
-            "by account {} at {} (profile {})",
-            to.user, to.gateway, to.profile
-        )
+) -> Result<bool, Error> {
+    let Some(meant) = journal.place(batch.clone()).await? else {
+        return Ok(true);
     };
     match configured {
-        Some(to) if !meant.is(&to.gateway, &to.user, &to.profile) => output::complain(
-            "warning",
-            &format!(
-                "batch {batch} is to be paid {}, as it was loaded for; under the profile of this command, {}, it is not run",
-                words(&meant),
-                words(to)
-            ),
-        ),
-        _ => session.note(&format!("batch {batch} is to be paid {}", words(&meant))),
+        Some(to) if !meant.is(&to.gateway, &to.user) => {
+            output::complain(
+                "warning",
+                &format!(
+                    "batch {batch} is to be paid by {meant}: this command is configured for {to}, with which it is not run"
+                ),
+            );
+            Ok(false)
+        }
+        Some(_) => {
+            session.note(&format!("batch {batch} is to be paid by {meant}"));
+            Ok(true)
+        }
+        None => Ok(true),
     }
-    Ok(())
 }
 
 /// Notes the one step that is next with a batch. A program reads what was loaded, and its log says what keeps it.

@@ -13,14 +13,14 @@ use crate::cli::files::statement::{StatementFile, terms};
 use crate::cli::order_signing::OrderSigning;
 use crate::cli::session::{Session, batch_name};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, Timestamp, Totals, WireZone};
+use crate::domain::{BatchName, Day, Timestamp, Totals, WireZone};
 use crate::journal::{
     self, FINDINGS_KEPT, Journal, Location, Reader, Reconciled, SHOWN_AT_ONCE, StatementDesk,
     StatementFacts,
 };
 use crate::ledger::Purpose;
 use crate::ledger::approval::orders::OrderKind;
-use crate::ledger::reconciliation::FindingKind;
+use crate::ledger::reconciliation::{FindingKind, StatementEntry};
 use crate::lifecycle::StepContext;
 use crate::statement::{Summary, Terms};
 
@@ -45,6 +45,7 @@ pub(in crate::cli) async fn reconcile(
         journal: session.location()?.clone(),
         batch: batch.clone(),
         zones: [false, true].map(|rehearsal| session.zone(rehearsal)),
+        today: Day::of(Timestamp::now(), &session.zone(false)),
     };
     let journal = session.journal()?;
     let (found, in_conflict) = compare(&journal, &batch, Arc::new(work)).await?;
@@ -156,6 +157,7 @@ struct Work {
     journal: Location,
     batch: BatchName,
     zones: [WireZone; 2],
+    today: Day,
 }
 
 impl Work {
@@ -232,14 +234,24 @@ impl Work {
     fn read(&self, desk: &mut StatementDesk) -> Result<(Summary, String), Error> {
         let mut fault = None;
         let outcome = self.statement.read(&self.terms, &mut |entry| {
-            let added = desk.add(&entry);
-            fault = added.err();
+            fault = match entry.is_ahead(self.today) {
+                true => Some(self.ahead(&entry)),
+                false => desk.add(&entry).err().map(Error::from),
+            };
             fault.is_none()
         });
         match fault {
-            Some(fault) => Err(fault.into()),
+            Some(fault) => Err(fault),
             None => outcome,
         }
+    }
+
+    fn ahead(&self, entry: &StatementEntry) -> Error {
+        Error::refused(format!(
+            "{}: {}: the line is dated {}, and today is {}: no money has moved on a day to come; nothing was recorded",
+            self.statement.shown, entry.place, entry.day, self.today
+        ))
+        .hint("say how its dates are written if days and months were mistaken for one another: --date-format %d/%m/%Y, for one; and look at the clock of this machine")
     }
 
     /// Refuses a statement that cannot be about the batch: what it does not show would be called missing.

@@ -235,9 +235,13 @@ impl Told<'_> {
                     "look at it, then"
                 };
                 format!(
-                    "{what}. A decision for each of these stands in {}: {who}: {}. The others one at a time:",
+                    "{what}. A decision for each proven one stands in {}: {who}: {}. All of the file is one order{}",
                     output::name(&file),
-                    from(&output::quoted(&file))
+                    from(&output::quoted(&file)),
+                    match proven == self.left(settled) {
+                        true => ".",
+                        false => ". The others one at a time:",
+                    }
                 )
             }
             (None, true) => format!(
@@ -288,7 +292,11 @@ impl Told<'_> {
         }
         let left = settled.left.iter();
         let left = left.filter_map(|place| found.proposed.get(*place));
-        for one in left.take(SHOWN_MAX) {
+        // What stands in the file of decisions is not given by hand as well: that would be another order.
+        let left: Vec<&Proposed> = left
+            .filter(|one| self.decisions.is_none() || !one.proven)
+            .collect();
+        for one in left.iter().take(SHOWN_MAX) {
             session.note(&format!(
                 "  disburse resolve {batch} --id {} --paid --reason '{SHOWN_PAID}' --evidence {}{flag}{}",
                 one.id,
@@ -296,7 +304,7 @@ impl Told<'_> {
                 self.signing()
             ));
         }
-        if settled.left.len() > SHOWN_MAX {
+        if left.len() > SHOWN_MAX {
             session.note(
                 "  … --findings FILE lists them all, and --decisions FILE writes those that are proven for disburse resolve --from FILE",
             );

@@ -355,7 +355,7 @@ impl Order<'_> {
             .pin(self.batch.clone(), home.clone(), Timestamp::now())
             .await;
         if let Err(error) = pinned {
-            return self.unaskable(error).await;
+            return self.unaskable(error, &home).await;
         }
         // As a run reads them.
         let probe = self.journal.duplicate_probe(home).await?;
@@ -414,7 +414,11 @@ impl Order<'_> {
 
     /// Another account or gateway knows nothing of the payment. Where a payment of the batch can show that it is the same one under
     /// another name, that comes first; where none can, nobody can be asked.
-    async fn unaskable(&self, error: crate::journal::Error) -> Result<Word, Error> {
+    async fn unaskable(
+        &self,
+        error: crate::journal::Error,
+        home: &crate::journal::Home,
+    ) -> Result<Word, Error> {
         use crate::journal::Error as E;
         let (what, pinned, configured) = match &error {
             E::OtherAccount {
@@ -426,7 +430,10 @@ impl Order<'_> {
             _ => return Err(error.into()),
         };
         let witnesses = self.journal.witnesses(self.batch.clone(), 1).await?;
-        if !witnesses.is_empty() {
+        // Who has chosen another profile than the batch goes by can ask: with that one.
+        let meant = self.journal.destination(self.batch.clone()).await?;
+        let is_other = meant.is_some_and(|meant| meant.profile != home.profile);
+        if is_other || !witnesses.is_empty() {
             return Err(error.into());
         }
         Ok(Word {

@@ -32,6 +32,9 @@ impl Job<'_> {
             ));
             return Ok(());
         }
+        if needs == Move::Free {
+            return self.redirect(What::Account, home, reason).await;
+        }
         // The account alone may have another name.
         let before = Home {
             account: from.clone(),
@@ -42,10 +45,6 @@ impl Job<'_> {
         pinned.map_err(|error| moved_meanwhile(error, home))?;
         let stays = || format!("batch {batch} stays with account {from}, and nothing was sent");
         let run_with = format!("run it with the user name {from}");
-        let witnesses = match needs {
-            Move::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
-            Move::Needless | Move::Free | Move::Impossible => Vec::new(),
-        };
         if needs == Move::Impossible {
             return Err(Error::refused(format!(
                 "the gateway has not shown any payment of batch {batch} yet, so nothing can prove that {to} is the \
@@ -56,19 +55,19 @@ impl Job<'_> {
             .hint(format!(
                 "if that is no longer possible: settle each posted payment, once the bank or the gateway's people have \
                  said what became of it: disburse resolve {batch} ID --paid, or --failed --although-accepted. When \
-                 none is left, the next run takes account {to}"
+                 none is left, repeat this command"
             )));
         }
+        let witnesses = journal.witnesses(batch.clone(), ASKED_MAX).await?;
         let asked = witnesses.len() as u64;
-        let witness = self.witness(client, What::Account, witnesses).await?;
-        if needs == Move::Proof && witness.is_none() {
+        let Some(witness) = self.witness(client, What::Account, witnesses).await? else {
             return Err(Error::refused(format!(
                 "account {to} knows none of the {} of batch {batch} that it was asked about; {}",
                 output::counted(asked, "payment"),
                 stays()
             ))
             .hint(run_with));
-        }
+        };
         let order = AccountMove {
             from: from.clone(),
             to: to.clone(),
@@ -79,19 +78,15 @@ impl Job<'_> {
         let now = Timestamp::now();
         let moved = journal.move_account(batch.clone(), order, now).await;
         moved.map_err(|error| moved_meanwhile(error, home))?;
-        let why = match witness {
-            Some(witness) => format!("the gateway shows {to} the payment {witness}"),
-            None => format!("nothing of it can be at {from}"),
-        };
         self.session.note(&format!(
-            "batch {batch} is moved from account {from} to {to}: {why}"
+            "batch {batch} is moved from account {from} to {to}: the gateway shows {to} the payment {witness}"
         ));
         Ok(())
     }
 
     /// Makes sure that the gateway's answers about the batch prove something: where an earlier journal may have posted it, from
-    /// an account that nobody knows, a person names it.
-    pub(super) async fn know_the_payer(&self, home: &Home) -> Result<(), Error> {
+    /// an account that nobody knows, a person names it. `moves`: the batch is about to go there by order.
+    pub(super) async fn know_the_payer(&self, home: &Home, moves: bool) -> Result<(), Error> {
         let (journal, batch, account) = (self.journal, self.batch, &home.account);
         let named = self.options.asked_as.as_deref();
         if let Some(named) = named.filter(|named| named != account) {
@@ -107,10 +102,15 @@ impl Job<'_> {
             // Nobody's word is asked for: what lies beside the journal knows better.
             return Err(unknown.into());
         }
+        if named.is_none() && !is_attended() {
+            return Err(unknown.into());
+        }
+        if !moves {
+            // Who confirms the account of a batch that is to go elsewhere would confirm a mistake.
+            let meant = journal.is_meant_for(batch.clone(), home.clone());
+            meant.await?;
+        }
         if named.is_none() {
-            if !is_attended() {
-                return Err(unknown.into());
-            }
             ask(
                 &format!("{unknown}."),
                 Typed::Text(account),

@@ -32,10 +32,11 @@ fn what(
         asked_first(settings, shown).map_or_else(String::new, |first| format!(", after {first}"));
     // A row is a payment, and one person may have several: people are not counted.
     Ok(Some(format!(
-        "{} in {} (batch {batch}, gateway {}){first}{}",
+        "{} in {} (batch {batch}, gateway {}, account {}){first}{}",
         output::amounts(&open.amounts),
         output::counted(open.count, "payment"),
         host(gateway.base_url),
+        gateway.username,
         held(&shown.lost)
     )))
 }

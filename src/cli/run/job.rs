@@ -21,7 +21,7 @@ use crate::ledger::limits::Limits;
 use crate::ledger::recovery::OrdersLost;
 
 /// What is called otherwise now.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum What {
     Account,
     Gateway,

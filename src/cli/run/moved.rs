@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use super::super::Error;
 use super::job::{Job, What};
+use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
 use crate::domain::{BatchName, GatewayTransactionId, PayerTransactionId, Timestamp};
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
-use crate::journal::{AccountMove, Error as JournalError, GatewayMoved, Home, Question};
+use crate::journal::{
+    AccountMove, Error as JournalError, GatewayMoved, Home, Question, Redirection,
+};
+use crate::ledger::Purpose;
 use crate::ledger::pin::{self, Move};
 
 /// Payments that are asked about at most; one that is known suffices.
@@ -50,6 +54,81 @@ fn there_already(batch: &BatchName, what: &str, pinned: &str) -> Error {
 }
 
 impl Job<'_> {
+    /// Refuses a batch whose gateway and account are both others than the configured ones, unless the order names both: an order about
+    /// one of them would be refused for the other one.
+    pub(super) async fn is_told_apart(&self, home: &Home) -> Result<(), Error> {
+        let named = self.orders.moved.as_ref().map(|(what, _)| *what);
+        let is_rehearsal = Purpose::of_gateway(&home.gateway) == Purpose::Rehearsal;
+        if named == Some(What::Both) || is_rehearsal {
+            return Ok(());
+        }
+        match self.journal.place(self.batch.clone()).await? {
+            Some(at)
+                if at.gateway != home.gateway
+                    && !at.names(&home.account)
+                    && Purpose::of_gateway(&at.gateway) != Purpose::Rehearsal =>
+            {
+                Err(JournalError::OtherDestination {
+                    batch: self.batch.clone(),
+                    meant: Box::new(at),
+                    configured: Box::new(home.destination()),
+                }
+                .into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends the batch elsewhere of which nothing can be anywhere, once a person has said so: no gateway can say whether that is meant.
+    pub(super) async fn redirect(
+        &self,
+        what: What,
+        home: &Home,
+        reason: &str,
+    ) -> Result<(), Error> {
+        let (journal, batch) = (self.journal, self.batch);
+        if !self.options.yes
+            && is_attended()
+            && let Some(at) = journal.place(batch.clone()).await?
+        {
+            let question = format!(
+                "Batch {batch} is to be paid by {at}. Shall it be paid by {} instead?",
+                home.destination()
+            );
+            let nothing = "nothing was moved, and nothing was sent";
+            ask(&question, Typed::Yes, nothing).await?;
+        }
+        // What an earlier journal may have posted is asked about at the new place.
+        self.know_the_payer(home, true).await?;
+        let order = Redirection {
+            home: home.clone(),
+            gateway: what != What::Account,
+            account: what != What::Gateway,
+            reason: reason.to_owned(),
+        };
+        let moved = journal.redirect(batch.clone(), order, Timestamp::now());
+        let (Some(from), decided) = moved.await? else {
+            return Ok(());
+        };
+        let to = home.destination();
+        self.session.note(&format!(
+            "batch {batch} is moved: it is to be paid by {to}, and no longer by {from}; nothing of it is open there"
+        ));
+        if decided > 0 {
+            output::complain(
+                "warning",
+                &format!(
+                    "{} of batch {batch} {} posted before, and ended since: if {to} is not the same account, it knows nothing of {}, and its \"not found\" says \
+                     nothing about a retry",
+                    output::counted(decided, "payment"),
+                    if decided == 1 { "was" } else { "were" },
+                    if decided == 1 { "it" } else { "them" },
+                ),
+            );
+        }
+        Ok(())
+    }
+
     /// Moves the batch to the address that is configured, once that one tells of a payment of the batch.
     ///
     /// Asked before anything is posted: another gateway knows nothing of what this batch has paid.
@@ -81,7 +160,7 @@ impl Job<'_> {
                 )));
             }
             Move::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,
-            Move::Free => Vec::new(),
+            Move::Free => return self.redirect(What::Gateway, home, reason).await,
         };
         // The address alone may be another one.
         let before = Home {
@@ -92,30 +171,25 @@ impl Job<'_> {
         let pinned = journal.pin(batch.clone(), before, now).await;
         pinned.map_err(|error| moved_meanwhile(error, home))?;
         let asked = witnesses.len() as u64;
-        let witness = self.witness(client, What::Gateway, witnesses).await?;
-        if needs == Move::Proof && witness.is_none() {
+        let Some(witness) = self.witness(client, What::Gateway, witnesses).await? else {
             return Err(Error::refused(format!(
                 "gateway {to} knows none of the {} of batch {batch} that it was asked about; {stays}",
                 output::counted(asked, "payment"),
             ))
             .hint("choose the profile with the gateway that it was started with"));
-        }
+        };
         let order = GatewayMoved {
             from: from.clone(),
             to: to.clone(),
-            witness,
+            witness: Some(witness),
             profile: self.settings.profile_name.clone(),
             reason: reason.to_owned(),
         };
         let now = Timestamp::now();
         let moved = journal.move_gateway(batch.clone(), order, now).await;
         moved.map_err(|error| moved_meanwhile(error, home))?;
-        let why = match witness {
-            Some(witness) => format!("the new address knows payment {witness}"),
-            None => "nothing of it can be at the old address".to_owned(),
-        };
         self.session.note(&format!(
-            "batch {batch} is moved from gateway {from} to {to}: {why}"
+            "batch {batch} is moved from gateway {from} to {to}: the new address knows payment {witness}"
         ));
         Ok(())
     }
@@ -141,6 +215,9 @@ impl Job<'_> {
         if needs == Move::Needless {
             return self.move_account(client, home, reason).await;
         }
+        if of_account == Move::Free {
+            return self.redirect(What::Both, home, reason).await;
+        }
         // As it was, so that whatever else does not fit is refused before anything is asked.
         let before = Home {
             gateway: from_gateway.clone(),
@@ -154,8 +231,7 @@ impl Job<'_> {
         let stays = format!(
             "batch {batch} stays with account {from_account} of gateway {from_gateway}, and nothing was sent"
         );
-        let witness = self.witness(client, What::Both, witnesses).await?;
-        if of_account != Move::Free && witness.is_none() {
+        let Some(witness) = self.witness(client, What::Both, witnesses).await? else {
             return Err(Error::refused(format!(
                 "account {} of gateway {} knows none of the {} of batch {batch} that it was asked about; {stays}",
                 home.account,
@@ -168,12 +244,12 @@ impl Job<'_> {
                  payment, once the bank or the gateway's people have said what became of it: disburse resolve {batch} \
                  ID --paid, or --failed --although-accepted. When none is left, repeat this command"
             )));
-        }
+        };
         let profile = self.settings.profile_name.clone();
         let gateway = GatewayMoved {
             from: from_gateway.clone(),
             to: home.gateway.clone(),
-            witness,
+            witness: Some(witness),
             profile: profile.clone(),
             reason: reason.to_owned(),
         };
@@ -189,12 +265,9 @@ impl Job<'_> {
         };
         let moved = journal.move_account(batch.clone(), account, now).await;
         moved.map_err(|error| moved_meanwhile(error, home))?;
-        let why = match witness {
-            Some(witness) => format!("the new address shows the new name the payment {witness}"),
-            None => "nothing of it was posted".to_owned(),
-        };
         self.session.note(&format!(
-            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: {why}",
+            "batch {batch} is moved from account {from_account} of gateway {from_gateway} to account {} of gateway {}: \
+             the new address shows the new name the payment {witness}",
             home.account, home.gateway
         ));
         Ok(())

@@ -47,12 +47,13 @@ impl Job<'_> {
             return Ok(());
         }
         Err(Error::refused(format!(
-            "batch {} was loaded for {}; this run is configured for {configured}. Nothing was sent",
+            "batch {} was loaded for originator {}; this run is configured for originator {configured}. Nothing was sent",
             self.batch, record.originator
         ))
         .hint(format!(
-            "choose the profile whose originator is {}, with --profile NAME; `disburse config show` says which one is used here",
-            record.originator
+            "choose the profile whose originator is {}, with --profile NAME; `disburse config show` says which one is used here. If {configured} \
+             shall pay these rows: disburse cancel {}, then load the file with this profile under another batch name",
+            record.originator, self.batch
         )))
     }
 
@@ -110,13 +111,14 @@ impl Job<'_> {
         let duplicates = self.journal.duplicate_probe(home.clone()).await?;
         let pulse = Arc::new(Pulse::of_machine(SILENCE_MAX));
         let client = self.client(duplicates.as_ref(), &pulse)?;
+        self.is_told_apart(&home).await?;
         match &self.orders.moved {
             Some((What::Account, reason)) => self.move_account(&client, &home, reason).await?,
             Some((What::Gateway, reason)) => self.move_gateway(&client, &home, reason).await?,
             Some((What::Both, reason)) => self.move_both(&client, &home, reason).await?,
             None => {}
         }
-        self.know_the_payer(&home).await?;
+        self.know_the_payer(&home, false).await?;
         if let Some(head) = self.orders.head {
             self.goes_on_from(head).await?;
         }

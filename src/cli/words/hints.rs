@@ -102,18 +102,25 @@ fn elsewhere(error: &Error) -> Option<String> {
         Error::OtherDestination {
             batch,
             meant,
-            gateway,
-            account,
-            profile,
+            configured,
         } => {
-            let flags = match (meant.gateway == *gateway, meant.is_user(account, profile)) {
+            let flags = match (meant.gateway == configured.gateway, meant.names(&configured.user)) {
                 (true, _) => "--account-moved",
                 (false, true) => "--gateway-moved",
                 (false, false) => "--gateway-moved --account-moved",
             };
+            let first = match meant.profile.as_str() {
+                "" => "choose the profile with that account and address".to_owned(),
+                profile if profile == configured.profile => {
+                    "this profile, or a variable beside it, says something else than when the batch was loaded: if that is a mistake, mend it (disburse config show says where each value stands)".to_owned()
+                }
+                profile => format!(
+                    "choose the profile that it was loaded with: --profile {}",
+                    crate::cli::terminal::output::quoted(profile)
+                ),
+            };
             format!(
-                "choose the profile that it was loaded with: --profile {}. If this one shall pay it after all: disburse run {batch} {flags} --reason TEXT; it is recorded",
-                crate::cli::terminal::output::quoted(&meant.profile)
+                "{first}. If the configured one shall pay it after all: disburse run {batch} {flags} --reason TEXT, which is recorded; where something of it was posted, the new place has to know one of its payments"
             )
         }
         Error::OtherAccount { batch, .. } => format!(

@@ -2,17 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::{BatchId, BatchName, Timestamp};
-use crate::journal::codec::catalog::{known_batch, of_batch};
-use crate::journal::codec::events::DESTINED;
+use super::belongs::assert_as_recorded;
+use super::gateway_moved::tie_anew;
+use super::pin::{assert_nothing_was_edited, assert_purpose};
+use super::pinned::{lives, may_be_there};
+use super::sessions;
+use crate::domain::{BatchId, BatchName, EvidenceId, Timestamp};
+use crate::journal::codec::catalog::{account, known_batch, of_batch};
+use crate::journal::codec::events::{DESTINED, event_numbers};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
+use crate::journal::recovery::payers;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
-use crate::journal::{Error, Home, Journal};
-use crate::ledger::pin::{Destination, user_of};
+use crate::journal::{Error, GatewayMoved, Home, Journal, Redirection};
+use crate::ledger::Purpose;
+use crate::ledger::pin::Destination;
+use crate::lifecycle::{Event, PaymentState};
 use crate::store::tables::{batch, evidence};
-use crate::store::{Read, Reads, Scan};
+use crate::store::{Read, Reads, Scan, Test};
 
 impl Journal {
     /// Returns where a batch is to go; `None` where no gateway was configured when it was loaded.
@@ -26,7 +34,34 @@ impl Journal {
         .await
     }
 
-    /// Makes sure that a batch was not loaded for another gateway or account.
+    /// Returns where a batch belongs, as far as that is known: where it was run, or else where it is to go.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`].
+    pub async fn place(&self, batch: BatchName) -> Result<Option<Destination>, Error> {
+        self.ask_again(CommitMode::Alone, move |c| {
+            place(c, known_batch(c, &batch)?)
+        })
+        .await
+    }
+
+    /// Sends a batch elsewhere of which nothing can be anywhere. Returns where it was to go, and how many payments of it were posted there
+    /// and ended by people: nobody can be asked about them any more.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBatch`]; [`Error::OtherDestination`] when something of it may be there, or the order does not name all that is
+    /// another one; [`Error::PayerElsewhere`] and [`Error::PayerUnknown`] as in [`Journal::pin`].
+    pub async fn redirect(
+        &self,
+        batch: BatchName,
+        order: Redirection,
+        now: Timestamp,
+    ) -> Result<(Option<Destination>, u64), Error> {
+        self.ask_again(CommitMode::Alone, move |c| redirect(c, &batch, &order, now))
+            .await
+    }
+
+    /// Makes sure that a batch is not to go to another gateway or account.
     ///
     /// # Errors
     /// [`Error::UnknownBatch`], [`Error::OtherDestination`].
@@ -85,7 +120,7 @@ pub(super) fn mended(
 ) -> Result<(), Error> {
     match destination(c, batch_id)? {
         Some(meant) if !meant.names(account) => {
-            let user = user_of(account).to_owned();
+            let user = account.to_owned();
             record(c, batch_id, (&Destination { user, ..meant }, None), now)
         }
         _ => Ok(()),
@@ -126,22 +161,120 @@ fn record(
     })
 }
 
-/// Refuses a batch that was loaded for another gateway or account.
+fn place(c: &dyn Read, batch_id: BatchId) -> Result<Option<Destination>, Error> {
+    let meant = destination(c, batch_id)?;
+    let tied: Option<String> = of_batch(c, batch_id, batch::gateway)?;
+    let user = account(c, batch_id)?;
+    Ok(match (tied, user) {
+        (Some(gateway), Some(user)) => Some(Destination {
+            gateway,
+            user,
+            profile: meant.map(|meant| meant.profile).unwrap_or_default(),
+        }),
+        _ => meant,
+    })
+}
+
+fn redirect(
+    c: &WriteSession,
+    batch: &BatchName,
+    order: &Redirection,
+    now: Timestamp,
+) -> Result<(Option<Destination>, u64), Error> {
+    let (batch_id, home) = (known_batch(c, batch)?, &order.home);
+    assert_as_recorded(c, batch_id, batch)?;
+    assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
+    sessions::assert_alone(c, batch_id)?;
+    let Some(from) = place(c, batch_id)? else {
+        return Ok((None, 0));
+    };
+    let to = Destination {
+        gateway: match order.gateway {
+            true => home.gateway.clone(),
+            false => from.gateway.clone(),
+        },
+        user: match order.account {
+            true => home.destination().user,
+            false => from.user.clone(),
+        },
+        profile: home.profile.clone(),
+    };
+    if may_be_there(c, batch_id)? || !to.is(&home.gateway, &home.account) {
+        return Err(Error::OtherDestination {
+            batch: batch.clone(),
+            meant: Box::new(from),
+            configured: Box::new(home.destination()),
+        });
+    }
+    assert_nothing_was_edited(c, batch_id, batch)?;
+    payers::assert_known(c, batch_id, batch, home)?;
+    let why = Some(order.reason.as_str());
+    if to.gateway != from.gateway {
+        c.act(
+            batch_id,
+            now,
+            "gateway-moved",
+            to.gateway.as_str().into(),
+            why,
+        )?;
+        let tied: Option<String> = of_batch(c, batch_id, batch::gateway)?;
+        if let Some(tied) = tied {
+            let order = GatewayMoved {
+                from: tied,
+                to: to.gateway.clone(),
+                witness: None,
+                profile: home.profile.clone(),
+                reason: order.reason.clone(),
+            };
+            tie_anew(c, batch_id, &order, now)?;
+        }
+    }
+    if to.user != from.user {
+        c.act(batch_id, now, "account-moved", to.user.as_str().into(), why)?;
+    }
+    record(c, batch_id, (&to, why), now)?;
+    let was_posted = |life: &PaymentState| life.attempts > 0 && life.is_exposed();
+    let decided = lives(c, batch_id, usize::MAX, was_posted)?.len();
+    Ok((Some(from), decided as u64))
+}
+
+/// Refuses a batch that is to go to another gateway or account.
 pub(super) fn assert_meant(
     c: &dyn Read,
     (batch_id, batch): (BatchId, &BatchName),
     home: &Home,
 ) -> Result<(), Error> {
     match destination(c, batch_id)? {
-        Some(meant) if !meant.is(&home.gateway, &home.account, &home.profile) => {
-            Err(Error::OtherDestination {
-                batch: batch.clone(),
-                meant: Box::new(meant),
-                gateway: home.gateway.clone(),
-                account: home.account.clone(),
-                profile: home.profile.clone(),
-            })
-        }
+        Some(meant) if !is_meant(c, batch_id, &meant, home)? => Err(Error::OtherDestination {
+            batch: batch.clone(),
+            meant: Box::new(meant),
+            configured: Box::new(home.destination()),
+        }),
         _ => Ok(()),
     }
+}
+
+/// Returns whether a batch goes there, or its user name was mended since.
+pub(super) fn is_meant(
+    c: &dyn Read,
+    batch_id: BatchId,
+    meant: &Destination,
+    home: &Home,
+) -> Result<bool, Error> {
+    if meant.is(&home.gateway, &home.account) {
+        return Ok(true);
+    }
+    // Every row of evidence may have to be read: looked for only where it decides.
+    let could_be = meant.is_mended(&home.gateway, &home.profile, true);
+    Ok(could_be && was_refused(c, batch_id)?)
+}
+
+/// Returns whether the gateway has not let the account in that came with a batch.
+fn was_refused(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let (refused, _, _) = event_numbers(Event::Unauthorised);
+    let refused = Scan::of(&evidence::TABLE)
+        .only(evidence::batch_id, Test::is(&batch_id))
+        .only(evidence::event, Test::is(&refused));
+    Ok(c.value::<EvidenceId>(&refused, evidence::evidence_id)?
+        .is_some())
 }

@@ -128,6 +128,16 @@ pub(super) fn move_gateway(
         &order.to,
         &account(c, batch_id)?.unwrap_or_default(),
     )?;
+    tie_anew(c, batch_id, order, now)
+}
+
+/// Ties a batch to another address, and records why.
+pub(super) fn tie_anew(
+    c: &WriteSession,
+    batch_id: BatchId,
+    order: &GatewayMoved,
+    now: Timestamp,
+) -> Result<(), Error> {
     let own = Scan::of(&batch::TABLE).at(&batch_id);
     c.set(&own, batch::gateway, &order.to)?;
     let detail = json!({

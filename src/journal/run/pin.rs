@@ -28,7 +28,7 @@ use crate::journal::writer::queue::CommitMode;
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
-use crate::ledger::pin::{self, Destination, Move, Pin, user_of};
+use crate::ledger::pin::{self, Destination, Move, Pin};
 use crate::store::tables::{batch, instruction};
 use crate::store::{Read, Reads, Scan, Writes, shape};
 
@@ -67,7 +67,7 @@ impl Journal {
     ) -> Result<(String, Move), Error> {
         self.ask_again(CommitMode::Alone, move |c| {
             let batch_id = known_batch(c, &batch)?;
-            account_move(c, (batch_id, &batch), (&home.account, &home.profile))
+            account_move(c, (batch_id, &batch), &home)
         })
         .await
     }
@@ -175,12 +175,12 @@ pub(in crate::journal) fn pin(
     if judged == Pin::Refused {
         return Err(other_account(batch, on_record, &home.account));
     }
-    destination::assert_meant(c, (batch_id, batch), home)?;
     let read = judge_reading(c, (batch_id, batch), home)?;
     if !is_pinned || judged == Pin::Taken || read.is_some() {
         sessions::assert_alone(c, batch_id)?;
     }
     payers::assert_known(c, batch_id, batch, home)?;
+    destination::assert_meant(c, (batch_id, batch), home)?;
     mark_payer(c, batch, &home.gateway, &home.account)?;
     c.change(
         &Scan::of(&batch::TABLE).at(&batch_id),
@@ -344,8 +344,9 @@ pub(in crate::journal) fn witnesses(
 fn account_move(
     c: &WriteSession,
     (batch_id, batch): (BatchId, &BatchName),
-    (configured, profile): (&str, &str),
+    home: &Home,
 ) -> Result<(String, Move), Error> {
+    let configured = &home.account;
     let on_record = account(c, batch_id)?;
     if judge(c, (batch_id, batch), on_record.as_deref(), configured)? == Pin::Refused {
         let needs = match witnesses(c, batch_id, 1)?.is_empty() {
@@ -354,11 +355,13 @@ fn account_move(
         };
         return Ok((on_record.unwrap_or_default(), needs));
     }
-    let meant = destination(c, batch_id)?;
-    let other = meant.filter(|meant| !meant.is_user(configured, profile));
-    Ok(match other {
-        Some(meant) => (meant.user, Move::Free),
-        None => (configured.to_owned(), Move::Needless),
+    Ok(match destination(c, batch_id)? {
+        Some(meant)
+            if !meant.names(configured) && !destination::is_meant(c, batch_id, &meant, home)? =>
+        {
+            (meant.user, Move::Free)
+        }
+        _ => (configured.clone(), Move::Needless),
     })
 }
 
@@ -374,21 +377,15 @@ fn move_account(
         return Err(other_account(batch, on_record, &order.to));
     }
     sessions::assert_alone(c, batch_id)?;
-    match order.witness {
-        Some(witness) => assert_belongs(c, batch_id, witness)?,
-        None if may_be_there(c, batch_id)? => {
-            return Err(other_account(batch, on_record, &order.to));
-        }
-        None => assert_nothing_was_edited(c, batch_id, batch)?,
-    }
+    assert_belongs(c, batch_id, order.witness)?;
     let detail = json!({
         "account": order.to,
         "before": order.from,
-        "witness": order.witness.map(|id| id.as_str().to_owned()),
+        "witness": order.witness.as_str(),
         "reason": order.reason,
     });
     let to = |meant| Destination {
-        user: user_of(&order.to).to_owned(),
+        user: order.to.clone(),
         profile: order.profile.clone(),
         ..meant
     };

@@ -131,15 +131,12 @@ pub enum Error {
     #[error("too few people have signed for this order")]
     Unsigned(Box<UnsignedOrders>),
     #[error(
-        "batch {batch} was loaded for account {} at {} (profile {}); this command is configured for account {account} at {gateway} (profile {profile}). Nothing was sent",
-        meant.user, meant.gateway, meant.profile
+        "batch {batch} is to be paid by {meant}; this command is configured for {configured}. Nothing was sent"
     )]
     OtherDestination {
         batch: BatchName,
         meant: Box<Destination>,
-        gateway: String,
-        account: String,
-        profile: String,
+        configured: Box<Destination>,
     },
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },

@@ -16,6 +16,7 @@ use crate::ledger::confirmation::{Bound, Confirmation};
 use crate::ledger::due::Reach;
 use crate::ledger::limits::Limits;
 use crate::ledger::pace::Last;
+use crate::ledger::pin::Destination;
 use crate::lifecycle::{Event, PaymentState, State};
 
 pub use crate::ledger::evidence::Heard;
@@ -38,6 +39,16 @@ pub struct Home {
 }
 
 impl Home {
+    /// Returns it as the destination of a batch.
+    #[must_use]
+    pub fn destination(&self) -> Destination {
+        Destination {
+            gateway: self.gateway.clone(),
+            user: self.account.clone(),
+            profile: self.profile.clone(),
+        }
+    }
+
     /// Returns what of it stands in a text that is signed.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -52,10 +63,23 @@ pub struct AccountMove {
     pub from: String,
     /// The account that is configured.
     pub to: String,
-    /// A payment of the batch that the gateway told the new account about; `None`: nothing of the batch can be at the old one.
-    pub witness: Option<PayerTransactionId>,
+    /// A payment of the batch that the gateway told the new account about.
+    pub witness: PayerTransactionId,
     /// The profile that names it.
     pub profile: String,
+    /// Why, in the words of whoever ordered it.
+    pub reason: String,
+}
+
+/// An order that a batch of which nothing can be anywhere goes elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirection {
+    /// Where it goes.
+    pub home: Home,
+    /// The order names the gateway.
+    pub gateway: bool,
+    /// The order names the account.
+    pub account: bool,
     /// Why, in the words of whoever ordered it.
     pub reason: String,
 }

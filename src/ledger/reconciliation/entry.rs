@@ -85,7 +85,16 @@ const JOINED: std::ops::RangeInclusive<usize> = 16..=40;
 /// No identifier is longer.
 const NAME_MAX: usize = 128;
 
+/// So many days a line may be dated ahead: money that is booked on a Friday may count from after the holidays.
+const AHEAD_MAX: i32 = 10;
+
 impl StatementEntry {
+    /// Returns whether it says that money has moved on a day that has not come: days and months are mistaken for one another, say.
+    #[must_use]
+    pub fn is_ahead(&self, today: Day) -> bool {
+        self.standing != Standing::Pending && self.day > today.later(AHEAD_MAX)
+    }
+
     /// Returns what its fields for references hold.
     pub fn references(&self) -> impl Iterator<Item = &str> {
         self.references
@@ -180,5 +189,46 @@ impl std::fmt::Debug for StatementEntry {
             .field("money", &self.money)
             .field("standing", &self.standing)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Amount, Currency};
+
+    #[test]
+    fn no_money_has_moved_on_a_day_to_come() {
+        let today = Day::from_number(100);
+        for (standing, day, is_ahead) in [
+            (Standing::Booked, 100, false),
+            // It counts from after the holidays.
+            (Standing::Booked, 110, false),
+            (Standing::Booked, 111, true),
+            (Standing::Unclear, 400, true),
+            (Standing::NotExecuted, 400, true),
+            // It is announced for then.
+            (Standing::Pending, 400, false),
+        ] {
+            let kes = Currency::from_code("KES").unwrap();
+            let entry = StatementEntry {
+                place: "line 2".to_owned(),
+                day: Day::from_number(day),
+                flow: Flow::Out,
+                reversal: false,
+                money: Money {
+                    amount: Amount::from_minor(1).unwrap(),
+                    currency: kes,
+                },
+                standing,
+                references: Vec::new(),
+                text: String::new(),
+                recipient: String::new(),
+                fee: None,
+                is_charge: false,
+                is_batch: false,
+            };
+            assert_eq!(entry.is_ahead(today), is_ahead, "{standing:?} {day}");
+        }
     }
 }

@@ -177,7 +177,7 @@ impl Scene {
                 let order = AccountMove {
                     from,
                     to: user.into(),
-                    witness: Some(payment.id),
+                    witness: payment.id,
                     profile: "default".into(),
                     reason: "renamed".into(),
                 };
