@@ -58,6 +58,13 @@ impl Destination {
         self.user == account || self.user == user_of(account)
     }
 
+    /// Returns whether a command may be configured for it that did not look for its keys, as only a run has to.
+    #[must_use]
+    pub fn may_be(&self, configured: &Self) -> bool {
+        self.gateway == configured.gateway
+            && (self.names(&configured.user) || user_of(&self.user) == configured.user)
+    }
+
     /// Returns whether another user name of the same profile mends the one that it has: `refused` says whether the gateway has let
     /// that one in to nothing of the batch. Without that, nobody knows which of the two was meant.
     #[must_use]

@@ -50,12 +50,21 @@ fn a_batch_does_not_go_to_another_gateway_than_it_was_loaded_for() {
             .says("this profile, or a variable beside it, says something else than when the batch was loaded")
             .says("disburse run b --gateway-moved --reason TEXT");
     }
+    world
+        .expect(0, &["status", "b"])
+        .says("to be paid by account acme at http://127.0.0.1:")
+        .says("with which it is not run");
     // Whoever adds to it hears of it before.
     world.write_rows("more.csv", &rows(5, 130));
     world
         .expect(0, &["load", "more.csv", "--batch", "b", "--amend"])
         .says("batch b is to be paid by account acme")
         .says("with which it is not run");
+    let told = world.status("b")["destination"].clone();
+    assert_eq!(
+        (&told["account"], &told["profile"]),
+        (&"acme".into(), &"test".into())
+    );
     assert_eq!(posts(&strange), 0);
     let world = world.towards(&right.url());
     world.expect(0, &RUN);

@@ -467,3 +467,30 @@ fn a_failure_that_may_be_paid_since_under_another_reference_is_paid_anew_by_its_
         .says("1 failed payment is to be paid again");
     assert_eq!(world.count("a", "ready"), 2);
 }
+
+/// The way out of a batch that nobody can approve: what was not sent is cancelled, and all of its file loaded under another name.
+#[test]
+fn the_file_of_a_batch_whose_rest_was_cancelled_pays_the_rest_alone() {
+    let file = rows(5, 176);
+    let (world, sandbox) = paid(&setup(), &file[..3]);
+    world.write_rows("batch.csv", &file);
+    world.expect(0, &["load", "batch.csv", "--batch", "b", "--amend"]);
+    world.expect(0, &["cancel", "b", "--yes"]);
+    let anew = [
+        "load",
+        "batch.csv",
+        "--batch",
+        "c",
+        "--amend",
+        "--on-error",
+        "skip",
+    ];
+    world
+        .expect(0, &anew)
+        .says("batch c is new: there was none of this name that the rows could be added to")
+        .says("2 payments loaded into batch c");
+    world.disburse(&["run", "c", "--yes"]);
+    let ledger = sandbox.ledger();
+    assert_eq!(world.count("c", "paid"), 2);
+    assert_eq!((ledger.executed_once, ledger.executed_more), (5, 0));
+}

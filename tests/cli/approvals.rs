@@ -437,22 +437,54 @@ fn a_key_that_is_not_valid_at_the_time_signs_nothing() {
 }
 
 #[test]
-fn who_adds_rows_is_told_when_nobody_is_left_to_approve_them() {
+fn where_nobody_is_left_to_approve_what_was_added_the_way_out_is_told() {
     let Some(desk) = desk(1, "") else { return };
-    signers(&desk, &[("alice", "alice"), ("bob", "bob")]);
     load(&desk, "alice");
-    let more = desk.text("ok.csv") + "R-9,B2C_MPESA,254712345670,10.00,KES,KE\n";
-    let desk = desk.file("ok.csv", more);
-    let amend = ["load", "ok.csv", "--batch", "b", "--sandbox", "--amend"];
-    let amended = desk
-        .run(&[&amend[..], &["--sign-key", "bob"]].concat())
-        .finished(0);
-    let told = "nobody can approve all of batch b: 1 must, and of those who may sign nobody is left who did not sign to have loaded rows of it (loaded by alice@example.org, bob@example.org)";
-    says(&amended, told);
-    says(&amended, "disburse cancel b, then load its files");
-    says(&run(&desk, 4), told);
-    says(&desk.run(&["status", "b"]).finished(0), told);
-    assert_eq!(paid(&desk), 0);
+    approve(&desk, "bob", "600.50").finished(0);
+    run(&desk, 0);
+    let mut desk = desk;
+    for (row, by) in [("R-8", "bob"), ("R-9", "carol")] {
+        let more = format!(
+            "{}{row},B2C_MPESA,254712345670,10.00,KES,KE\n",
+            desk.text("ok.csv")
+        );
+        desk = desk.file("ok.csv", &more);
+        let amend = [
+            "load",
+            "ok.csv",
+            "--batch",
+            "b",
+            "--sandbox",
+            "--amend",
+            "--sign-key",
+            by,
+        ];
+        let said = desk.run(&amend).finished(0);
+        if by == "bob" {
+            says(
+                &said,
+                "somebody who has loaded none of its rows looks at it and signs",
+            );
+            continue;
+        }
+        let told = "nobody can approve all of batch b: everybody who may sign loaded rows of it, and one who did not must approve \
+                    (loaded by alice@example.org, bob@example.org, carol@example.org)";
+        says(&said, told);
+        says(&run(&desk, 4), told);
+        says(&desk.run(&["status", "b"]).finished(0), told);
+        says(&said, "disburse cancel b, which cancels what was not sent");
+        says(
+            &said,
+            "disburse load FILE --batch OTHER --amend --on-error skip --sandbox --sign-key KEY",
+        );
+    }
+    assert_eq!(paid(&desk), 3);
+    desk.run(&["cancel", "b", "--yes"]).finished(0);
+    let status = desk.run(&["status", "b"]).finished(0);
+    assert!(
+        !status.out.contains("approve") && !status.err.contains("approve"),
+        "{status:?}"
+    );
 }
 
 #[test]

@@ -300,12 +300,12 @@ fn whoever_takes_the_place_of_the_loader_approves_nothing_and_without_anybody_le
     let signed = desk.run(&sign.split(' ').collect::<Vec<_>>()).finished(0);
     says(
         &signed,
-        "nobody can approve all of batch b: 1 must, and of those who may sign nobody is left who did not sign to have loaded rows of it \
+        "nobody can approve all of batch b: everybody who may sign loaded rows of it, and one who did not must approve \
          (loaded by bob@example.org)",
     );
     says(
         &signed,
-        "disburse cancel b, then load its files with --batch OTHER",
+        "disburse cancel b, which cancels what was not sent; then let one person load its files",
     );
     run(&desk, 4);
     assert_eq!(paid(&desk), 0);

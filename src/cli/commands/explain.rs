@@ -209,7 +209,7 @@ fn explained(
         standing.extend(found::place_taken(snapshot, record.seq)?);
         for other in snapshot.failed_before(record.seq)? {
             standing.push(format!(
-                "  {} of batch {} had failed with the same debt when this one was loaded, and is {} now",
+                "  {} of batch {} has the same debt, had ended unpaid when this one was loaded, and is {} now",
                 other.id,
                 other.batch,
                 StateName::words_of(other.state)

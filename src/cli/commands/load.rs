@@ -39,15 +39,7 @@ pub(in crate::cli) async fn load(
     session: &Session,
     arguments: LoadArguments,
 ) -> Result<ExitStatus, Error> {
-    let overrides = vec![("service_code", arguments.file.service.clone())];
-    let mut settings = session.settings(arguments.sandbox, overrides)?;
-    if arguments.bills && !arguments.sandbox {
-        // Refused before anything is loaded: without a gateway nobody knows the bills.
-        settings.gateway()?;
-    } else {
-        // Better told now than when the batch is to be paid.
-        settings.look_for_password()?;
-    }
+    let mut settings = settings(session, &arguments)?;
     let purpose = Purpose::of_command(arguments.sandbox);
     let plan = LoadPlan {
         new_documents: arguments.new_documents,
@@ -64,6 +56,7 @@ pub(in crate::cli) async fn load(
         .setting_aside(plan.skip_bad_rows.then_some(&plan.batch));
     let (name, total_waits) = (plan.batch.clone(), plan.expect_total.is_some());
     let destination = plan.destination.clone();
+    let is_missed = plan.amend && !is_there(session, &name);
     if arguments.options.lookup {
         networks::check_new(session, &input, &plan, arguments.sandbox).await?;
     }
@@ -99,16 +92,39 @@ pub(in crate::cli) async fn load(
         new_documents: arguments.new_documents,
     };
     tell_loaded(session, &loaded, &summary, &standing.evidence);
+    tell_missed(session, &name, is_missed);
     let goes_on = tell_destination(session, &journal, &name, destination.as_ref()).await?;
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     let options = arguments.options;
     desk.sign_load(options.sign_key, options.sign_as).await?;
-    if !goes_on {
-        return Ok(ExitStatus::Done);
+    if goes_on {
+        // What its signatures lack is known now.
+        tell_next(session, &journal, &name, (fresh, is_over)).await?;
     }
-    // What its signatures lack is known now.
-    tell_next(session, &journal, &name, (fresh, is_over)).await?;
     Ok(ExitStatus::Done)
+}
+
+/// Reads the settings of a load; what it will need of a gateway is looked for before anything is loaded.
+fn settings(session: &Session, arguments: &LoadArguments) -> Result<Settings, Error> {
+    let overrides = vec![("service_code", arguments.file.service.clone())];
+    let settings = session.settings(arguments.sandbox, overrides)?;
+    if arguments.bills && !arguments.sandbox {
+        // Without a gateway nobody knows the bills.
+        settings.gateway()?;
+    } else {
+        // Better told now than when the batch is to be paid.
+        settings.look_for_password()?;
+    }
+    Ok(settings)
+}
+
+/// Says of rows that were to be added to a batch that there was none.
+fn tell_missed(session: &Session, batch: &BatchName, is_missed: bool) {
+    if is_missed {
+        session.note(&format!(
+            "batch {batch} is new: there was none of this name that the rows could be added to"
+        ));
+    }
 }
 
 /// Says where the batch goes: a run to another gateway or account is refused. Who adds to it may have chosen another profile: returns
@@ -123,7 +139,7 @@ async fn tell_destination(
         return Ok(true);
     };
     match configured {
-        Some(to) if !meant.is(&to.gateway, &to.user) => {
+        Some(to) if !meant.may_be(to) => {
             output::complain(
                 "warning",
                 &format!(

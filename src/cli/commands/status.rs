@@ -7,6 +7,7 @@ use super::recover_told;
 use super::verify::head_json;
 use crate::cli::Error;
 use crate::cli::exit::ExitStatus;
+use crate::cli::gateway;
 use crate::cli::session::{Commands, Session};
 use crate::cli::terminal::output;
 use crate::cli::words::approvals;
@@ -187,6 +188,19 @@ pub(in crate::cli) fn told(
     })
 }
 
+/// Says of a batch that a run under this configuration would be refused.
+fn elsewhere(session: &Session, standing: &Standing) -> Option<String> {
+    let settings = session.settings(false, Vec::new()).ok()?;
+    let configured = gateway::destination(&settings)?;
+    let meant = standing.destination.as_ref()?;
+    let is_other = standing.purpose != Purpose::Rehearsal && !meant.may_be(&configured);
+    is_other.then(|| {
+        format!(
+            "not finished, and to be paid by {meant}: this command is configured for {configured}, with which it is not run"
+        )
+    })
+}
+
 /// Says of each service that is paused why, and what is done about it, in the order in which it has to be done.
 fn lane_texts(commands: Commands<'_>, standing: &Standing) -> Vec<String> {
     let texts = standing.held.iter().map(|lane| {
@@ -308,6 +322,9 @@ fn open_text(
         let head =
             format!("at work on this batch, at {rate}/s together at most; it goes on by itself:");
         return Ok(Some(with_lines(head, told)));
+    }
+    if let Some(text) = elsewhere(session, standing) {
+        return Ok(Some(text));
     }
     let stands = found.as_ref().is_ok_and(Approvals::covers_nothing);
     let head = match stands || is_kept || is_paused(standing) {
@@ -469,6 +486,11 @@ pub(in crate::cli) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "batch": batch.as_str(),
         "gateway": standing.gateway,
         "account": standing.account,
+        "destination": standing.destination.as_ref().map(|to| json!({
+            "gateway": to.gateway,
+            "account": to.user,
+            "profile": to.profile,
+        })),
         "rehearsal": rehearsal_json(standing.purpose),
         "finished": standing.is_finished(),
         "count": total.count,

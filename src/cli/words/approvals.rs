@@ -64,6 +64,8 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
                     "one more, who is neither the loader nor the one who signed, looks at it and signs",
                 (2, _) =>
                     "two people who are neither the loader nor one another look at it and sign",
+                _ if approvals.loaded_by.len() > 1 =>
+                    "somebody who has loaded none of its rows looks at it and signs",
                 _ => "somebody other than the loader looks at it and signs",
             },
             commands.run()
@@ -73,19 +75,24 @@ pub(in crate::cli) fn missing(commands: Commands<'_>, approvals: &Approvals) -> 
 
 /// Says that too few people are left to approve: whoever loaded rows of a batch approves none of it.
 fn nobody_left(commands: Commands<'_>, approvals: &Approvals) -> (String, String) {
-    let batch = commands.batch;
+    let Commands { batch, purpose } = commands;
+    let sandbox = sandbox_flag(purpose);
     (
         format!(
-            "nobody can approve all of batch {batch}: {} must, and of those who may sign {} did not sign to have loaded rows of it{}",
-            approvals.required,
+            "nobody can approve all of batch {batch}: {} loaded rows of it, and {} who did not must approve{}",
             match approvals.others_left {
-                0 => "nobody is left who".to_owned(),
-                left => format!("only {left} is left who"),
+                0 => "everybody who may sign".to_owned(),
+                left => format!("all but {left} of those who may sign"),
+            },
+            match approvals.required {
+                1 => "one".to_owned(),
+                required => required.to_string(),
             },
             so_far(approvals)
         ),
         format!(
-            "let one person load all rows, under another batch name: disburse cancel {batch}, then load its files with --batch OTHER. Or let approval.allowed_signers name one more person before the files are loaded"
+            "disburse cancel {batch}, which cancels what was not sent; then let one person load its files, one after the other, under another batch \
+             name: disburse load FILE --batch OTHER --amend --on-error skip{sandbox} --sign-key KEY, which leaves out what was sent"
         ),
     )
 }
@@ -285,7 +292,7 @@ pub(in crate::cli) fn not_signed(commands: Commands<'_>, why: &NotSigned) -> (St
         ),
         NotSigned::Loader(by) => (
             format!("{by}, or the same key, signed that they loaded rows of batch {batch}: the loader does not approve"),
-            format!("let somebody else sign: disburse approve {batch}{sandbox}"),
+            format!("let somebody else sign, who has loaded none of its rows: disburse approve {batch}{sandbox} --sign-key KEY; disburse status {batch} says whether anybody is left"),
         ),
         NotSigned::AmountsPending(rows) => (
             format!("{rows} rows of batch {batch} have no amount yet: nobody can say what would be paid"),

@@ -152,6 +152,7 @@ fn standing(states: &[(State, u64)], held: &[i64]) -> Box<Standing> {
         loaded_anew: Vec::new(),
         named_otherwise: 0,
         evidence: ChainHead::default(),
+        destination: None,
         gateway: None,
         account: None,
         held: held

@@ -7,6 +7,7 @@ use super::on_record::{OnRecord, Pinned, assert_rules_stand, signatures, unfit};
 use super::orders::has_allowed_repeats;
 use crate::domain::{BatchId, LoadId, PaymentId};
 use crate::journal::codec::catalog::{account, of_batch, reading};
+use crate::journal::codec::values::{UNPRICED, state_number};
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{Approvals, Error};
 use crate::ledger::approval::judge::{Approval, LoadedBy, is_anothers, reach};
@@ -15,7 +16,8 @@ use crate::ledger::approval::rule::{InForce, Rule};
 use crate::ledger::approval::text::{Role, Target};
 use crate::ledger::confirmation::Bound;
 use crate::ledger::pin::READ_AS_DOCUMENT;
-use crate::store::tables::{batch, bill, instruction, load};
+use crate::lifecycle::State;
+use crate::store::tables::{batch, bill, instruction, load, tally};
 use crate::store::{Read, Reads, Scan, Test};
 
 /// Returns where a batch belongs; `None` before its first run.
@@ -63,6 +65,7 @@ pub(in crate::journal) fn approvals(
             || in_force.is_about(OrderKind::AllowRepeats) && has_allowed_repeats(c, batch_id)?,
         required: in_force.required(),
         above: in_force.above(),
+        is_open: is_open(c, batch_id)?,
         ..Approvals::default()
     };
     weigh(&figured, (&pinned, &in_force), target, end, &mut found)?;
@@ -144,6 +147,19 @@ fn weigh(
     found.whole = is_whole(c, batch_id, bound, end)?;
     found.bound = Some(bound);
     Ok(())
+}
+
+/// Returns whether something of a batch is still to be posted: what was cancelled, or has ended, needs nobody's approval.
+fn is_open(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+    let unsent = [state_number(State::Ready), UNPRICED];
+    let mut found = false;
+    let sums = Scan::of(&tally::TABLE).at(&batch_id);
+    c.each_row(&sums, &[tally::state, tally::count], |row| {
+        let (state, count): (i64, i64) = (row.get(0)?, row.get(1)?);
+        found |= count > 0 && unsent.contains(&state);
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
 }
 
 /// Returns whether a bound covers all that a batch has.

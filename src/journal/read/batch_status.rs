@@ -10,6 +10,7 @@ use crate::journal::payments::inquiries::tell_waiting;
 use crate::journal::preflight::unpriced::unpriced;
 use crate::journal::repeats::linked::loaded_anew;
 use crate::journal::run::dates::dates;
+use crate::journal::run::destination::place;
 use crate::journal::run::lanes::held_lanes;
 use crate::journal::{Error, Standing, StandingRow};
 use crate::store::tables::{batch, named_otherwise, tally};
@@ -34,6 +35,7 @@ pub(in crate::journal) fn standing(c: &dyn Read, batch: &BatchName) -> Result<St
         dates: dates(c, batch_id)?,
         gateway,
         account,
+        destination: place(c, batch_id)?,
         evidence: crate::journal::evidence::chain::head(c, batch_id)?,
         purpose: crate::journal::codec::catalog::purpose(c, batch_id)?,
         ..Standing::default()

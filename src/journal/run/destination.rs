@@ -2,23 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::belongs::assert_as_recorded;
-use super::gateway_moved::tie_anew;
-use super::pin::{assert_nothing_was_edited, assert_purpose};
-use super::pinned::{lives, may_be_there};
-use super::sessions;
 use crate::domain::{BatchId, BatchName, EvidenceId, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::codec::events::{DESTINED, event_numbers};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
-use crate::journal::recovery::payers;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
-use crate::journal::{Error, GatewayMoved, Home, Journal, Redirection};
-use crate::ledger::Purpose;
+use crate::journal::{Error, Home, Journal};
 use crate::ledger::pin::Destination;
-use crate::lifecycle::{Event, PaymentState};
+use crate::lifecycle::Event;
 use crate::store::tables::{batch, evidence};
 use crate::store::{Read, Reads, Scan, Test};
 
@@ -43,22 +36,6 @@ impl Journal {
             place(c, known_batch(c, &batch)?)
         })
         .await
-    }
-
-    /// Sends a batch elsewhere of which nothing can be anywhere. Returns where it was to go, and how many payments of it were posted there
-    /// and ended by people: nobody can be asked about them any more.
-    ///
-    /// # Errors
-    /// [`Error::UnknownBatch`]; [`Error::OtherDestination`] when something of it may be there, or the order does not name all that is
-    /// another one; [`Error::PayerElsewhere`] and [`Error::PayerUnknown`] as in [`Journal::pin`].
-    pub async fn redirect(
-        &self,
-        batch: BatchName,
-        order: Redirection,
-        now: Timestamp,
-    ) -> Result<(Option<Destination>, u64), Error> {
-        self.ask_again(CommitMode::Alone, move |c| redirect(c, &batch, &order, now))
-            .await
     }
 
     /// Makes sure that a batch is not to go to another gateway or account.
@@ -140,7 +117,7 @@ pub(super) fn moved(
     }
 }
 
-fn record(
+pub(super) fn record(
     c: &WriteSession,
     batch_id: BatchId,
     (to, reason): (&Destination, Option<&str>),
@@ -161,7 +138,11 @@ fn record(
     })
 }
 
-fn place(c: &dyn Read, batch_id: BatchId) -> Result<Option<Destination>, Error> {
+/// Returns where a batch was run, or else where it is to go.
+pub(in crate::journal) fn place(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Option<Destination>, Error> {
     let meant = destination(c, batch_id)?;
     let tied: Option<String> = of_batch(c, batch_id, batch::gateway)?;
     let user = account(c, batch_id)?;
@@ -173,69 +154,6 @@ fn place(c: &dyn Read, batch_id: BatchId) -> Result<Option<Destination>, Error> 
         }),
         _ => meant,
     })
-}
-
-fn redirect(
-    c: &WriteSession,
-    batch: &BatchName,
-    order: &Redirection,
-    now: Timestamp,
-) -> Result<(Option<Destination>, u64), Error> {
-    let (batch_id, home) = (known_batch(c, batch)?, &order.home);
-    assert_as_recorded(c, batch_id, batch)?;
-    assert_purpose(c, batch, Purpose::of_gateway(&home.gateway))?;
-    sessions::assert_alone(c, batch_id)?;
-    let Some(from) = place(c, batch_id)? else {
-        return Ok((None, 0));
-    };
-    let to = Destination {
-        gateway: match order.gateway {
-            true => home.gateway.clone(),
-            false => from.gateway.clone(),
-        },
-        user: match order.account {
-            true => home.destination().user,
-            false => from.user.clone(),
-        },
-        profile: home.profile.clone(),
-    };
-    if may_be_there(c, batch_id)? || !to.is(&home.gateway, &home.account) {
-        return Err(Error::OtherDestination {
-            batch: batch.clone(),
-            meant: Box::new(from),
-            configured: Box::new(home.destination()),
-        });
-    }
-    assert_nothing_was_edited(c, batch_id, batch)?;
-    payers::assert_known(c, batch_id, batch, home)?;
-    let why = Some(order.reason.as_str());
-    if to.gateway != from.gateway {
-        c.act(
-            batch_id,
-            now,
-            "gateway-moved",
-            to.gateway.as_str().into(),
-            why,
-        )?;
-        let tied: Option<String> = of_batch(c, batch_id, batch::gateway)?;
-        if let Some(tied) = tied {
-            let order = GatewayMoved {
-                from: tied,
-                to: to.gateway.clone(),
-                witness: None,
-                profile: home.profile.clone(),
-                reason: order.reason.clone(),
-            };
-            tie_anew(c, batch_id, &order, now)?;
-        }
-    }
-    if to.user != from.user {
-        c.act(batch_id, now, "account-moved", to.user.as_str().into(), why)?;
-    }
-    record(c, batch_id, (&to, why), now)?;
-    let was_posted = |life: &PaymentState| life.attempts > 0 && life.is_exposed();
-    let decided = lives(c, batch_id, usize::MAX, was_posted)?.len();
-    Ok((Some(from), decided as u64))
 }
 
 /// Refuses a batch that is to go to another gateway or account.

@@ -18,6 +18,7 @@ pub(super) mod pinned;
 mod posting_terms;
 pub(super) mod probed;
 mod question;
+mod redirect;
 pub(super) mod reread;
 pub(super) mod reschedule;
 pub(super) mod rest;

@@ -36,13 +36,15 @@ pub struct Approvals {
     pub bound: Option<Bound>,
     /// Everything that is there may be posted.
     pub whole: bool,
+    /// Something of it is still to be posted.
+    pub is_open: bool,
 }
 
 impl Approvals {
     /// Returns whether something of the batch waits for signatures.
     #[must_use]
     pub fn waits(&self) -> bool {
-        self.needed && !self.whole
+        self.needed && !self.whole && self.is_open
     }
 
     /// Returns whether fewer people are left who may approve all of it than have to.

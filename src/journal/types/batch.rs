@@ -15,6 +15,7 @@ use crate::ledger::confirmation::Bound;
 use crate::ledger::generations::PaidTwice;
 use crate::ledger::limits::{Ceiling, Reason};
 use crate::ledger::payer::Lost;
+use crate::ledger::pin::Destination;
 use crate::ledger::set_aside::Withdrawal;
 use crate::lifecycle::{Event, PaymentState, RecordedEvent, State};
 
@@ -73,6 +74,8 @@ pub struct Standing {
     pub named_otherwise: u64,
     /// How far the evidence reaches.
     pub evidence: ChainHead,
+    /// Where it was run, or else where it is to go, as far as that is known.
+    pub destination: Option<Destination>,
     /// The gateway that it is bound to; `None` before its first run.
     pub gateway: Option<String>,
     /// The account there.
