@@ -65,8 +65,8 @@ impl Destination {
             && (self.names(&configured.user) || user_of(&self.user) == configured.user)
     }
 
-    /// Returns whether another user name of the same profile mends the one that it has: `refused` says whether the gateway has let
-    /// that one in to nothing of the batch. Without that, nobody knows which of the two was meant.
+    /// Returns whether another user name of the same profile mends the one that it has: `refused` says whether the last
+    /// that the gateway has said is that it does not let that one in. Without that, nobody knows which of the two was meant.
     #[must_use]
     pub fn is_mended(&self, gateway: &str, profile: &str, refused: bool) -> bool {
         self.gateway == gateway && self.profile == profile && refused

@@ -179,6 +179,38 @@ fn who_mends_the_user_name_of_a_profile_need_not_say_so_and_is_held_to_it() {
     world.expect(0, &["verify", "b"]);
 }
 
+/// What stands on record after an order is what was ordered, whatever came behind it.
+#[test]
+fn an_order_stands_though_nothing_was_posted_by_it_and_an_old_refusal_mends_nothing_more() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server, 145);
+    world.set("DISBURSE_USERNAME", "amce");
+    world.expect(5, &PAY);
+    world.unset("DISBURSE_USERNAME");
+    let daughter = ["--profile", "daughter"];
+    let head = ["--head", &"0".repeat(64)];
+    let moved = ["--account-moved", "--reason", "the daughter pays"];
+    let refused = world.disburse(&[&RUN[..], &daughter, &moved, &head].concat());
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert_eq!(posts(&books), 0);
+    assert_eq!(world.status("b")["destination"]["account"], "stranger");
+    assert_eq!(world.status("b")["account"], "stranger");
+    // The gateway refused a name that is not the one of now.
+    world
+        .expect(2, &RUN)
+        .says("is to be paid by account stranger");
+    world
+        .expect(0, &[&RUN[..], &moved].concat())
+        .says("it is to be paid by account acme")
+        .says("and no longer by account stranger");
+    assert_executed_once(&books, 3);
+    assert_eq!(
+        books.lock().unwrap().posted_by(),
+        [String::from("acme")].into()
+    );
+    world.expect(0, &["verify", "b"]);
+}
+
 /// A variable that was forgotten names another account at the same address, under the same profile.
 #[test]
 fn another_user_name_than_the_loads_is_a_mistake_until_somebody_says_otherwise() {
@@ -291,7 +323,8 @@ fn nobody_decides_with_another_profile_that_a_payment_failed() {
     ];
     world
         .expect(2, &[&failed[..], &["--profile", "daughter"]].concat())
-        .says("belongs to account acme");
+        .says("belongs to account acme")
+        .says("give the same command with --profile test");
     world.expect(0, &RUN);
     assert_executed_once(&books, 3);
 }

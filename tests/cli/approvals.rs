@@ -475,7 +475,7 @@ fn where_nobody_is_left_to_approve_what_was_added_the_way_out_is_told() {
         says(&said, "disburse cancel b, which cancels what was not sent");
         says(
             &said,
-            "disburse load FILE --batch OTHER --amend --on-error skip --sandbox --sign-key KEY",
+            "disburse load FILE --batch OTHER --on-error skip --sandbox --sign-key KEY",
         );
     }
     assert_eq!(paid(&desk), 3);

@@ -305,7 +305,7 @@ fn whoever_takes_the_place_of_the_loader_approves_nothing_and_without_anybody_le
     );
     says(
         &signed,
-        "disburse cancel b, which cancels what was not sent; then let one person load its files",
+        "disburse cancel b, which cancels what was not sent; then let one person load the rows",
     );
     run(&desk, 4);
     assert_eq!(paid(&desk), 0);
@@ -321,4 +321,19 @@ fn whoever_takes_the_place_of_the_loader_approves_nothing_and_without_anybody_le
     let status = desk.run(&["status", "c", "--json"]).json();
     assert_eq!(status["states"]["paid"]["count"], 3);
     assert_eq!(paid(&desk), 0);
+}
+
+/// A load that brings no row needs nobody's signature.
+#[test]
+fn a_file_whose_rows_are_all_set_aside_keeps_nobody_from_approving() {
+    let Some(desk) = desk(1, "") else { return };
+    load(&desk, "alice");
+    let bad = format!("{}R-9,B2C_MPESA,nobody,10.00,KES,KE\n", desk.text("ok.csv"));
+    let desk = desk.file("ok.csv", bad);
+    let amend = "load ok.csv --batch b --sandbox --amend --on-error skip --sign-key alice";
+    desk.run(&amend.split(' ').collect::<Vec<_>>()).finished(0);
+    approve(&desk, "bob", "600.50").finished(0);
+    run(&desk, 3);
+    assert_eq!(paid(&desk), 3);
+    desk.run(&["verify", "b"]).finished(0);
 }

@@ -177,8 +177,8 @@ fn a_batch_stays_with_the_gateway_it_was_started_with() {
     desk.run(&["run", "b", "--yes"]).refused(
         2,
         &[
-            "error: batch b was started with gateway http://127.0.0.1:9/v1/global-api/payments; this run is configured for \
-             http://127.0.0.1:10/v1/global-api/payments",
+            "error: batch b was started with gateway http://127.0.0.1:9/v1/global-api/payments; this command is configured for \
+             http://127.0.0.1:10/v1/global-api/payments. Nothing was sent",
             "hint: a batch stays with its gateway: another one does not know what was paid. Choose the right profile. If \
              the same gateway has another address now: disburse run b --gateway-moved --reason TEXT, which asks there about a \
              payment of the batch first. If it has given the account another name as well: both, --account-moved --gateway-moved",

@@ -355,7 +355,7 @@ impl Order<'_> {
             .pin(self.batch.clone(), home.clone(), Timestamp::now())
             .await;
         if let Err(error) = pinned {
-            return self.unaskable(error, &home).await;
+            return self.unaskable(error, &home, &settings.known_profiles).await;
         }
         // As a run reads them.
         let probe = self.journal.duplicate_probe(home).await?;
@@ -418,6 +418,7 @@ impl Order<'_> {
         &self,
         error: crate::journal::Error,
         home: &crate::journal::Home,
+        known: &[String],
     ) -> Result<Word, Error> {
         use crate::journal::Error as E;
         let (what, pinned, configured) = match &error {
@@ -429,11 +430,23 @@ impl Order<'_> {
             } if !pinned.starts_with("sandbox ") => ("gateway", pinned, configured),
             _ => return Err(error.into()),
         };
-        let witnesses = self.journal.witnesses(self.batch.clone(), 1).await?;
-        // Who has chosen another profile than the batch goes by can ask: with that one.
+        // Whoever has chosen another profile than the batch goes by can ask: with that one.
         let meant = self.journal.destination(self.batch.clone()).await?;
-        let is_other = meant.is_some_and(|meant| meant.profile != home.profile);
-        if is_other || !witnesses.is_empty() {
+        let other = meant
+            .map(|meant| meant.profile)
+            .filter(|profile| *profile != home.profile && known.contains(profile));
+        if let Some(profile) = other {
+            return Err(Error::refused(format!(
+                "{error}. Profile {} goes by it",
+                output::name(&profile)
+            ))
+            .hint(format!(
+                "give the same command with --profile {}: the gateway is asked there, and whether it answers counts",
+                output::quoted(&profile)
+            )));
+        }
+        let witnesses = self.journal.witnesses(self.batch.clone(), 1).await?;
+        if !witnesses.is_empty() {
             return Err(error.into());
         }
         Ok(Word {

@@ -57,6 +57,8 @@ pub struct Sources {
 pub struct Settings {
     /// The profile's name; `sandbox` or `default` when no file names one.
     pub profile_name: String,
+    /// The names of all profiles of the file.
+    pub known_profiles: Vec<String>,
     /// The chosen profile.
     pub profile: Profile,
     /// The services by code; with none, every service is accepted.
@@ -183,6 +185,7 @@ impl Settings {
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
         let shown = shown::collect(&layers, password_origin, document.others);
         Ok(Self {
+            known_profiles: document.profiles.keys().cloned().collect(),
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
             profile,
             services: document.services,

@@ -16,6 +16,10 @@ use crate::journal::{
 use crate::ledger::Purpose;
 use crate::ledger::pin::{self, Move};
 
+/// What to do where the place is gone that a batch was started with.
+const GONE: &str = "if these are gone: settle each posted payment, once the bank or the gateway's people have said what became of it: disburse resolve BATCH \
+                    ID --paid, or --failed --although-accepted. When none is left, repeat this command";
+
 /// Payments that are asked about at most; one that is known suffices.
 pub(super) const ASKED_MAX: usize = 20;
 
@@ -62,6 +66,9 @@ impl Job<'_> {
         if named == Some(What::Both) || is_rehearsal {
             return Ok(());
         }
+        if named.is_none() {
+            self.tell_mended(home).await?;
+        }
         match self.journal.place(self.batch.clone()).await? {
             Some(at)
                 if at.gateway != home.gateway
@@ -77,6 +84,22 @@ impl Job<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Says that the profile has mended a user name that the gateway refused.
+    async fn tell_mended(&self, home: &Home) -> Result<(), Error> {
+        let (journal, batch) = (self.journal, self.batch);
+        let Some(meant) = journal.destination(batch.clone()).await? else {
+            return Ok(());
+        };
+        let is_taken = journal.is_meant_for(batch.clone(), home.clone()).await;
+        if is_taken.is_ok() && !meant.names(&home.account) {
+            self.session.note(&format!(
+                "batch {batch} was to be paid by {meant}, which the gateway refused: from now on it is to be paid by {}",
+                home.destination()
+            ));
+        }
+        Ok(())
     }
 
     /// Sends the batch elsewhere of which nothing can be anywhere, once a person has said so: no gateway can say whether that is meant.
@@ -231,6 +254,14 @@ impl Job<'_> {
         let stays = format!(
             "batch {batch} stays with account {from_account} of gateway {from_gateway}, and nothing was sent"
         );
+        if witnesses.is_empty() {
+            return Err(Error::refused(format!(
+                "no gateway has ever shown a payment of batch {batch}, so nothing can prove that account {} of gateway {} is the same one; {stays}",
+                home.account, home.gateway
+            ))
+            .hint("choose the profile with the gateway and the user name that it was started with")
+            .hint(GONE.replace("BATCH", batch.as_str())));
+        }
         let Some(witness) = self.witness(client, What::Both, witnesses).await? else {
             return Err(Error::refused(format!(
                 "account {} of gateway {} knows none of the {} of batch {batch} that it was asked about; {stays}",
@@ -238,12 +269,7 @@ impl Job<'_> {
                 home.gateway,
                 output::counted(asked, "payment"),
             ))
-            .hint("choose the profile with the gateway and the user name that it was started with")
-            .hint(format!(
-                "if these are gone, and the gateway has not shown any payment of the batch: settle each posted \
-                 payment, once the bank or the gateway's people have said what became of it: disburse resolve {batch} \
-                 ID --paid, or --failed --although-accepted. When none is left, repeat this command"
-            )));
+            .hint("choose the profile with the gateway and the user name that it was started with"));
         };
         let profile = self.settings.profile_name.clone();
         let gateway = GatewayMoved {
@@ -365,7 +391,7 @@ mod tests {
         for (error, told) in [
             (
                 gateway("https://third.example"),
-                "batch may was started with gateway https://third.example; this run is configured for https://new.example",
+                "batch may was started with gateway https://third.example; this command is configured for https://new.example",
             ),
             (
                 gateway("https://new.example"),
@@ -373,7 +399,7 @@ mod tests {
             ),
             (
                 account("pay3"),
-                "batch may belongs to account pay3 of its gateway; this run is configured for pay2",
+                "batch may belongs to account pay3 of its gateway; this command is configured for pay2",
             ),
             (
                 account("pay2"),

@@ -91,8 +91,8 @@ fn nobody_left(commands: Commands<'_>, approvals: &Approvals) -> (String, String
             so_far(approvals)
         ),
         format!(
-            "disburse cancel {batch}, which cancels what was not sent; then let one person load its files, one after the other, under another batch \
-             name: disburse load FILE --batch OTHER --amend --on-error skip{sandbox} --sign-key KEY, which leaves out what was sent"
+            "disburse cancel {batch}, which cancels what was not sent; then let one person load the rows that were not sent, from one file, under \
+             another batch name: disburse load FILE --batch OTHER --on-error skip{sandbox} --sign-key KEY, which leaves out what was sent"
         ),
     )
 }

@@ -123,6 +123,9 @@ fn elsewhere(error: &Error) -> Option<String> {
                 "{first}. If the configured one shall pay it after all: disburse run {batch} {flags} --reason TEXT, which is recorded; where something of it was posted, the new place has to know one of its payments"
             )
         }
+        Error::DocumentsElsewhere { batch, .. } => format!(
+            "disburse cancel {batch}, then load its file with this profile under another batch name: the documents are uploaded there anew"
+        ),
         Error::OtherAccount { batch, .. } => format!(
             "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \
              payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved"

@@ -204,7 +204,7 @@ pub(in crate::journal) fn first_loaded(
 }
 
 /// Returns the first instruction of the loads after one number, up to another.
-fn first_after(
+pub(super) fn first_after(
     c: &dyn Read,
     batch_id: BatchId,
     after: LoadId,

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::edited::assert_as_loaded;
 use super::figures::{Figured, reach_of};
 use super::on_record::{OnRecord, Pinned, journal, kind_of, rule_detail, signatures, statement_of};
-use super::standing::approvals;
+use super::standing::{approvals, first_after};
 use crate::domain::{BatchId, BatchName, EvidenceId, LoadId, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::known_batch;
@@ -234,7 +234,8 @@ fn refuse(
     if statement.figures.unpriced > 0 {
         return Ok(Some(NotSigned::AmountsPending(statement.figures.unpriced)));
     }
-    if last_signed(on_record) < last_load(c, batch_id)? {
+    // A load that brought no row needs nobody's signature.
+    if first_after(c, batch_id, last_signed(on_record), LoadId::AFTER_ALL)?.is_some() {
         return Ok(Some(NotSigned::Unloaded));
     }
     let approval = Approval {

@@ -1,10 +1,12 @@
 //! Where a batch is to go, as it was loaded or as a person ordered since: the newest evidence of it counts.
 
+use std::ops::ControlFlow;
+
 use serde_json::{Value, json};
 
 use crate::domain::{BatchId, BatchName, EvidenceId, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
-use crate::journal::codec::events::{DESTINED, event_numbers};
+use crate::journal::codec::events::{DESTINED, event_numbers, is_heard};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::transaction::WriteSession;
@@ -187,12 +189,26 @@ pub(super) fn is_meant(
     Ok(could_be && was_refused(c, batch_id)?)
 }
 
-/// Returns whether the gateway has not let the account in that came with a batch.
+/// Returns whether the last that the gateway has said to a batch, since it has its destination, is that it does not let the account in.
 fn was_refused(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
     let (refused, _, _) = event_numbers(Event::Unauthorised);
-    let refused = Scan::of(&evidence::TABLE)
+    let destined = Scan::by(&evidence::about_batch).at(&DESTINED).at(&batch_id);
+    let destined: Option<EvidenceId> = c.value(&destined.descending(), evidence::evidence_id)?;
+    let destined = destined.unwrap_or(EvidenceId::NONE);
+    let since = Scan::of(&evidence::TABLE)
+        .after(&destined)
         .only(evidence::batch_id, Test::is(&batch_id))
-        .only(evidence::event, Test::is(&refused));
-    Ok(c.value::<EvidenceId>(&refused, evidence::evidence_id)?
-        .is_some())
+        .descending();
+    let mut last = None;
+    c.each_row(&since, &[evidence::event], |row| {
+        let event: i64 = row.get(0)?;
+        Ok::<_, Error>(match is_heard(event) {
+            true => {
+                last = Some(event);
+                ControlFlow::Break(())
+            }
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(last == Some(refused))
 }

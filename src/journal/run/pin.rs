@@ -307,7 +307,7 @@ pub(in crate::journal) fn mark_payer(
     }
 }
 
-fn take(
+pub(super) fn take(
     c: &WriteSession,
     batch_id: BatchId,
     account: &str,

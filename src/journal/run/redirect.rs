@@ -1,13 +1,16 @@
 //! A batch of which nothing can be anywhere, sent elsewhere by order.
 
+use serde_json::json;
+
 use super::belongs::assert_as_recorded;
 use super::destination::{place, record};
 use super::gateway_moved::tie_anew;
-use super::pin::{assert_nothing_was_edited, assert_purpose};
+use super::pin::{assert_nothing_was_edited, assert_purpose, take};
 use super::pinned::{lives, may_be_there};
 use super::sessions;
-use crate::domain::{BatchName, Timestamp};
-use crate::journal::codec::catalog::{known_batch, of_batch};
+use crate::domain::{BatchId, BatchName, PaymentId, Timestamp};
+use crate::journal::codec::catalog::{account, known_batch, of_batch};
+use crate::journal::codec::events::ACCOUNT_TAKEN;
 use crate::journal::recovery::payers;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
@@ -15,7 +18,13 @@ use crate::journal::{Error, GatewayMoved, Journal, Redirection};
 use crate::ledger::Purpose;
 use crate::ledger::pin::Destination;
 use crate::lifecycle::PaymentState;
-use crate::store::tables::batch;
+use crate::store::tables::{batch, instruction, upload};
+use crate::store::{Read, Reads, Scan, shape};
+
+shape! {
+    /// A row with a document.
+    struct Row of instruction { seq: PaymentId }
+}
 
 impl Journal {
     /// Sends a batch elsewhere of which nothing can be anywhere. Returns where it was to go, and how many payments of it were posted there
@@ -67,6 +76,7 @@ fn redirect(
         });
     }
     assert_nothing_was_edited(c, batch_id, batch)?;
+    assert_no_documents(c, (batch_id, batch), &from)?;
     payers::assert_known(c, batch_id, batch, home)?;
     let why = Some(order.reason.as_str());
     if to.gateway != from.gateway {
@@ -92,8 +102,34 @@ fn redirect(
     if to.user != from.user {
         c.act(batch_id, now, "account-moved", to.user.as_str().into(), why)?;
     }
+    if let Some(before) = account(c, batch_id)?.filter(|on_record| *on_record != to.user) {
+        let detail = json!({"account": to.user, "before": before});
+        take(c, batch_id, &to.user, ACCOUNT_TAKEN, &detail, now)?;
+    }
     record(c, batch_id, (&to, why), now)?;
     let was_posted = |life: &PaymentState| life.attempts > 0 && life.is_exposed();
     let decided = lives(c, batch_id, usize::MAX, was_posted)?.len();
     Ok((Some(from), decided as u64))
+}
+
+/// Refuses a batch whose documents the place has that it was to go to: their references mean nothing elsewhere, or another document.
+fn assert_no_documents(
+    c: &dyn Read,
+    (batch_id, batch): (BatchId, &BatchName),
+    from: &Destination,
+) -> Result<(), Error> {
+    let rows = Scan::by(&instruction::instruction_with_document).at(&batch_id);
+    let mut count = 0;
+    c.each(&rows, |row: Row| {
+        count += u64::from(c.any(&Scan::of(&upload::TABLE).at(&row.seq))?);
+        Ok::<_, Error>(())
+    })?;
+    match count {
+        0 => Ok(()),
+        count => Err(Error::DocumentsElsewhere {
+            batch: batch.clone(),
+            count,
+            at: Box::new(from.clone()),
+        }),
+    }
 }

@@ -138,6 +138,14 @@ pub enum Error {
         meant: Box<Destination>,
         configured: Box<Destination>,
     },
+    #[error(
+        "{count} of the documents of batch {batch} were uploaded for {at}; elsewhere their references mean nothing, or another document. Nothing was moved, and nothing was sent"
+    )]
+    DocumentsElsewhere {
+        batch: BatchName,
+        count: u64,
+        at: Box<Destination>,
+    },
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },
     #[error(
@@ -157,7 +165,7 @@ pub enum Error {
     )]
     OnlyARehearsal { batch: BatchName },
     #[error(
-        "batch {batch} was started with gateway {pinned}; this run is configured for {configured}"
+        "batch {batch} was started with gateway {pinned}; this command is configured for {configured}. Nothing was sent"
     )]
     OtherGateway {
         batch: BatchName,
@@ -170,7 +178,7 @@ pub enum Error {
     )]
     IdentifiersCollide { line: u64, other: u64, form: String },
     #[error(
-        "batch {batch} was started with {pinned}; this run is configured for {configured}, and its posts would differ"
+        "batch {batch} was started with {pinned}; this command is configured for {configured}, and its posts would differ. Nothing was sent"
     )]
     OtherWire {
         batch: BatchName,
@@ -192,7 +200,7 @@ pub enum Error {
     )]
     DatesChanged { batch: BatchName },
     #[error(
-        "batch {batch} belongs to account {pinned} of its gateway; this run is configured for {configured}, which may \
+        "batch {batch} belongs to account {pinned} of its gateway; this command is configured for {configured}, which may \
          know nothing of these payments, so \"not found\" would prove nothing. Nothing was sent"
     )]
     OtherAccount {

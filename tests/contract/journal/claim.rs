@@ -6,7 +6,6 @@ use std::sync::Arc;
 use disburse::domain::{BatchName, BootTime, PaymentId, Timestamp};
 use disburse::journal::{Error, Home, Kind, LoadPlan, Location, RunTerms};
 use disburse::ledger::pace::Last;
-use disburse::ledger::pin::Destination;
 use disburse::lifecycle::{Class, Event, State};
 
 use crate::fold::assert_evidence_adds_up;
@@ -66,104 +65,6 @@ async fn the_first_run_pins_the_gateway_and_the_bytes_of_its_posts() {
         .await
         .unwrap_err();
     assert!(matches!(error, Error::UnknownBatch { .. }), "{error}");
-}
-
-#[tokio::test]
-async fn a_batch_is_taken_by_the_gateway_and_the_account_alone_that_it_was_loaded_for() {
-    let of = |gateway: &str, account: &str, profile: &str| RunTerms {
-        home: Home {
-            gateway: gateway.into(),
-            account: account.into(),
-            profile: profile.into(),
-            ..home()
-        },
-        ..terms(1)
-    };
-    let meant = Destination {
-        gateway: "gateway".into(),
-        user: "acme".into(),
-        profile: "default".into(),
-    };
-    for (gateway, account, profile, is_taken) in [
-        ("gateway", "acme", "default", true),
-        ("gateway", "acme", "renamed", true),
-        ("gateway", "acme-ltd", "default", false),
-        ("gateway", "stranger", "daughter", false),
-        ("elsewhere", "acme", "default", false),
-        ("elsewhere", "stranger", "daughter", false),
-    ] {
-        let world = World::new();
-        let plan = LoadPlan {
-            destination: Some(meant.clone()),
-            ..plan()
-        };
-        world.load_new(plan, rows(1..=2)).await;
-        let before = world.contents();
-        let acquire = |terms| {
-            world
-                .journal
-                .acquire(batch(), terms, Arc::clone(&world.policy))
-        };
-        let taken = acquire(of(gateway, account, profile)).await;
-        match &taken {
-            Ok(_) => {}
-            Err(Error::OtherDestination { meant: told, .. }) => {
-                assert_eq!(**told, meant);
-                assert_eq!(world.contents(), before, "a refusal changes nothing");
-            }
-            Err(error) => panic!("{error}"),
-        }
-        assert_eq!(taken.is_ok(), is_taken, "{gateway} {account} {profile}");
-        world.assert_adds_up();
-        let reader = world.reader();
-        let snapshot = reader.snapshot(&batch()).unwrap();
-        assert!(snapshot.prove(None).unwrap().is_sound());
-    }
-}
-
-/// What the gateway has let in to nothing was mistyped: the same profile mends it, and is held to what it says then.
-#[tokio::test]
-async fn a_user_name_that_the_gateway_refused_is_mended_by_its_profile_alone() {
-    let of = |account: &str, profile: &str, secs| RunTerms {
-        home: Home {
-            account: account.into(),
-            profile: profile.into(),
-            ..home()
-        },
-        ..terms(secs)
-    };
-    let world = World::new();
-    let plan = LoadPlan {
-        destination: Some(of("amce", "default", 0).home.destination()),
-        ..plan()
-    };
-    world.load_new(plan, rows(1..=2)).await;
-    let acquire = |terms| {
-        world
-            .journal
-            .acquire(batch(), terms, Arc::clone(&world.policy))
-    };
-    let refused = async |terms: RunTerms| {
-        let at = terms.now;
-        match acquire(terms).await {
-            Err(Error::OtherDestination { .. }) => {}
-            Err(error) => panic!("{at}: {error}"),
-            Ok(_) => panic!("{at}: it is taken"),
-        }
-    };
-    refused(of("acme", "default", 1)).await;
-    let token = acquire(of("amce", "default", 2)).await.unwrap().token;
-    refused(of("acme", "default", 3)).await;
-    let seq = world.claim(token, 1, 3).await[0].seq;
-    world
-        .record(vec![finding(seq, Event::Unauthorised)], 4)
-        .await;
-    refused(of("acme", "daughter", 5)).await;
-    acquire(of("acme", "default", 6)).await.unwrap();
-    let told = world.journal.destination(batch()).await.unwrap().unwrap();
-    assert_eq!(told.user, "acme");
-    refused(of("amce", "daughter", 7)).await;
-    acquire(of("acme", "renamed", 8)).await.unwrap();
 }
 
 #[tokio::test]

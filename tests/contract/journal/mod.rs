@@ -10,6 +10,7 @@ mod callback;
 mod claim;
 mod confirmed;
 mod corrections;
+mod destination;
 mod documents;
 mod faults;
 mod figures;

@@ -77,7 +77,7 @@ fn a_file_that_names_no_journal_stands_in_nobodys_way() {
             "{text}"
         );
     }
-    let other = Folder::with("[profiles.a]\n").profile("b");
+    let other = Folder::with("[profiles.a]\n").profile("sandbox");
     assert_eq!(keys(&other), Ok(JournalKeys::default()));
 }
 
@@ -89,6 +89,11 @@ fn a_file_that_may_name_one_is_understood_or_refused() {
         (
             Folder::with(TWO).profile("c"),
             "command line: unknown profile \"c\"",
+        ),
+        // Whoever names one means one that is there.
+        (
+            Folder::with("[profiles.a]\n").profile("b"),
+            "command line: unknown profile \"b\"",
         ),
         (
             Folder::with(format!("{TWO}speed = 1\n")),
