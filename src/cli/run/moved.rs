@@ -255,12 +255,7 @@ impl Job<'_> {
             "batch {batch} stays with account {from_account} of gateway {from_gateway}, and nothing was sent"
         );
         if witnesses.is_empty() {
-            return Err(Error::refused(format!(
-                "no gateway has ever shown a payment of batch {batch}, so nothing can prove that account {} of gateway {} is the same one; {stays}",
-                home.account, home.gateway
-            ))
-            .hint("choose the profile with the gateway and the user name that it was started with")
-            .hint(GONE.replace("BATCH", batch.as_str())));
+            return Err(self.unprovable(home, &stays));
         }
         let Some(witness) = self.witness(client, What::Both, witnesses).await? else {
             return Err(Error::refused(format!(
@@ -297,6 +292,16 @@ impl Job<'_> {
             home.account, home.gateway
         ));
         Ok(())
+    }
+
+    /// Says that no payment can show that the new place is the old one.
+    fn unprovable(&self, home: &Home, stays: &str) -> Error {
+        Error::refused(format!(
+            "no gateway has ever shown a payment of batch {}, so nothing can prove that account {} of gateway {} is the same one; {stays}",
+            self.batch, home.account, home.gateway
+        ))
+        .hint("choose the profile with the gateway and the user name that it was started with")
+        .hint(GONE.replace("BATCH", self.batch.as_str()))
     }
 
     /// Asks about payments, one after the other, until the gateway tells of one.
