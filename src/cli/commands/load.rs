@@ -93,7 +93,8 @@ pub(in crate::cli) async fn load(
     };
     tell_loaded(session, &loaded, &summary, &standing.evidence);
     tell_missed(session, &name, is_missed);
-    let goes_on = tell_destination(session, &journal, &name, destination.as_ref()).await?;
+    let goes_on =
+        is_over || tell_destination(session, &journal, &name, destination.as_ref()).await?;
     let desk = Desk::of(session, &settings, &journal, (&name, purpose))?;
     let options = arguments.options;
     desk.sign_load(options.sign_key, options.sign_as).await?;

@@ -20,6 +20,11 @@ pub(super) struct Lists {
 
 impl Lists {
     pub(super) fn create(findings: Option<&Path>, decisions: Option<&Path>) -> Result<Self, Error> {
+        if findings.is_some() && findings == decisions {
+            return Err(Error::refused(
+                "--findings and --decisions name the same file; nothing was recorded",
+            ));
+        }
         let of_findings = |path| List::create(path, &FINDINGS);
         let of_decisions = |path| List::create(path, &DECISIONS);
         Ok(Self {

@@ -437,7 +437,7 @@ impl Order<'_> {
             .filter(|profile| *profile != home.profile && known.contains(profile));
         if let Some(profile) = other {
             return Err(Error::refused(format!(
-                "{error}. Profile {} goes by it",
+                "{error}. The batch is that of profile {}",
                 output::name(&profile)
             ))
             .hint(format!(
