@@ -99,6 +99,7 @@ fn the_standing_has_the_shape_of_the_contract() {
         json!({
         "batch": "b",
         "rehearsal": true,
+        "destination": null,
         "finished": finished,
         "count": 3,
         "amounts": {"KES": "600.50"},

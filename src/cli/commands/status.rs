@@ -473,6 +473,9 @@ pub(in crate::cli) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
     let total = standing.total();
     let purpose = standing.purpose;
     let commands = Commands { batch, purpose };
+    // A rehearsal goes to whichever sandbox is beside it.
+    let is_paid = purpose != Purpose::Rehearsal;
+    let destination = standing.destination.as_ref().filter(|_| is_paid);
     let states: Map<String, Value> = states(standing)
         .into_iter()
         .map(|(name, tally)| {
@@ -486,7 +489,7 @@ pub(in crate::cli) fn to_json(batch: &BatchName, standing: &Standing) -> Value {
         "batch": batch.as_str(),
         "gateway": standing.gateway,
         "account": standing.account,
-        "destination": standing.destination.as_ref().map(|to| json!({
+        "destination": destination.map(|to| json!({
             "gateway": to.gateway,
             "account": to.user,
             "profile": to.profile,
