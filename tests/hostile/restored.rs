@@ -192,7 +192,7 @@ fn what_one_machine_has_posted_says_nothing_of_the_accounts_of_others() {
     let posts = gateway.ledger.posts();
     site.put_back(&copy);
     site.done("one", &["recover", BATCH, "--presume-posted", "--yes"], 0);
-    // It is loaded for the account that posted it; who runs it from another one is refused before that is looked at.
+    // It is loaded for the account that posted it.
     let load = ["load", "xd.csv", "--batch", "xd"];
     let ended = site.at_as("branch", "one", &load);
     assert_eq!(ended.code, Some(0), "{ended:?}");
