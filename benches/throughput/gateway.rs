@@ -102,11 +102,13 @@ pub fn disburse(folder: &Path) -> Command {
     command
 }
 
-/// The program as a client of a gateway.
+/// The program as a client of a gateway; without a port, of one that is not known yet: what is loaded goes where it is run first.
 pub fn client(folder: &Path, gateway: SocketAddr) -> Outcome<Command> {
     fs::write(folder.join("disburse.toml"), CONFIGURATION)?;
     let mut command = disburse(folder);
-    command.env("DISBURSE_BASE_URL", format!("http://{gateway}"));
+    if gateway.port() != 0 {
+        command.env("DISBURSE_BASE_URL", format!("http://{gateway}"));
+    }
     Ok(command)
 }
 
