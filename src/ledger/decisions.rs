@@ -212,8 +212,8 @@ pub fn may_fail(
 #[must_use]
 pub fn is_open(word: Word, retried: bool) -> bool {
     match word {
-        Word::TakenBack => true,
-        Word::Person { .. } => retried,
+        Word::TakenBack | Word::Elsewhere { taken_back: true } => true,
+        Word::Person { .. } | Word::Elsewhere { taken_back: false } => retried,
         Word::Gateway | Word::Both => false,
     }
 }

@@ -34,6 +34,9 @@ pub enum Mark {
     Ordered,
     /// It was noticed that the journal may have missed something: what was said until then may be lost.
     Missed,
+    /// Its batch was sent to another gateway or account, which nothing has shown to be the same: what is said there proves nothing about what
+    /// had ended before.
+    Moved,
 }
 
 impl Mark {
@@ -46,7 +49,8 @@ impl Mark {
             | Self::Unreadable
             | Self::Decided { .. }
             | Self::Ordered
-            | Self::Missed => false,
+            | Self::Missed
+            | Self::Moved => false,
         }
     }
 
@@ -60,7 +64,7 @@ impl Mark {
             Self::Reply(class) => !fails(class) && class != Class::NoFloat,
             // Asked, the gateway does not have it.
             Self::Answer(class) => !fails(class) && class != Class::NotFound,
-            Self::Decided { .. } | Self::Ordered | Self::Missed => false,
+            Self::Decided { .. } | Self::Ordered | Self::Missed | Self::Moved => false,
         }
     }
 }
@@ -83,9 +87,11 @@ pub fn word(
     is_patient: impl Fn(Class) -> bool,
 ) -> Word {
     let (mut by, mut agreed, mut taken_back, mut ordered) = (None, false, false, false);
-    let (mut missed, mut missed_ever) = (false, false);
+    let (mut missed, mut missed_ever, mut away) = (false, false, false);
     for mark in marks {
-        if let Mark::Answer(class) = mark {
+        if let Mark::Answer(class) = mark
+            && !away
+        {
             // Unlike a word that was taken back, this is made up for by the gateway's not knowing it.
             missed &= !fails(class) && (class != Class::NotFound || known);
         }
@@ -95,7 +101,10 @@ pub fn word(
                 let insists = expressly && ordered;
                 by = Some(By::Person { expressly, insists });
                 (agreed, taken_back) = (false, false);
+                // Nobody else can tell any more.
+                missed &= !(away && insists);
             }
+            (Mark::Moved, by) => away |= by.is_some(),
             (Mark::Ordered, _) => {
                 (agreed, ordered) = (false, true);
                 if let Some(By::Person { insists, .. }) = &mut by {
@@ -103,8 +112,10 @@ pub fn word(
                 }
             }
             (Mark::Answer(class), None) if fails(class) => by = Some(By::Gateway),
-            (Mark::Answer(class), Some(_)) if fails(class) => (agreed, taken_back) = (true, false),
-            (Mark::Answer(class), Some(By::Person { expressly, .. })) if !agreed => {
+            (Mark::Answer(class), Some(_)) if fails(class) && !away => {
+                (agreed, taken_back) = (true, false);
+            }
+            (Mark::Answer(class), Some(By::Person { expressly, .. })) if !agreed && !away => {
                 // What it has shown to have, it may execute, whatever it says now.
                 let class = match class {
                     Class::NotFound if known || taken_back => Class::Acknowledged,
@@ -135,8 +146,10 @@ pub fn word(
     let taken_back = taken_back || missed || missed_ever && by.is_none();
     match by {
         Some(By::Person { insists: true, .. }) if !taken_back => Word::Both,
+        _ if taken_back && away => Word::Elsewhere { taken_back },
         _ if taken_back => Word::TakenBack,
         Some(By::Person { .. }) if agreed => Word::Both,
+        Some(By::Person { .. }) if away => Word::Elsewhere { taken_back },
         Some(By::Person { expressly, .. }) => Word::Person { expressly },
         Some(By::Gateway) => Word::Gateway,
         // Nothing on record says who: only a decision leaves no code.
@@ -191,12 +204,14 @@ mod tests {
     use Class::{
         Acknowledged, Delivered, Duplicate, Failed, InDoubt, NoFloat, NotFound, Paid, Refused,
     };
-    use Mark::{Answer, Callback, Missed, Ordered, Otherwise, Reply, Unreadable};
+    use Mark::{Answer, Callback, Missed, Moved, Ordered, Otherwise, Reply, Unreadable};
 
     const DECIDED: Mark = Mark::Decided { expressly: false };
     const INSISTED: Mark = Mark::Decided { expressly: true };
     const PERSON: Word = Word::Person { expressly: false };
     const EXPRESSLY: Word = Word::Person { expressly: true };
+    const ELSEWHERE: Word = Word::Elsewhere { taken_back: false };
+    const AWAY: Word = Word::Elsewhere { taken_back: true };
 
     /// Marks, then what they come to while the gateway's end is still waited for, and after that.
     fn table() -> Vec<(Vec<Mark>, Word, Word)> {
@@ -320,6 +335,33 @@ mod tests {
                 TakenBack,
             ),
             same(&[DECIDED, Ordered, INSISTED, Ordered], EXPRESSLY),
+            // Sent elsewhere since, where nobody can tell: the person says it once more, and expressly.
+            same(&[DECIDED, Ordered, Moved], ELSEWHERE),
+            same(&[INSISTED, Ordered, Moved], ELSEWHERE),
+            same(&[INSISTED, Moved, Ordered], ELSEWHERE),
+            same(&[INSISTED, Ordered, Moved, Answer(NotFound)], ELSEWHERE),
+            same(&[INSISTED, Ordered, Moved, Answer(Failed)], ELSEWHERE),
+            same(&[INSISTED, Moved, Ordered, Answer(Failed)], ELSEWHERE),
+            same(&[INSISTED, Ordered, Moved, DECIDED], ELSEWHERE),
+            same(&[INSISTED, Ordered, Moved, INSISTED], Both),
+            same(&[INSISTED, Moved, Ordered, INSISTED], Both),
+            same(&[INSISTED, Moved, Ordered, INSISTED, Moved], Both),
+            same(&[INSISTED, Moved, Ordered, Missed, Answer(NotFound)], AWAY),
+            same(&[INSISTED, Moved, Ordered, Missed, INSISTED], Both),
+            same(&[DECIDED, Ordered, Moved, Callback(Paid)], AWAY),
+            same(&[DECIDED, Ordered, Callback(Paid), Moved], AWAY),
+            same(
+                &[DECIDED, Ordered, Moved, Callback(Paid), Answer(Failed)],
+                AWAY,
+            ),
+            same(&[Reply(Refused), Ordered, Callback(Paid), Moved], AWAY),
+            // What the old place had said stands.
+            same(&[DECIDED, Ordered, Answer(NotFound), Moved], Both),
+            same(&[Reply(Refused), Moved, Ordered], Gateway),
+            // What ended after the move was posted after it.
+            same(&[Moved, DECIDED, Ordered], PERSON),
+            same(&[Moved, DECIDED, Ordered, Answer(NotFound)], Both),
+            same(&[Moved, Reply(Refused), Ordered], Gateway),
         ]
     }
 

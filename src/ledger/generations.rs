@@ -35,6 +35,12 @@ pub enum Word {
     Both,
     /// The gateway said so, and has spoken of it otherwise since.
     TakenBack,
+    /// A person, and the batch was sent to another place since: who is asked now knows nothing of it. Only a person's word counts, given
+    /// expressly since.
+    Elsewhere {
+        /// Somebody has spoken of it otherwise since.
+        taken_back: bool,
+    },
 }
 
 impl Word {
@@ -43,7 +49,19 @@ impl Word {
     pub fn is_asked_about(self) -> bool {
         match self {
             Self::Person { .. } | Self::TakenBack => true,
+            // The answer would be worth nothing.
+            Self::Elsewhere { .. } => false,
             Self::Gateway | Self::Both => false,
+        }
+    }
+
+    /// Returns whether the payment may have been paid all the same, as somebody has spoken of it otherwise since it failed.
+    #[must_use]
+    pub fn is_taken_back(self) -> bool {
+        match self {
+            Self::TakenBack => true,
+            Self::Elsewhere { taken_back } => taken_back,
+            Self::Gateway | Self::Both | Self::Person { .. } => false,
         }
     }
 }
@@ -85,6 +103,10 @@ pub fn order(earlier: &[Earlier], own: &PaymentState, can_ask: bool) -> Order {
         return Order::Wait(open);
     }
     let failed = || (0..).zip(earlier).filter(|(_, e)| e.state == State::Failed);
+    let elsewhere = failed().find(|(_, e)| matches!(e.word, Word::Elsewhere { .. }));
+    if let Some((place, _)) = elsewhere {
+        return Order::Wait(place);
+    }
     if can_ask {
         let asked = failed().find(|(_, e)| e.word.is_asked_about());
         return asked.map_or(Order::Leave, |(place, _)| Order::Ask(place));
@@ -93,7 +115,7 @@ pub fn order(earlier: &[Earlier], own: &PaymentState, can_ask: bool) -> Order {
         Word::Gateway | Word::Both => false,
         // Where nobody could ever be asked, the person who decided has said so expressly.
         Word::Person { expressly } => earlier.could_ask && !expressly,
-        Word::TakenBack => true,
+        Word::TakenBack | Word::Elsewhere { .. } => true,
     });
     waits.map_or(Order::Leave, |(place, _)| Order::Wait(place))
 }
@@ -462,8 +484,13 @@ mod tests {
         };
         let taken_back = by(Word::TakenBack)(Failed);
         let confirmed = by(Word::Both)(Failed);
+        let elsewhere = by(Word::Elsewhere { taken_back: false })(Failed);
         let (leave, ask, wait) = (Order::Leave, Order::Ask, Order::Wait);
-        let table: [(&[Earlier], Order, Order); 12] = [
+        let table: [(&[Earlier], Order, Order); 15] = [
+            // Nobody who is asked now can tell.
+            (&[elsewhere], wait(0), wait(0)),
+            (&[decided, elsewhere], wait(1), wait(1)),
+            (&[told, elsewhere, confirmed], wait(1), wait(1)),
             // What follows where the gateway can be asked, and where it cannot.
             (&[decided], ask(0), wait(0)),
             (&[expressly], ask(0), leave),

@@ -48,28 +48,32 @@ pub struct Destination {
 impl Destination {
     /// Returns whether a batch goes there.
     #[must_use]
-    pub fn is(&self, gateway: &str, account: &str) -> bool {
-        self.gateway == gateway && self.names(account)
+    pub fn is(&self, configured: &Self) -> bool {
+        self.gateway == configured.gateway && self.names(configured)
     }
 
-    /// Returns whether it is this account; without a key on record, whatever key it shows.
+    /// Returns whether it is this account; without a key on record, whatever key the same profile shows.
     #[must_use]
-    pub fn names(&self, account: &str) -> bool {
-        self.user == account || self.user == user_of(account)
+    pub fn names(&self, configured: &Self) -> bool {
+        let shows_a_key = self.user == user_of(&configured.user);
+        self.user == configured.user || shows_a_key && self.profile == configured.profile
     }
 
     /// Returns whether a command may be configured for it that did not look for its keys, as only a run has to.
     #[must_use]
     pub fn may_be(&self, configured: &Self) -> bool {
         self.gateway == configured.gateway
-            && (self.names(&configured.user) || user_of(&self.user) == configured.user)
+            && (self.names(configured) || user_of(&self.user) == configured.user)
     }
 
-    /// Returns whether another user name of the same profile mends the one that it has: `refused` says whether the last
-    /// that the gateway has said is that it does not let that one in. Without that, nobody knows which of the two was meant.
+    /// Returns whether another user name of the same profile mends the one that it has: `refused` says whether the gateway has let that one
+    /// in to nothing of the batch. Without that, nobody knows which of the two was meant.
+    ///
+    /// Which profile a batch of an earlier release was first run under, nobody knows.
     #[must_use]
-    pub fn is_mended(&self, gateway: &str, profile: &str, refused: bool) -> bool {
-        self.gateway == gateway && self.profile == profile && refused
+    pub fn is_mended(&self, configured: &Self, refused: bool) -> bool {
+        let is_same = self.profile == configured.profile || self.profile.is_empty();
+        self.gateway == configured.gateway && is_same && refused
     }
 }
 
@@ -320,8 +324,15 @@ mod tests {
             ("https://g.example", "acme", "mother", false, true),
             // A profile may be called otherwise: the account is what counts.
             ("https://g.example", "acme", "renamed", false, true),
-            // Whoever loaded it had no key.
-            ("https://g.example", "acme#0a1b2c3d", "renamed", false, true),
+            // Whoever loaded it had no key: the profile alone says whose it is.
+            ("https://g.example", "acme#0a1b2c3d", "mother", false, true),
+            (
+                "https://g.example",
+                "acme#0a1b2c3d",
+                "daughter",
+                false,
+                false,
+            ),
             ("https://g.example", "acme#other", "mother", false, false),
             ("https://g.example", "Acme", "mother", false, false),
             ("https://g.example", "acme-ltd", "mother", true, true),
@@ -332,8 +343,24 @@ mod tests {
             ("https://other.example", "acme", "mother", true, false),
             ("https://other.example", "acme-ltd", "mother", true, false),
         ] {
-            let found = meant.is(gateway, account) || meant.is_mended(gateway, profile, refused);
-            assert_eq!(found, goes, "{gateway} {account} {profile} {refused}");
+            let configured = Destination {
+                gateway: gateway.to_owned(),
+                user: account.to_owned(),
+                profile: profile.to_owned(),
+            };
+            let found = meant.is(&configured) || meant.is_mended(&configured, refused);
+            assert_eq!(found, goes, "{configured} {refused}");
+        }
+        let of_an_earlier_release = Destination {
+            profile: String::new(),
+            ..meant.clone()
+        };
+        for (refused, goes) in [(false, false), (true, true)] {
+            let configured = Destination {
+                user: "acme-ltd".to_owned(),
+                ..meant.clone()
+            };
+            assert_eq!(of_an_earlier_release.is_mended(&configured, refused), goes);
         }
         let with_key = Destination {
             user: "acme#0a1b2c3d".to_owned(),
@@ -344,7 +371,11 @@ mod tests {
             ("acme#ffffffff", false),
             ("acme", false),
         ] {
-            assert_eq!(with_key.names(account), goes, "{account}");
+            let configured = Destination {
+                user: account.to_owned(),
+                ..with_key.clone()
+            };
+            assert_eq!(with_key.names(&configured), goes, "{account}");
         }
     }
 

@@ -101,6 +101,8 @@ pub(crate) enum SeededBug {
     FailedUnasked,
     /// A batch moves to any account that comes along.
     AccountForgotten,
+    /// A batch may be paid by another account than the one that it was loaded for.
+    DestinationForgotten,
     /// An account is asked of which nobody knows whether it posted the batch.
     PayerUnasked,
     /// A confirmation covers what came after it.
@@ -227,7 +229,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 90] = [
+    pub(crate) const ALL: [Self; 91] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -272,6 +274,7 @@ impl SeededBug {
         Self::RetryUnjudged,
         Self::FailedUnasked,
         Self::AccountForgotten,
+        Self::DestinationForgotten,
         Self::PayerUnasked,
         Self::EvidenceNotReplayed,
         Self::DigestNotCompared,

@@ -20,12 +20,21 @@ pub struct Books {
     /// `stranger` has payments of its own under every identifier, of another amount.
     strangers_own: bool,
     posted_by: BTreeSet<String>,
+    /// It carries out what it is asked to, and answers nothing.
+    pub is_dark: bool,
+    /// The password of `acme` has run out.
+    pub is_shut: bool,
 }
 
 impl Books {
     /// The user names that posted something.
     pub fn posted_by(&self) -> BTreeSet<String> {
         self.posted_by.clone()
+    }
+
+    /// How many payments an account has executed.
+    pub fn executed_by(&self, account: &str) -> usize {
+        self.executed.keys().filter(|(by, _)| by == account).count()
     }
 
     /// The gateway has another address: what it has executed is known there.
@@ -43,8 +52,9 @@ pub fn gateway(
     let server = Server::start(move |request: &Value, _| {
         let user = request["payload"]["credentials"]["username"].as_str();
         let user = user.unwrap_or_default().to_owned();
+        let is_shut = kept.lock().unwrap().is_shut;
         let account = match user.as_str() {
-            "acme" | "acme-ltd" => "acme",
+            "acme" | "acme-ltd" if !is_shut => "acme",
             "stranger" => "stranger",
             _ => {
                 return Reply::Json(
@@ -77,6 +87,9 @@ pub fn gateway(
                 143
             }
         };
+        if books.is_dark {
+            return Reply::HangUp;
+        }
         let number = if code == 143 { 0 } else { 7 };
         Reply::Json(format!(
             r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{number}{amount}}}]}}"#

@@ -298,7 +298,7 @@ fn what_was_loaded_again_for_another_account_is_led_back_to_the_one_that_posted_
 fn nobody_decides_with_another_profile_that_a_payment_failed() {
     let (server, books) = gateway(|_| None);
     let mut world = world(&server, 139);
-    world.set("DISBURSE_RESOLUTION_GIVE_UP_AFTER", "1s");
+    world.set("DISBURSE_GIVE_UP_AFTER", "1s");
     world.expect(0, &LOAD);
     world.expect(4, &[&RUN[..], &["--no-wait"]].concat());
     let failed = [
@@ -319,4 +319,151 @@ fn nobody_decides_with_another_profile_that_a_payment_failed() {
         .says("give the same command with --profile test");
     world.expect(0, &RUN);
     assert_executed_once(&books, 3);
+}
+
+const DAUGHTER: [&str; 2] = ["--profile", "daughter"];
+const MOVED: [&str; 3] = ["--account-moved", "--reason", "the daughter pays"];
+
+/// A person says of a payment that it failed and will never be paid.
+fn call_failed(world: &World, reference: &str, profile: &[&str]) {
+    let order = [
+        "resolve",
+        "b",
+        reference,
+        "--failed",
+        "--although-accepted",
+        "--reason",
+        "the bank's list",
+        "--evidence",
+        "line 3",
+        "--yes",
+    ];
+    world.expect(0, &[&order[..], profile].concat());
+}
+
+/// All three are executed by `acme`, which nobody hears; people call them failed, and order that they be paid again.
+fn decided(world: &mut World, books: &Mutex<Books>) {
+    world.set("DISBURSE_GIVE_UP_AFTER", "1s");
+    books.lock().unwrap().is_dark = true;
+    world.expect(4, &[&RUN[..], &["--max-wait", "2s"]].concat());
+    for reference in ["R00001", "R00002", "R00003"] {
+        call_failed(world, reference, &[]);
+    }
+    world.expect(0, &["retry", "b", "--yes"]);
+    books.lock().unwrap().is_dark = false;
+    assert_eq!(executed(books), [3, 0]);
+}
+
+/// A command with the profile of the other account.
+fn by_daughter<'s>(command: &[&'s str]) -> Vec<&'s str> {
+    [command, &DAUGHTER].concat()
+}
+
+/// How many payments each account has executed.
+fn executed(books: &Mutex<Books>) -> [usize; 2] {
+    let books = books.lock().unwrap();
+    ["acme", "stranger"].map(|account| books.executed_by(account))
+}
+
+/// A batch that was loaded where no gateway was configured.
+fn loaded_nowhere(world: &World) {
+    let mut nowhere = World::new(&Setup::default());
+    nowhere.set(
+        "DISBURSE_JOURNAL",
+        world.path("disburse.db").to_str().unwrap(),
+    );
+    nowhere.write("batch.csv", &world.read("batch.csv"));
+    nowhere.expect(0, &LOAD);
+}
+
+/// Whoever loaded it named no account: the one that posts it first is its account from then on, whatever people decide.
+#[test]
+fn a_batch_stays_with_the_account_that_it_was_run_with_first() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server, 146);
+    loaded_nowhere(&world);
+    decided(&mut world, &books);
+    world
+        .expect(2, &[&RUN[..], &DAUGHTER].concat())
+        .says("is to be paid by account acme")
+        .says("choose the profile that it was loaded with: --profile test");
+    // The account that has them says so.
+    world
+        .disburse(&RUN)
+        .says("waits until it is decided whether");
+    assert_eq!(executed(&books), [3, 0]);
+    world.expect(0, &["verify", "b"]);
+
+    // Nothing is anywhere, and the account is the same all the same.
+    let (server, books) = gateway(|_| Some(110));
+    let world = self::world(&server, 147);
+    loaded_nowhere(&world);
+    world.expect(3, &RUN);
+    world.expect(0, &["retry", "b", "--yes"]);
+    world
+        .expect(2, &[&RUN[..], &DAUGHTER].concat())
+        .says("is to be paid by account acme");
+    assert_eq!(
+        books.lock().unwrap().posted_by(),
+        ["acme".to_owned()].into()
+    );
+}
+
+/// The other account knows nothing of what this one has paid: its "not found" lets no retry leave, only what a person says since.
+#[test]
+fn a_retry_of_what_was_posted_before_a_batch_was_moved_waits_for_a_person() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server, 148);
+    world.expect(0, &LOAD);
+    decided(&mut world, &books);
+    world
+        .expect(4, &[&by_daughter(&RUN)[..], &MOVED].concat())
+        .says("3 payments of batch b were posted before, and ended since")
+        .says("it was posted before the batch was moved, and nobody who is asked now can tell")
+        .says("--failed --although-accepted");
+    assert_eq!(executed(&books), [3, 0]);
+    world.expect(4, &by_daughter(&RUN));
+    assert_eq!(executed(&books), [3, 0]);
+    let status = world.expect(0, &by_daughter(&["status", "b"]));
+    let about = status.out.split("word about ").nth(1).unwrap();
+    let first = about.split(',').next().unwrap().to_owned();
+    // That it was not found there is no word of anybody.
+    let plain = [
+        "resolve",
+        "b",
+        &first,
+        "--failed",
+        "--reason",
+        "x",
+        "--evidence",
+        "y",
+        "--yes",
+    ];
+    world.disburse(&by_daughter(&plain));
+    world.expect(4, &by_daughter(&RUN));
+    assert_eq!(executed(&books), [3, 0]);
+    // Who has asked the people of the old account takes it upon himself.
+    call_failed(&world, &first, &DAUGHTER);
+    world.expect(4, &by_daughter(&RUN));
+    assert_eq!(executed(&books), [3, 1]);
+    world.expect(0, &["verify", "b"]);
+}
+
+/// A password that ran out is no user name that was mistyped.
+#[test]
+fn a_user_name_that_was_let_in_once_is_not_mended() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = world(&server, 149);
+    world.expect(0, &LOAD);
+    decided(&mut world, &books);
+    world.write_rows("more.csv", &rows(4, 149));
+    world.expect(0, &["load", "more.csv", "--batch", "b", "--amend"]);
+    books.lock().unwrap().is_shut = true;
+    world.expect(5, &RUN);
+    world.set("DISBURSE_USERNAME", "stranger");
+    world
+        .expect(2, &RUN)
+        .says("is to be paid by account acme")
+        .says("disburse run b --account-moved --reason TEXT");
+    assert_eq!(executed(&books), [3, 0]);
 }

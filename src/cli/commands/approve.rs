@@ -80,6 +80,7 @@ pub(in crate::cli) async fn approve(
                 .hint("write the name as approval.allowed_signers has it: --as NAME"),
         );
     }
+    let target = desk.target(role).await?;
     if let Some(text) = desk.refuse_early(role, &by).await? {
         if arguments.print {
             return Err(Error::refused(text));
@@ -87,7 +88,6 @@ pub(in crate::cli) async fn approve(
         session.note(&text);
         return Ok(ExitStatus::Done);
     }
-    let target = desk.target(role).await?;
     let statement = desk.statement((role, by), target).await?;
     if arguments.print {
         return desk.print(&statement).await;

@@ -72,7 +72,7 @@ impl Job<'_> {
         match self.journal.place(self.batch.clone()).await? {
             Some(at)
                 if at.gateway != home.gateway
-                    && !at.names(&home.account)
+                    && !at.names(&home.destination())
                     && Purpose::of_gateway(&at.gateway) != Purpose::Rehearsal =>
             {
                 Err(JournalError::OtherDestination {
@@ -93,9 +93,9 @@ impl Job<'_> {
             return Ok(());
         };
         let is_taken = journal.is_meant_for(batch.clone(), home.clone()).await;
-        if is_taken.is_ok() && !meant.names(&home.account) {
+        if is_taken.is_ok() && !meant.names(&home.destination()) {
             self.session.note(&format!(
-                "batch {batch} was to be paid by {meant}, which the gateway refused: from now on it is to be paid by {}",
+                "batch {batch} was to be paid by {meant}, which the gateway refused: this run is to pay it by {}",
                 home.destination()
             ));
         }
@@ -141,8 +141,8 @@ impl Job<'_> {
             output::complain(
                 "warning",
                 &format!(
-                    "{} of batch {batch} {} posted before, and ended since: if {to} is not the same account, it knows nothing of {}, and its \"not found\" says \
-                     nothing about a retry",
+                    "{} of batch {batch} {} posted before, and ended since: what {to} says of {} proves nothing. A retry waits until a person has said, \
+                     expressly, what became of the earlier payment",
                     output::counted(decided, "payment"),
                     if decided == 1 { "was" } else { "were" },
                     if decided == 1 { "it" } else { "them" },

@@ -104,7 +104,7 @@ fn elsewhere(error: &Error) -> Option<String> {
             meant,
             configured,
         } => {
-            let flags = match (meant.gateway == configured.gateway, meant.names(&configured.user)) {
+            let flags = match (meant.gateway == configured.gateway, meant.names(configured)) {
                 (true, _) => "--account-moved",
                 (false, true) => "--gateway-moved",
                 (false, false) => "--gateway-moved --account-moved",

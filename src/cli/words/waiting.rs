@@ -39,6 +39,12 @@ pub(in crate::cli) fn waits(
             and something else since then. Each run asks until the gateway says failed again. {}",
             way_out(commands, id)
         ),
+        WaitsFor::Elsewhere(id) => format!(
+            "waits for a person's word about {id}, an earlier payment of the same row: it was posted before the batch was moved, and nobody who is asked now can \
+             tell what became of it. Ask the people of the gateway or account that it was posted with, then record what they say: {resolve} --paid, or, if it is not \
+             paid and never will be, --failed --although-accepted, with --reason TEXT --evidence TEXT",
+            resolve = commands.resolve(id)
+        ),
         WaitsFor::Recovered => format!(
             "waits until {UNTIL_DONE}: one of them may have paid its row. {}",
             until_done_hint(commands)

@@ -12,6 +12,7 @@ use crate::journal::codec::events::{
 use crate::journal::codec::values::{NEVER, corrupt};
 use crate::journal::recovery::noticed::open_recovery;
 use crate::journal::recovery::until_done;
+use crate::journal::run::destination::sent_elsewhere;
 use crate::journal::session::members::{Member, of_row, split};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Doubt, Error, Standing, WAITING_SHOWN, Waiting, WaitsFor};
@@ -82,7 +83,7 @@ pub(in crate::journal) fn is_taken_back(c: &dyn Read, member: &Member) -> Result
     match member.life.state {
         State::Failed => {
             let (word, _) = word_of(c, member, EvidenceId::NONE, None)?;
-            Ok(word == Word::TakenBack)
+            Ok(word.is_taken_back())
         }
         State::Cancelled => {
             let (marks, _) = marks(c, member.seq)?;
@@ -168,9 +169,18 @@ fn marks(c: &dyn Read, seq: PaymentId) -> Result<Marks, Error> {
         }
         Ok::<_, Error>(())
     })?;
-    for at in noticed(c, seq)? {
+    let mut noted: Vec<_> = noticed(c, seq)?
+        .into_iter()
+        .map(|at| (at, Mark::Missed))
+        .collect();
+    let own = Scan::of(&instruction::TABLE).at(&seq);
+    if let Some(batch_id) = c.value(&own, instruction::batch_id)? {
+        let moved = sent_elsewhere(c, batch_id)?.into_iter();
+        noted.extend(moved.map(|at| (at, Mark::Moved)));
+    }
+    for (at, mark) in noted {
         let place = marks.partition_point(|(known, _)| *known <= at);
-        marks.insert(place, (at, Mark::Missed));
+        marks.insert(place, (at, mark));
     }
     Ok((marks, asked))
 }
@@ -212,6 +222,7 @@ pub(in crate::journal) fn waits_for(
     let id = id_of(c, earlier[place].seq)?;
     Ok(Some(match (words[place].state, words[place].word) {
         (State::Failed, Word::TakenBack) => WaitsFor::Again(id),
+        (State::Failed, Word::Elsewhere { .. }) => WaitsFor::Elsewhere(id),
         (State::Failed, _) => WaitsFor::Answer(id),
         _ => WaitsFor::Decision(id),
     }))

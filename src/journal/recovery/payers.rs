@@ -17,6 +17,7 @@ use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::events::{PAYER_CONFIRMED, RELEASED};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
+use crate::journal::run::destination::is_destined;
 use crate::journal::run::pinned::is_bound;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
@@ -250,7 +251,11 @@ pub(in crate::journal) fn assert_known(
         true => who_posted(c, batch)?,
         false => None,
     };
-    let told = found.as_ref().map(|(posted, _)| posted);
+    let mut told = found.as_ref().map(|(posted, _)| posted);
+    if matches!(told, Some(Posted::ByNobody)) && !is_destined(c, batch_id, home)? {
+        // A copy of what lay beside another journal may say that. It lets nobody take the batch elsewhere.
+        told = None;
+    }
     let configured = Payer::of(&home.gateway, &home.account);
     // Every life may have to be read: looked for only where it decides.
     let is_open = judge(presumed, false, told, &configured) != Asking::Proves;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
+use super::pinned::documents_there;
 use crate::domain::{BatchId, BatchName, EvidenceId, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::codec::events::{DESTINED, event_numbers, is_heard};
@@ -12,10 +13,11 @@ use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Home, Journal};
+use crate::ledger::Purpose;
 use crate::ledger::pin::Destination;
 use crate::lifecycle::Event;
 use crate::store::tables::{batch, evidence};
-use crate::store::{Read, Reads, Scan, Test};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 impl Journal {
     /// Returns where a batch is to go; `None` where no gateway was configured when it was loaded.
@@ -62,6 +64,19 @@ pub(in crate::journal) fn destination(
     detail.map(|detail| read(&detail)).transpose()
 }
 
+shape! {
+    /// Where a batch is to go, as it was recorded.
+    struct Destined of evidence { evidence_id: EvidenceId, detail: Option<String> }
+}
+
+impl Destined {
+    fn is_apart(&self) -> Result<bool, Error> {
+        let detail: Value = serde_json::from_str(self.detail.as_deref().unwrap_or_default())
+            .map_err(|_| corrupt("an unreadable destination"))?;
+        Ok(detail["apart"] == true)
+    }
+}
+
 fn read(detail: &str) -> Result<Destination, Error> {
     let detail: Value =
         serde_json::from_str(detail).map_err(|_| corrupt("an unreadable destination"))?;
@@ -87,34 +102,39 @@ pub(in crate::journal) fn begin(
     if tied.is_some() || destination(c, batch_id)?.is_some() {
         return Ok(());
     }
-    record(c, batch_id, (to, None), now)
+    record(c, batch_id, (to, None), false, now)
 }
 
-/// Records that the user name of a profile was mended before anything of a batch was posted.
-pub(super) fn mended(
+/// Records where a batch goes that begins to go somewhere: what nobody knew when it was loaded, or a user name of its profile that was
+/// mended before anything of it was posted.
+pub(super) fn taken(
     c: &WriteSession,
     batch_id: BatchId,
-    account: &str,
+    home: &Home,
     now: Timestamp,
 ) -> Result<(), Error> {
-    match destination(c, batch_id)? {
-        Some(meant) if !meant.names(account) => {
-            let user = account.to_owned();
-            record(c, batch_id, (&Destination { user, ..meant }, None), now)
-        }
-        _ => Ok(()),
+    if Purpose::of_gateway(&home.gateway) == Purpose::Rehearsal {
+        return Ok(());
     }
+    let (meant, to) = (destination(c, batch_id)?, home.destination());
+    let is_apart = match &meant {
+        Some(meant) if meant.user == to.user && meant.gateway == to.gateway => return Ok(()),
+        Some(meant) => !meant.is(&to),
+        None => false,
+    };
+    record(c, batch_id, (&to, None), is_apart, now)
 }
 
-/// Records that a batch was moved by order, where it had a destination.
+/// Records that a batch was moved by order, where it had a destination. `is_apart`: nothing has shown that the two places are one.
 pub(super) fn moved(
     c: &WriteSession,
     batch_id: BatchId,
     (to, reason): (impl FnOnce(Destination) -> Destination, &str),
+    is_apart: bool,
     now: Timestamp,
 ) -> Result<(), Error> {
     match destination(c, batch_id)? {
-        Some(from) => record(c, batch_id, (&to(from), Some(reason)), now),
+        Some(from) => record(c, batch_id, (&to(from), Some(reason)), is_apart, now),
         None => Ok(()),
     }
 }
@@ -123,6 +143,7 @@ pub(super) fn record(
     c: &WriteSession,
     batch_id: BatchId,
     (to, reason): (&Destination, Option<&str>),
+    is_apart: bool,
     now: Timestamp,
 ) -> Result<(), Error> {
     let detail = json!({
@@ -130,6 +151,7 @@ pub(super) fn record(
         "user": to.user,
         "profile": to.profile,
         "reason": reason,
+        "apart": is_apart,
     });
     c.append(&Evidence {
         batch_id,
@@ -138,6 +160,23 @@ pub(super) fn record(
         detail: Some(&detail.to_string()),
         ..Evidence::default()
     })
+}
+
+/// Returns the evidence of each time that a batch was sent to a place that nothing has shown to be the one before: what is said there
+/// proves nothing about what had ended by then.
+pub(in crate::journal) fn sent_elsewhere(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Vec<EvidenceId>, Error> {
+    let of_batch = Scan::by(&evidence::about_batch).at(&DESTINED).at(&batch_id);
+    let mut found = Vec::new();
+    c.each(&of_batch, |row: Destined| {
+        if row.is_apart()? {
+            found.push(row.evidence_id);
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(found)
 }
 
 /// Returns where a batch was run, or else where it is to go.
@@ -164,14 +203,35 @@ pub(super) fn assert_meant(
     (batch_id, batch): (BatchId, &BatchName),
     home: &Home,
 ) -> Result<(), Error> {
-    match destination(c, batch_id)? {
-        Some(meant) if !is_meant(c, batch_id, &meant, home)? => Err(Error::OtherDestination {
-            batch: batch.clone(),
-            meant: Box::new(meant),
-            configured: Box::new(home.destination()),
-        }),
+    let stands = |meant: &Destination| is_meant(c, batch_id, meant, home);
+    match meant_for(c, batch_id)? {
+        Some(meant) if !planted!(journal::is_meant(stands(&meant)?)) => {
+            Err(Error::OtherDestination {
+                batch: batch.clone(),
+                meant: Box::new(meant),
+                configured: Box::new(home.destination()),
+            })
+        }
         _ => Ok(()),
     }
+}
+
+/// Returns where a batch is to go; where an earlier release loaded it, where it was run.
+pub(super) fn meant_for(c: &dyn Read, batch_id: BatchId) -> Result<Option<Destination>, Error> {
+    match destination(c, batch_id)? {
+        Some(meant) => Ok(Some(meant)),
+        None => place(c, batch_id),
+    }
+}
+
+/// Returns whether a batch is to go there, as far as that is known.
+pub(in crate::journal) fn is_destined(
+    c: &dyn Read,
+    batch_id: BatchId,
+    home: &Home,
+) -> Result<bool, Error> {
+    let meant = meant_for(c, batch_id)?;
+    Ok(meant.is_none_or(|meant| meant.is(&home.destination())))
 }
 
 /// Returns whether a batch goes there, or its user name was mended since.
@@ -181,17 +241,19 @@ pub(super) fn is_meant(
     meant: &Destination,
     home: &Home,
 ) -> Result<bool, Error> {
-    if meant.is(&home.gateway, &home.account) {
+    let configured = home.destination();
+    if meant.is(&configured) {
         return Ok(true);
     }
     // Every row of evidence may have to be read: looked for only where it decides.
-    let could_be = meant.is_mended(&home.gateway, &home.profile, true);
-    Ok(could_be && was_refused(c, batch_id)?)
+    Ok(meant.is_mended(&configured, true) && was_refused(c, batch_id)?)
 }
 
-/// Returns whether the last that the gateway has said to a batch, since it has its destination, is that it does not let the account in.
+/// Returns whether the gateway, since a batch has its destination, has said nothing to it but that it does not let the account in, and no
+/// document of it is there.
 fn was_refused(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
-    let (refused, _, _) = event_numbers(Event::Unauthorised);
+    let [refused, unsent] =
+        [Event::Unauthorised, Event::Unsent].map(|event| event_numbers(event).0);
     let destined = Scan::by(&evidence::about_batch).at(&DESTINED).at(&batch_id);
     let destined: Option<EvidenceId> = c.value(&destined.descending(), evidence::evidence_id)?;
     let destined = destined.unwrap_or(EvidenceId::NONE);
@@ -199,16 +261,15 @@ fn was_refused(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
         .after(&destined)
         .only(evidence::batch_id, Test::is(&batch_id))
         .descending();
-    let mut last = None;
+    let mut found = false;
     c.each_row(&since, &[evidence::event], |row| {
         let event: i64 = row.get(0)?;
-        Ok::<_, Error>(match is_heard(event) {
-            true => {
-                last = Some(event);
-                ControlFlow::Break(())
-            }
+        let says_otherwise = is_heard(event) && event != refused && event != unsent;
+        found = !says_otherwise && (found || event == refused);
+        Ok::<_, Error>(match says_otherwise {
+            true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
     })?;
-    Ok(last == Some(refused))
+    Ok(found && documents_there(c, batch_id)? == 0)
 }

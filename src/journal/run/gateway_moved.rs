@@ -121,7 +121,8 @@ pub(super) fn move_gateway(
         profile: order.profile.clone(),
         ..meant
     };
-    destination::moved(c, batch_id, (to, &order.reason), now)?;
+    let is_apart = order.witness.is_none();
+    destination::moved(c, batch_id, (to, &order.reason), is_apart, now)?;
     mark_payer(
         c,
         batch,

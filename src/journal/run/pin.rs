@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::belongs::assert_as_recorded;
-use super::destination::{self, destination};
+use super::destination::{self, meant_for};
 use super::pinned::{lives, may_be_there};
 use super::question::question_about;
 use super::reread;
@@ -195,8 +195,8 @@ pub(in crate::journal) fn pin(
     if judged == Pin::Taken {
         let detail = json!({"account": home.account, "before": on_record});
         take(c, batch_id, &home.account, ACCOUNT_TAKEN, &detail, now)?;
-        destination::mended(c, batch_id, &home.account, now)?;
     }
+    destination::taken(c, batch_id, home, now)?;
     if let Some((kind, before)) = read {
         take_reading(c, batch_id, (kind, before), &home.reading, now)?;
     }
@@ -355,9 +355,10 @@ fn account_move(
         };
         return Ok((on_record.unwrap_or_default(), needs));
     }
-    Ok(match destination(c, batch_id)? {
+    Ok(match meant_for(c, batch_id)? {
         Some(meant)
-            if !meant.names(configured) && !destination::is_meant(c, batch_id, &meant, home)? =>
+            if !meant.names(&home.destination())
+                && !destination::is_meant(c, batch_id, &meant, home)? =>
         {
             (meant.user, Move::Free)
         }
@@ -389,7 +390,7 @@ fn move_account(
         profile: order.profile.clone(),
         ..meant
     };
-    destination::moved(c, batch_id, (to, &order.reason), now)?;
+    destination::moved(c, batch_id, (to, &order.reason), false, now)?;
     c.act(
         batch_id,
         now,

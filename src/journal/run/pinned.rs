@@ -7,9 +7,14 @@ use crate::journal::codec::lives::with;
 use crate::ledger::Purpose;
 use crate::ledger::pin::{self};
 use crate::lifecycle::PaymentState;
-use crate::store::tables::{batch, life};
-use crate::store::{Column, Read, Reads, Scan, Shape, Test, Write, Writes};
+use crate::store::tables::{batch, instruction, life, upload};
+use crate::store::{Column, Read, Reads, Scan, Shape, Test, Write, Writes, shape};
 use std::ops::ControlFlow;
+
+shape! {
+    /// A row with a document.
+    struct WithDocument of instruction { seq: PaymentId }
+}
 
 /// Records what a new batch is loaded for. The evidence of each load repeats it, so that it is not changed in the file.
 pub(in crate::journal) fn bind(
@@ -30,6 +35,17 @@ pub(in crate::journal) fn is_bound(c: &dyn Read, batch_id: BatchId) -> Result<bo
 /// Returns whether something of a batch may be at its gateway.
 pub(in crate::journal) fn may_be_there(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
     Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
+}
+
+/// Returns how many payments of a batch have a document that was uploaded.
+pub(super) fn documents_there(c: &dyn Read, batch_id: BatchId) -> Result<u64, Error> {
+    let rows = Scan::by(&instruction::instruction_with_document).at(&batch_id);
+    let mut count = 0;
+    c.each(&rows, |row: WithDocument| {
+        count += u64::from(c.any(&Scan::of(&upload::TABLE).at(&row.seq))?);
+        Ok::<_, Error>(())
+    })?;
+    Ok(count)
 }
 
 /// Where these stand among the columns of a life.

@@ -6,9 +6,9 @@ use super::belongs::assert_as_recorded;
 use super::destination::{place, record};
 use super::gateway_moved::tie_anew;
 use super::pin::{assert_nothing_was_edited, assert_purpose, take};
-use super::pinned::{lives, may_be_there};
+use super::pinned::{documents_there, lives, may_be_there};
 use super::sessions;
-use crate::domain::{BatchId, BatchName, PaymentId, Timestamp};
+use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::codec::events::ACCOUNT_TAKEN;
 use crate::journal::recovery::payers;
@@ -18,13 +18,8 @@ use crate::journal::{Error, GatewayMoved, Journal, Redirection};
 use crate::ledger::Purpose;
 use crate::ledger::pin::Destination;
 use crate::lifecycle::PaymentState;
-use crate::store::tables::{batch, instruction, upload};
-use crate::store::{Read, Reads, Scan, shape};
-
-shape! {
-    /// A row with a document.
-    struct Row of instruction { seq: PaymentId }
-}
+use crate::store::Read;
+use crate::store::tables::batch;
 
 impl Journal {
     /// Sends a batch elsewhere of which nothing can be anywhere. Returns where it was to go, and how many payments of it were posted there
@@ -68,7 +63,7 @@ fn redirect(
         },
         profile: home.profile.clone(),
     };
-    if may_be_there(c, batch_id)? || !to.is(&home.gateway, &home.account) {
+    if may_be_there(c, batch_id)? || !to.is(&home.destination()) {
         return Err(Error::OtherDestination {
             batch: batch.clone(),
             meant: Box::new(from),
@@ -106,7 +101,7 @@ fn redirect(
         let detail = json!({"account": to.user, "before": before});
         take(c, batch_id, &to.user, ACCOUNT_TAKEN, &detail, now)?;
     }
-    record(c, batch_id, (&to, why), now)?;
+    record(c, batch_id, (&to, why), true, now)?;
     let was_posted = |life: &PaymentState| life.attempts > 0 && life.is_exposed();
     let decided = lives(c, batch_id, usize::MAX, was_posted)?.len();
     Ok((Some(from), decided as u64))
@@ -118,13 +113,7 @@ fn assert_no_documents(
     (batch_id, batch): (BatchId, &BatchName),
     from: &Destination,
 ) -> Result<(), Error> {
-    let rows = Scan::by(&instruction::instruction_with_document).at(&batch_id);
-    let mut count = 0;
-    c.each(&rows, |row: Row| {
-        count += u64::from(c.any(&Scan::of(&upload::TABLE).at(&row.seq))?);
-        Ok::<_, Error>(())
-    })?;
-    match count {
+    match documents_there(c, batch_id)? {
         0 => Ok(()),
         count => Err(Error::DocumentsElsewhere {
             batch: batch.clone(),

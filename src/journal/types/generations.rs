@@ -50,6 +50,8 @@ pub enum WaitsFor {
     Answer(PayerTransactionId),
     /// The gateway's word about this one, which it has called failed, and has spoken of otherwise since.
     Again(PayerTransactionId),
+    /// A person's express word about this one: the batch was sent to another place since it ended, and nobody who is asked there can tell.
+    Elsewhere(PayerTransactionId),
     /// The word that the recovery of the journal is done: a batch that was lost may have paid its row.
     Recovered,
     /// The gateway's word about the payment itself, which has ended unpaid, and was spoken of otherwise since.

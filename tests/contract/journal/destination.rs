@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use disburse::domain::Instruction;
+use disburse::journal::{Claim, WaitsFor};
 use disburse::journal::{Error, Home, LoadPlan, Redirection, RunTerms, Upload};
+use disburse::ledger::decisions::Heard;
 use disburse::ledger::pin::Destination;
 use disburse::lifecycle::{Class, Event};
 
+use super::generations::Row;
 use crate::support::*;
 
 #[tokio::test]
@@ -266,4 +269,164 @@ async fn a_batch_whose_documents_were_uploaded_goes_nowhere_else() {
         "{error}"
     );
     assert_eq!(world.contents(), before, "a refusal changes nothing");
+}
+
+fn terms_of(account: &str, profile: &str, secs: i64) -> RunTerms {
+    RunTerms {
+        home: Home {
+            account: account.into(),
+            profile: profile.into(),
+            ..home()
+        },
+        ..terms(secs)
+    }
+}
+
+async fn acquire(world: &World, terms: RunTerms) -> Result<disburse::journal::RunToken, Error> {
+    let policy = Arc::clone(&world.policy);
+    let taken = world.journal.acquire(batch(), terms, policy).await;
+    taken.map(|taken| taken.token)
+}
+
+async fn is_refused(world: &World, terms: RunTerms) -> bool {
+    let before = world.contents();
+    let refused = match acquire(world, terms).await {
+        Err(Error::OtherDestination { .. }) => true,
+        Err(error) => panic!("{error}"),
+        Ok(_) => false,
+    };
+    assert!(
+        !refused || world.contents() == before,
+        "a refusal changes nothing"
+    );
+    refused
+}
+
+/// Whoever loaded it named no account, or had no key: what it is posted with first counts from then on.
+#[tokio::test]
+async fn a_batch_is_held_to_the_account_that_it_begins_with() {
+    for loaded_for in [None, Some("acme")] {
+        let world = World::new();
+        let destination = loaded_for.map(|user| terms_of(user, "default", 0).home.destination());
+        let plan = LoadPlan {
+            destination,
+            ..plan()
+        };
+        world.load_new(plan, rows(1..=2)).await;
+        if loaded_for.is_some() {
+            // The same user name with a key, in another profile, is somebody else.
+            assert!(is_refused(&world, terms_of("acme#0a1b2c3d", "daughter", 1)).await);
+        }
+        let token = acquire(&world, terms_of("acme#0a1b2c3d", "default", 2)).await;
+        let seq = world.claim(token.unwrap(), 1, 3).await[0].seq;
+        let refusal = reply(Class::Refused, 110);
+        world.record(vec![finding(seq, refusal)], 4).await;
+        let told = world.journal.destination(batch()).await.unwrap().unwrap();
+        assert_eq!(told.user, "acme#0a1b2c3d");
+        for (account, profile) in [
+            ("acme#ffffffff", "default"),
+            ("acme#ffffffff", "daughter"),
+            ("acme", "default"),
+            ("stranger", "daughter"),
+        ] {
+            assert!(
+                is_refused(&world, terms_of(account, profile, 5)).await,
+                "{loaded_for:?} {account} {profile}"
+            );
+        }
+        assert!(!is_refused(&world, terms_of("acme#0a1b2c3d", "renamed", 6)).await);
+        assert!(is_sound(&world));
+    }
+}
+
+/// What was let in once is no name that was mistyped, whatever is said last.
+#[tokio::test]
+async fn a_user_name_is_mended_only_where_the_gateway_let_it_in_to_nothing() {
+    let not_let_in = Event::Unauthorised;
+    for (said, is_mended) in [
+        (vec![not_let_in], true),
+        (vec![Event::Unsent, not_let_in], true),
+        (vec![not_let_in, Event::Unsent], true),
+        (vec![Event::Unsent], false),
+        (vec![reply(Class::Refused, 110), not_let_in], false),
+        (vec![not_let_in, reply(Class::Refused, 110)], false),
+        (vec![reply(Class::NoFloat, 230), not_let_in], false),
+    ] {
+        let world = destined(rows(1..=3)).await;
+        let token = acquire(&world, terms_of("acme", "default", 1)).await;
+        let token = token.unwrap();
+        for event in &said {
+            let claim: Claim = world.claim(token, 1, 2).await.remove(0);
+            world.record(vec![finding(claim.seq, *event)], 3).await;
+            world
+                .journal
+                .resume_lane(batch(), "B2C".into(), at(4))
+                .await
+                .ok();
+        }
+        let found = !is_refused(&world, terms_of("acme-ltd", "default", 9)).await;
+        assert_eq!(found, is_mended, "{said:?}");
+    }
+}
+
+/// The place that a batch was sent to knows nothing of what had ended before: neither its "not found" nor its "failed" lets a retry leave.
+#[tokio::test]
+async fn a_retry_of_what_was_posted_before_a_batch_was_moved_waits_for_a_word_that_is_given_since()
+{
+    for retried_first in [true, false] {
+        let world = destined(rows(1..=1)).await;
+        let first = world.identifiers()[0];
+        let token = world.acquire(1).await.token;
+        let seq = world.claim(token, 1, 2).await[0].seq;
+        world.record(vec![finding(seq, Event::Lost)], 3).await;
+        let row = Row { world, first };
+        let call_failed = async |row: &Row| row.fails_expressly(Some(Heard::Nothing), true).await;
+        call_failed(&row).await.unwrap();
+        let retry = async |row: &Row| {
+            let retried = row.world.journal.retry(batch(), None, at(200_001));
+            assert_eq!(retried.await.unwrap(), 1);
+        };
+        if retried_first {
+            retry(&row).await;
+        }
+        let daughter = |secs| RunTerms {
+            home: at_home("gateway", "stranger"),
+            ..terms(secs)
+        };
+        let order = Redirection {
+            home: daughter(0).home,
+            gateway: false,
+            account: true,
+            reason: "sold".into(),
+        };
+        let moved = row.world.journal.redirect(batch(), order, at(200_002));
+        assert_eq!(moved.await.unwrap().1, 1, "what was posted before is told");
+        if !retried_first {
+            retry(&row).await;
+        }
+        let leaves = async |secs| {
+            let token = acquire(&row.world, daughter(secs)).await.unwrap();
+            row.world.claim(token, 9, secs).await.len()
+        };
+        for (class, code) in [(Class::NotFound, 143), (Class::Failed, 141)] {
+            assert_eq!(leaves(200_010).await, 0);
+            let waits = Some(WaitsFor::Elsewhere(first));
+            assert_eq!(row.newest().waits_for, waits);
+            assert_eq!(row.world.standing().waiting_count, 1);
+            let token = acquire(&row.world, daughter(200_011)).await.unwrap();
+            let asked = row
+                .world
+                .journal
+                .questions(token, 9, at(200_011), at(200_100));
+            assert!(
+                asked.await.unwrap().0.is_empty(),
+                "nobody is asked who cannot know"
+            );
+            row.hear(seq, answer(class, code), 200_012).await;
+        }
+        assert_eq!(leaves(200_020).await, 0, "{retried_first}");
+        call_failed(&row).await.unwrap();
+        assert_eq!(leaves(200_030).await, 1, "{retried_first}");
+        assert!(is_sound(&row.world));
+    }
 }

@@ -82,7 +82,11 @@ impl Row {
         }
     }
 
-    async fn fails_expressly(&self, heard: Option<Heard>, although: bool) -> Result<(), Refusal> {
+    pub(super) async fn fails_expressly(
+        &self,
+        heard: Option<Heard>,
+        although: bool,
+    ) -> Result<(), Refusal> {
         let journal = &self.world.journal;
         let looked = journal.look(batch(), self.first.to_string().into()).await;
         let looked = looked.unwrap();
