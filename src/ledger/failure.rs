@@ -104,7 +104,13 @@ pub fn word(
                 // Nobody else can tell any more.
                 missed &= !(away && insists);
             }
-            (Mark::Moved, by) => away |= by.is_some(),
+            (Mark::Moved, _) => {
+                away |= by.is_some();
+                // Whoever said so did not know that it would be paid from elsewhere.
+                if let Some(By::Person { insists, .. }) = &mut by {
+                    *insists = false;
+                }
+            }
             (Mark::Ordered, _) => {
                 (agreed, ordered) = (false, true);
                 if let Some(By::Person { insists, .. }) = &mut by {
@@ -345,7 +351,8 @@ mod tests {
             same(&[INSISTED, Ordered, Moved, DECIDED], ELSEWHERE),
             same(&[INSISTED, Ordered, Moved, INSISTED], Both),
             same(&[INSISTED, Moved, Ordered, INSISTED], Both),
-            same(&[INSISTED, Moved, Ordered, INSISTED, Moved], Both),
+            same(&[INSISTED, Moved, Ordered, INSISTED, Moved], ELSEWHERE),
+            same(&[DECIDED, Ordered, INSISTED, Moved], ELSEWHERE),
             same(&[INSISTED, Moved, Ordered, Missed, Answer(NotFound)], AWAY),
             same(&[INSISTED, Moved, Ordered, Missed, INSISTED], Both),
             same(&[DECIDED, Ordered, Moved, Callback(Paid)], AWAY),

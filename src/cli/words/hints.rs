@@ -38,7 +38,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             ..
         } => format!(
             "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name here. If the gateway no longer accepts that name, ask its people what became of each \
-             payment, and record it: disburse resolve {batch} ID --paid or --failed (payments.csv of disburse report lists the IDs). After disburse recover --done has ended the recovery, you can load what \
+             payment, and record it with that profile all the same: resolve {batch} ID --paid, or --failed --although-accepted (payments.csv of disburse report lists the IDs). After disburse recover --done has ended the recovery, you can load what \
              failed under another batch name"
         ),
         Error::BatchesLost { lost } => {
@@ -124,7 +124,12 @@ fn elsewhere(error: &Error) -> Option<String> {
             )
         }
         Error::DocumentsElsewhere { batch, .. } => format!(
-            "disburse cancel {batch}, then load its file with this profile under another batch name: the documents are uploaded there anew"
+            "disburse cancel {batch}, then load its file with this profile under another batch name: the documents are uploaded there anew. What was posted, and people called failed, is named then as a repeat: ask \
+             the people of that gateway or account about it before you allow it"
+        ),
+        Error::AwaitedElsewhere { batch, .. } => format!(
+            "cancel these (payments.csv of disburse report has their code, 230): disburse cancel {batch} ID, or all that is not posted: disburse cancel {batch}. Then repeat this command for what is left, and load \
+             the cancelled rows with this profile under another batch name"
         ),
         Error::OtherAccount { batch, .. } => format!(
             "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \

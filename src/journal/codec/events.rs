@@ -197,6 +197,13 @@ pub(in crate::journal) fn is_heard(number: i64) -> bool {
     matches!(number, 1..=8 | NOTED_CALLBACK) || is_about_another(number)
 }
 
+/// Returns whether a row of evidence says that a post came to nothing: it never left, or the account was not let in.
+pub(in crate::journal) fn is_of_nothing(number: i64) -> bool {
+    [Event::Unsent, Event::Unauthorised]
+        .map(|event| event_numbers(event).0)
+        .contains(&number)
+}
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::pinned::documents_there;
 use crate::domain::{BatchId, BatchName, EvidenceId, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
-use crate::journal::codec::events::{DESTINED, event_numbers, is_heard};
+use crate::journal::codec::events::{DESTINED, event_numbers, is_heard, is_of_nothing};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::session::transaction::WriteSession;
@@ -242,18 +242,29 @@ pub(super) fn is_meant(
     home: &Home,
 ) -> Result<bool, Error> {
     let configured = home.destination();
-    if meant.is(&configured) {
+    if meant.gateway == configured.gateway && names(c, batch_id, meant, &configured)? {
         return Ok(true);
     }
     // Every row of evidence may have to be read: looked for only where it decides.
     Ok(meant.is_mended(&configured, true) && was_refused(c, batch_id)?)
 }
 
+/// Returns whether it is this account. Once a batch has gone somewhere, a key that was not shown then is another account's.
+pub(super) fn names(
+    c: &dyn Read,
+    batch_id: BatchId,
+    meant: &Destination,
+    configured: &Destination,
+) -> Result<bool, Error> {
+    let on_record = account(c, batch_id)?;
+    let is_same = |account: String| account == configured.user;
+    Ok(meant.names(configured) && on_record.is_none_or(is_same))
+}
+
 /// Returns whether the gateway, since a batch has its destination, has said nothing to it but that it does not let the account in, and no
 /// document of it is there.
 fn was_refused(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
-    let [refused, unsent] =
-        [Event::Unauthorised, Event::Unsent].map(|event| event_numbers(event).0);
+    let (refused, _, _) = event_numbers(Event::Unauthorised);
     let destined = Scan::by(&evidence::about_batch).at(&DESTINED).at(&batch_id);
     let destined: Option<EvidenceId> = c.value(&destined.descending(), evidence::evidence_id)?;
     let destined = destined.unwrap_or(EvidenceId::NONE);
@@ -264,7 +275,7 @@ fn was_refused(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
     let mut found = false;
     c.each_row(&since, &[evidence::event], |row| {
         let event: i64 = row.get(0)?;
-        let says_otherwise = is_heard(event) && event != refused && event != unsent;
+        let says_otherwise = is_heard(event) && !is_of_nothing(event);
         found = !says_otherwise && (found || event == refused);
         Ok::<_, Error>(match says_otherwise {
             true => ControlFlow::Break(()),

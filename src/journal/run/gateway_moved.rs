@@ -3,11 +3,10 @@
 use serde_json::json;
 
 use super::destination::{self, destination};
-use super::pin::{
-    assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer, witnesses,
-};
+use super::pin::{assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer};
 use super::pinned::may_be_there;
 use super::sessions;
+use super::witnesses::witnesses;
 use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::Journal;
 use crate::journal::codec::catalog::{account, known_batch, of_batch};

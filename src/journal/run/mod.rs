@@ -27,3 +27,4 @@ mod session_claims;
 pub(super) mod sessions;
 pub(super) mod slots;
 pub(super) mod verbs;
+mod witnesses;

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::belongs::assert_as_recorded;
 use super::destination::{self, meant_for};
-use super::pinned::{lives, may_be_there};
-use super::question::question_about;
+use super::pinned::may_be_there;
 use super::reread;
 use super::sessions;
+use super::witnesses::witnesses;
 use crate::domain::{
     BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
 };
@@ -326,19 +326,6 @@ pub(super) fn take(
     })
 }
 
-pub(in crate::journal) fn witnesses(
-    c: &dyn Read,
-    batch_id: BatchId,
-    limit: usize,
-) -> Result<Vec<Question>, Error> {
-    lives(c, batch_id, limit, pin::can_witness)?
-        .into_iter()
-        .map(|seq| {
-            question_about(c, seq)?.ok_or_else(|| corrupt(format!("payment {seq} is missing")))
-        })
-        .collect()
-}
-
 /// Judges a move to another account: from the one on record where something of the batch may be there, and else from the one that
 /// it was loaded for.
 fn account_move(
@@ -357,7 +344,7 @@ fn account_move(
     }
     Ok(match meant_for(c, batch_id)? {
         Some(meant)
-            if !meant.names(&home.destination())
+            if !destination::names(c, batch_id, &meant, &home.destination())?
                 && !destination::is_meant(c, batch_id, &meant, home)? =>
         {
             (meant.user, Move::Free)

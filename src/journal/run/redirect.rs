@@ -8,6 +8,7 @@ use super::gateway_moved::tie_anew;
 use super::pin::{assert_nothing_was_edited, assert_purpose, take};
 use super::pinned::{documents_there, lives, may_be_there};
 use super::sessions;
+use super::witnesses::is_told_of;
 use crate::domain::{BatchId, BatchName, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::codec::events::ACCOUNT_TAKEN;
@@ -17,7 +18,7 @@ use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, GatewayMoved, Journal, Redirection};
 use crate::ledger::Purpose;
 use crate::ledger::pin::Destination;
-use crate::lifecycle::PaymentState;
+use crate::lifecycle::{PaymentState, State};
 use crate::store::Read;
 use crate::store::tables::batch;
 
@@ -27,7 +28,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::UnknownBatch`]; [`Error::OtherDestination`] when something of it may be there, or the order does not name all that is
-    /// another one; [`Error::PayerElsewhere`] and [`Error::PayerUnknown`] as in [`Journal::pin`].
+    /// another one; [`Error::DocumentsElsewhere`], [`Error::AwaitedElsewhere`]; [`Error::PayerElsewhere`] and [`Error::PayerUnknown`] as in [`Journal::pin`].
     pub async fn redirect(
         &self,
         batch: BatchName,
@@ -72,6 +73,7 @@ fn redirect(
     }
     assert_nothing_was_edited(c, batch_id, batch)?;
     assert_no_documents(c, (batch_id, batch), &from)?;
+    assert_none_waits(c, (batch_id, batch), &from)?;
     payers::assert_known(c, batch_id, batch, home)?;
     let why = Some(order.reason.as_str());
     if to.gateway != from.gateway {
@@ -105,6 +107,28 @@ fn redirect(
     let was_posted = |life: &PaymentState| life.attempts > 0 && life.is_exposed();
     let decided = lives(c, batch_id, usize::MAX, was_posted)?.len();
     Ok((Some(from), decided as u64))
+}
+
+/// Refuses a batch of which the place that it was to go to has payments that it had no float for: it may pay them yet, by their
+/// identifiers, which it would share with the other place. So it may tell of its own as if of that one's.
+fn assert_none_waits(
+    c: &dyn Read,
+    (batch_id, batch): (BatchId, &BatchName),
+    from: &Destination,
+) -> Result<(), Error> {
+    let is_ready = |life: &PaymentState| life.state == State::Ready;
+    let mut count = 0;
+    for seq in lives(c, batch_id, usize::MAX, is_ready)? {
+        count += u64::from(is_told_of(c, seq, None)?);
+    }
+    match count {
+        0 => Ok(()),
+        count => Err(Error::AwaitedElsewhere {
+            batch: batch.clone(),
+            count,
+            at: Box::new(from.clone()),
+        }),
+    }
 }
 
 /// Refuses a batch whose documents the place has that it was to go to: their references mean nothing elsewhere, or another document.

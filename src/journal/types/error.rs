@@ -146,6 +146,14 @@ pub enum Error {
         count: u64,
         at: Box<Destination>,
     },
+    #[error(
+        "{count} of the payments of batch {batch} were posted to {at}, which had no float for them and may pay them yet. Nothing was moved, and nothing was sent"
+    )]
+    AwaitedElsewhere {
+        batch: BatchName,
+        count: u64,
+        at: Box<Destination>,
+    },
     #[error("no payment {id} in batch {batch}")]
     UnknownPayment { batch: BatchName, id: String },
     #[error(

@@ -6,7 +6,7 @@ use disburse::domain::Instruction;
 use disburse::journal::{Claim, WaitsFor};
 use disburse::journal::{Error, Home, LoadPlan, Redirection, RunTerms, Upload};
 use disburse::ledger::decisions::Heard;
-use disburse::ledger::pin::Destination;
+use disburse::ledger::pin::{Destination, Move};
 use disburse::lifecycle::{Class, Event};
 
 use super::generations::Row;
@@ -339,6 +339,90 @@ async fn a_batch_is_held_to_the_account_that_it_begins_with() {
     }
 }
 
+/// What was posted without a key was posted by whoever that is; a key that comes later may be anybody's.
+#[tokio::test]
+async fn a_key_that_is_shown_once_a_batch_has_gone_somewhere_is_another_account() {
+    let world = destined(rows(1..=2)).await;
+    let token = acquire(&world, terms_of("acme", "default", 1)).await;
+    let seq = world.claim(token.unwrap(), 1, 2).await[0].seq;
+    world
+        .record(vec![finding(seq, reply(Class::Refused, 110))], 3)
+        .await;
+    let with_key = terms_of("acme#0a1b2c3d", "default", 4);
+    assert!(is_refused(&world, with_key.clone()).await);
+    let moved = redirect(&world, with_key.home.clone(), (false, true)).await;
+    assert_eq!(moved.unwrap().0.unwrap().user, "acme");
+    assert!(!is_refused(&world, with_key).await);
+    assert!(is_refused(&world, terms_of("acme", "default", 6)).await);
+}
+
+/// A place that had no float may pay later, under an identifier that the other place would have as well.
+#[tokio::test]
+async fn what_waits_for_float_is_cancelled_before_its_batch_is_sent_elsewhere() {
+    let world = destined(rows(1..=3)).await;
+    let token = world.acquire(1).await.token;
+    let seq = world.claim(token, 1, 2).await[0].seq;
+    world
+        .record(vec![finding(seq, reply(Class::NoFloat, 230))], 3)
+        .await;
+    let stranger = || at_home("gateway", "stranger");
+    let before = world.contents();
+    let error = redirect(&world, stranger(), (false, true))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::AwaitedElsewhere { count: 1, .. }),
+        "{error}"
+    );
+    assert_eq!(world.contents(), before, "a refusal changes nothing");
+    let waits = world
+        .payments()
+        .into_iter()
+        .find(|record| record.payment.id == world.identifiers()[0]);
+    let id = waits.unwrap().payment.id.to_string();
+    let cancelled = world.journal.cancel(batch(), Some(id.into()), moment(4));
+    assert_eq!(cancelled.await.unwrap(), 1);
+    redirect(&world, stranger(), (false, true)).await.unwrap();
+    assert!(is_sound(&world));
+}
+
+/// What the place before has told of, however late, shows nothing of the one that the batch was sent to.
+#[tokio::test]
+async fn a_payment_that_ended_before_a_batch_was_moved_is_no_witness_for_the_way_back() {
+    let world = destined(rows(1..=2)).await;
+    let token = world.acquire(1).await.token;
+    let first = world.claim(token, 1, 2).await[0].clone();
+    world
+        .record(vec![finding(first.seq, reply(Class::Refused, 110))], 3)
+        .await;
+    let stranger = || at_home("gateway", "stranger");
+    redirect(&world, stranger(), (false, true)).await.unwrap();
+    let terms = RunTerms {
+        home: stranger(),
+        ..terms(6)
+    };
+    let token = acquire(&world, terms).await.unwrap();
+    let second = world.claim(token, 1, 7).await[0].clone();
+    world
+        .record(vec![finding(second.seq, Event::Lost)], 8)
+        .await;
+    let paid = note(first.payment.id, Class::Paid, 140, 9);
+    world.callback(paid, 9).await;
+    let witnesses = async || world.journal.witnesses(batch(), 9).await.unwrap();
+    assert!(witnesses().await.is_empty());
+    let needs = world.journal.account_move(batch(), home()).await.unwrap();
+    assert_eq!(needs, ("stranger".to_owned(), Move::Impossible));
+    // What this place has shown to have can.
+    world
+        .record(
+            vec![finding(second.seq, answer(Class::Acknowledged, 139))],
+            10,
+        )
+        .await;
+    let shown: Vec<_> = witnesses().await.iter().map(|shown| shown.seq).collect();
+    assert_eq!(shown, [second.seq]);
+}
+
 /// What was let in once is no name that was mistyped, whatever is said last.
 #[tokio::test]
 async fn a_user_name_is_mended_only_where_the_gateway_let_it_in_to_nothing() {
@@ -373,7 +457,7 @@ async fn a_user_name_is_mended_only_where_the_gateway_let_it_in_to_nothing() {
 #[tokio::test]
 async fn a_retry_of_what_was_posted_before_a_batch_was_moved_waits_for_a_word_that_is_given_since()
 {
-    for retried_first in [true, false] {
+    for (retried_first, insists) in [(true, false), (true, true), (false, false)] {
         let world = destined(rows(1..=1)).await;
         let first = world.identifiers()[0];
         let token = world.acquire(1).await.token;
@@ -388,6 +472,9 @@ async fn a_retry_of_what_was_posted_before_a_batch_was_moved_waits_for_a_word_th
         };
         if retried_first {
             retry(&row).await;
+        }
+        if insists {
+            call_failed(&row).await.unwrap();
         }
         let daughter = |secs| RunTerms {
             home: at_home("gateway", "stranger"),
