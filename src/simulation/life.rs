@@ -396,6 +396,7 @@ impl Scene {
                     Error::PaidElsewhere { found, .. } => self.is_stuck(&found.what),
                     // A copy that was put back may be from before the account had another name.
                     Error::OtherAccount { pinned, .. } => self.is_told(pinned),
+                    Error::OtherDestination { meant, .. } => self.is_told(&meant.user),
                     Error::PayerElsewhere { told_account, .. } => self.is_told(told_account),
                     // Whoever has the wrong account in the configuration says nothing.
                     Error::PayerUnknown { account, .. } => {
@@ -432,11 +433,11 @@ impl Scene {
         if self.together.is_on { run } else { ALONE }
     }
 
-    /// Where the batch belongs, as the configuration has it.
+    /// Where the batch belongs, as the configuration has it: each account has a profile of its own.
     pub(super) fn home(user: &str) -> Home {
         Home {
             reading: "document".to_owned(),
-            profile: "default".to_owned(),
+            profile: format!("profile {}", owner(user)),
             accepts_reading: false,
             gateway: "gateway".into(),
             wire: "wire".into(),
@@ -502,6 +503,7 @@ impl Scene {
         };
         let clock = clock.on(self.world.lock().uptime());
         let pulse = Arc::new(self.pulse(settings.run));
+        self.redirect(&journal, settings.user).await?;
         self.move_account(&journal, settings.user, dead).await?;
         self.confirm_payer(&journal, &self.batch(), settings.user)
             .await?;

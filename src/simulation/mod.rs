@@ -23,6 +23,7 @@ use crate::journal::simulated::{Disk, Medium, Shelf};
 use crate::lifecycle::SettleOn;
 use disk::places::Places;
 use operator::again::Again;
+use operator::destinations::Destinations;
 use operator::diary::Diary;
 use operator::eyes::Eyes;
 use operator::limits::Played;
@@ -102,6 +103,7 @@ fn simulate_on(medium: Medium, seed: u64, traced: bool) -> Outcome {
         again: Again::of(seed),
         mended: Mended::of(seed),
         times: Times::of(seed),
+        destinations: Destinations::of(seed),
         diary: Diary::of(seed),
         limited: Played::of(seed),
         eyes: Eyes::of(seed),

@@ -14,6 +14,7 @@ use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
 use crate::simulation::operator::again::Again;
+use crate::simulation::operator::destinations::Destinations;
 use crate::simulation::operator::diary::Diary;
 use crate::simulation::operator::eyes::Eyes;
 use crate::simulation::operator::limits::Played;
@@ -35,6 +36,7 @@ pub(super) struct Scene {
     pub(super) again: Again,
     pub(super) mended: Mended,
     pub(super) times: Times,
+    pub(super) destinations: Destinations,
     pub(super) diary: Diary,
     pub(super) limited: Played,
     pub(super) eyes: Eyes,

@@ -48,6 +48,7 @@ impl Scene {
         self.world.lock().orders_lost = ordered > self.orders();
         self.lost_journal = true;
         self.forget_what_was_heard();
+        self.world.lock().may_go_as_before();
         self.world.lock().note(|| "a copy is put back".into());
         self.on_a_runtime(async {
             let journal = self.open(None, &CancellationToken::new());
@@ -121,6 +122,7 @@ impl Scene {
         let original = std::mem::replace(&mut self.disk, copy);
         let shelf = std::mem::replace(&mut self.shelf, shelf);
         let books = self.world.lock().begin_books();
+        let meant = self.world.lock().may_go_as_before();
         self.world.lock().note(|| "a copy runs beside".into());
         let was_used = self.disk.look(|c| {
             let batches = rows::batches(c);
@@ -148,6 +150,7 @@ impl Scene {
         self.unasked = unasked || plays;
         let mut shape = self.world.lock();
         shape.end_books(books);
+        shape.meant = meant;
         shape.note(|| "the copy is thrown away".into());
     }
 

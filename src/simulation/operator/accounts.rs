@@ -19,7 +19,7 @@ pub(in crate::simulation) const OURS: &str = "acme";
 /// Another name of the same account.
 const RENAMED: &str = "acme-kenya";
 /// Another account.
-const OTHER: &str = "globex";
+pub(super) const OTHER: &str = "globex";
 const NAMES: [&str; 3] = [OURS, RENAMED, OTHER];
 
 /// Payments that a new name is asked about at most.
@@ -149,7 +149,8 @@ impl Scene {
         }
         let now = self.world.lock().wall_now();
         let (from, needs) = journal.account_move(self.batch(), Self::home(user)).await?;
-        if needs == pin::Move::Needless {
+        // What may move without a proof is sent elsewhere.
+        if !matches!(needs, pin::Move::Proof | pin::Move::Impossible) {
             return Ok(());
         }
         journal.pin(self.batch(), Self::home(&from), now).await?;
@@ -178,7 +179,7 @@ impl Scene {
                     from,
                     to: user.into(),
                     witness: payment.id,
-                    profile: "default".into(),
+                    profile: Self::home(user).profile,
                     reason: "renamed".into(),
                 };
                 let moved = journal.move_account(self.batch(), order, now).await;

@@ -10,7 +10,8 @@ use crate::ledger::calendar::{BatchDates, Gate};
 use crate::simulation::scene::{Scene, batch};
 
 impl Scene {
-    /// Gives the first batch other dates now and then, while nothing runs; once all is well, takes away one that is over.
+    /// Gives the first batch other dates now and then, while nothing runs; once all is well, takes away one that is over, or will be before
+    /// the service opens.
     pub(in crate::simulation) async fn reschedule(&self, healthy: bool) {
         if !self.diary.is_on {
             return;
@@ -21,8 +22,9 @@ impl Scene {
         };
         let now = self.world.lock().real_now();
         let before = standing.dates;
+        let is_over = self.diary.gate(before, now) == Gate::Over;
         let after = match healthy {
-            true if before.gate(now) == Gate::Over => BatchDates::default(),
+            true if is_over => BatchDates::default(),
             true => return,
             false => self.some_dates(now),
         };

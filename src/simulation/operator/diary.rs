@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
-use crate::domain::ServiceCode;
-use crate::ledger::calendar::Calendar;
+use crate::domain::{ServiceCode, Timestamp};
+use crate::ledger::calendar::{BatchDates, Calendar, Gate};
 use crate::simulation::outside::closed::Closed;
 
 /// One seed in so many plays it.
@@ -17,6 +17,7 @@ pub(in crate::simulation) struct Diary {
     pub(in crate::simulation) is_on: bool,
     pub(in crate::simulation) closed: Option<Closed>,
     pub(in crate::simulation) calendar: Arc<Calendar>,
+    service: ServiceCode,
 }
 
 impl Diary {
@@ -30,17 +31,23 @@ impl Diary {
         };
         let closed = is_on.then_some(closed);
         let service = ServiceCode::parse("B").expect("a letter is a code");
-        let hours = closed.map(|closed| (service, closed.hours()));
+        let hours = closed.map(|closed| (service.clone(), closed.hours()));
         Self {
             rng: RefCell::new(rng),
             is_on,
             closed,
             calendar: Arc::new(Calendar::new(hours.into_iter().collect())),
+            service,
         }
     }
 }
 
 impl Diary {
+    /// Judges whether a batch with these dates may leave through the service that is closed at times.
+    pub(in crate::simulation) fn gate(&self, dates: BatchDates, now: Timestamp) -> Gate {
+        self.calendar.gate(dates, &self.service, now)
+    }
+
     /// Whether a run waits for its time; once all is well it does.
     pub(in crate::simulation) fn waits(&self, healthy: bool) -> bool {
         self.is_on && (healthy || self.rng.borrow_mut().bool())

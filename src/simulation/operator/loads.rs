@@ -175,6 +175,7 @@ impl Scene {
         let batch = name(Some(number));
         let plan = LoadPlan {
             source: format!("{batch}.csv"),
+            destination: self.destination(&batch),
             batch,
             repeats: Some(terms.clone()),
             skip_bad_rows: skips,

@@ -10,7 +10,7 @@ use crate::journal::{Journal, LoadPlan, LoadRow, Loaded};
 use crate::lifecycle::StepContext;
 use crate::simulation::disk::rows::FAILED;
 use crate::simulation::operator::accounts::owner;
-use crate::simulation::scene::{Scene, plan};
+use crate::simulation::scene::{Scene, batch, plan};
 
 /// Rows of a batch at most, amendments included.
 const ROWS_MAX: usize = 10;
@@ -86,6 +86,7 @@ impl Scene {
         let plan = LoadPlan {
             amend,
             approval: self.eyes.rule(),
+            destination: self.destination(&batch()),
             ..plan(self.form(), now, presume_posted)
         };
         match journal.load(plan, receiver).await {
@@ -292,6 +293,7 @@ impl Scene {
             !calls_it_so || shape.rng.bool()
         };
         self.unasked = !presume;
+        self.world.lock().meant.clear();
         self.load_first(presume);
         if presume {
             // Who gave orders to the journal that is gone gives no more of them: nothing would be posted again.

@@ -211,6 +211,7 @@ impl Shape {
             self.hold_against_ancestors(packet.id, disk);
             self.hold_against_others(packet, disk);
             self.hold_against_limits(run, packet, disk);
+            self.hold_against_destination(packet, disk);
             let account = self.account(packet.id);
             (account.line, account.minor) = (packet.line, packet.minor);
             account.to.clone_from(&packet.msisdn);

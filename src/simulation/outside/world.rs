@@ -159,6 +159,9 @@ pub(in crate::simulation) struct Shape {
     pub beside: BTreeMap<u64, u32>,
     /// What has left.
     pub sends: Vec<Sent>,
+    /// The accounts that a batch may be paid by, as it was loaded and sent elsewhere; and those that it ever was to be paid by.
+    pub meant: BTreeMap<String, BTreeSet<u8>>,
+    pub ever_meant: BTreeMap<String, BTreeSet<u8>>,
     /// What should not have happened.
     pub violations: Vec<String>,
     /// Every run, and whether it has the batch.
@@ -219,6 +222,8 @@ impl World {
                 beside: BTreeMap::new(),
                 window: Again::window(seed),
                 sends: Vec::new(),
+                meant: BTreeMap::new(),
+                ever_meant: BTreeMap::new(),
                 violations: Vec::new(),
                 runs: Vec::new(),
                 documents: BTreeMap::new(),
