@@ -64,10 +64,8 @@ pub(in crate::cli) fn waits(
             withdrawn: false,
             said,
         } => format!(
-            "the gateway said failed{}, and later {}: it may have been paid. Do not pay it in another way until the \
-            gateway says failed again. To ask the gateway: {}. {}",
-            code.map_or_else(String::new, |code| format!(" ({code})")),
-            doubt(said),
+            "{}: it may have been paid. Do not pay it in another way until the gateway says failed again. To ask the gateway: {}. {}",
+            said_since(code, said),
             commands.run(),
             way_out(commands, payment)
         ),
@@ -113,6 +111,20 @@ pub(in crate::cli) fn doubt(said: Doubt) -> String {
         Doubt::Otherwise(code) => format!("{code} of another amount, currency or number"),
         Doubt::Unreadable => "sent a callback that cannot be read".to_owned(),
         Doubt::Missed => "may have said something that this journal has missed".to_owned(),
+    }
+}
+
+/// Who said that a payment failed, and what has been said since.
+fn said_since(code: Option<i32>, said: Doubt) -> String {
+    let later = doubt(said);
+    match (code, said) {
+        (Some(code), _) => format!("the gateway said failed ({code}), and later {later}"),
+        (None, Doubt::Code(_) | Doubt::Otherwise(_)) => {
+            format!("a person recorded it as failed, and later the gateway said {later}")
+        }
+        (None, Doubt::Unreadable | Doubt::Missed) => {
+            format!("a person recorded it as failed, and later the gateway {later}")
+        }
     }
 }
 
