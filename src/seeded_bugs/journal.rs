@@ -279,11 +279,3 @@ pub(crate) fn unanswered(found: Finding, heard: &Finding) -> Finding {
 pub(crate) fn is_meant(found: bool) -> bool {
     found || SeededBug::DestinationForgotten.is_active() || SeededBug::AccountForgotten.is_active()
 }
-
-/// When a batch was sent elsewhere.
-pub(crate) fn moved<T>(found: Vec<T>) -> Vec<T> {
-    match SeededBug::MoveForgotten.is_active() {
-        true => Vec::new(),
-        false => found,
-    }
-}

@@ -175,8 +175,8 @@ fn marks(c: &dyn Read, seq: PaymentId) -> Result<Marks, Error> {
         .collect();
     let own = Scan::of(&instruction::TABLE).at(&seq);
     if let Some(batch_id) = c.value(&own, instruction::batch_id)? {
-        let moved = planted!(journal::moved(sent_elsewhere(c, batch_id)?));
-        noted.extend(moved.into_iter().map(|at| (at, Mark::Moved)));
+        let moved = sent_elsewhere(c, batch_id)?.into_iter();
+        noted.extend(moved.map(|at| (at, Mark::Moved)));
     }
     for (at, mark) in noted {
         let place = marks.partition_point(|(known, _)| *known <= at);
