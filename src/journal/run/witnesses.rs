@@ -23,12 +23,15 @@ pub(in crate::journal) fn witnesses(
     let most = if moved.is_some() { usize::MAX } else { limit };
     let mut found = Vec::new();
     for seq in lives(c, batch_id, most, pin::can_witness)? {
+        if found.len() == limit {
+            break;
+        }
         // What another place has told of says nothing of this one.
         let is_of_before = match moved {
             Some(moved) => is_told_of(c, seq, Some(moved))?,
             None => false,
         };
-        if found.len() < limit && !is_of_before {
+        if !is_of_before {
             let question = question_about(c, seq)?;
             found.push(question.ok_or_else(|| corrupt(format!("payment {seq} is missing")))?);
         }
