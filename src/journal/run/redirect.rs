@@ -40,7 +40,7 @@ impl Journal {
     }
 }
 
-fn redirect(
+pub(super) fn redirect(
     c: &WriteSession,
     batch: &BatchName,
     order: &Redirection,

@@ -10,11 +10,12 @@ use crate::journal::codec::values::NEVER;
 use crate::journal::load::loading;
 use crate::journal::run::due_questions::questions;
 use crate::journal::run::gateway_moved::move_gateway;
+use crate::journal::run::redirect::redirect;
 use crate::journal::run::verbs::{abandon_own, acquire, claim};
 use crate::journal::session::fence::assert_current;
 use crate::journal::session::watched_clock::Turn;
 use crate::journal::tests::{plan, row};
-use crate::journal::{Claim, Closed, GatewayMoved, Home, LoadRow, RunTerms};
+use crate::journal::{Claim, Closed, GatewayMoved, Home, LoadRow, Redirection, RunTerms};
 use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::lifecycle::{Class, CodeMeaning};
 use crate::store::memory::Memory;
@@ -528,10 +529,16 @@ fn what_all_runs_go_by_is_not_changed_while_another_one_is_at_work() {
             (terms.home.reading, terms.home.accepts_reading) = ("other".into(), true);
             acquire(c, batch, &terms, policy).map(drop)
         }),
-        ("another account", |c, batch, terms, policy| {
-            let mut terms = terms;
-            terms.home.account = "other".into();
-            acquire(c, batch, &terms, policy).map(drop)
+        ("another account", |c, batch, terms, _| {
+            let mut home = terms.home;
+            home.account = "other".into();
+            let order = Redirection {
+                home,
+                gateway: false,
+                account: true,
+                reason: "sold".into(),
+            };
+            redirect(c, batch, &order, terms.now).map(drop)
         }),
         ("another form of the requests", |c, batch, terms, policy| {
             let mut terms = terms;
