@@ -82,18 +82,27 @@ async fn an_account_is_kept_once_a_post_was_accepted_or_lost() {
         assert!(snapshot.prove(None).unwrap().is_sound());
         snapshot.record().unwrap().account
     };
-    for (events, binds) in [
-        (&[][..], false),
-        (&[Event::Unauthorised], false),
-        (&[Event::Unsent], false),
-        (&[reply(Class::NoFloat, 230)], false),
-        (&[reply(Class::Refused, 110)], false),
-        (&[Event::Lost], true),
-        (&[reply(Class::Acknowledged, 139)], true),
-        (&[reply(Class::Duplicate, 229)], true),
-        (&[reply(Class::Paid, 140)], true),
+    /// What becomes of another user name.
+    #[derive(Debug, PartialEq)]
+    enum Name {
+        IsTaken,
+        TakesAnOrder,
+        TakesAProof,
+    }
+    use Name::{IsTaken, TakesAProof, TakesAnOrder};
+    for (events, expected) in [
+        // An intent without an outcome may have arrived as well.
+        (&[][..], TakesAProof),
+        (&[Event::Unauthorised], IsTaken),
+        (&[Event::Unsent], TakesAnOrder),
+        (&[reply(Class::NoFloat, 230)], TakesAnOrder),
+        (&[reply(Class::Refused, 110)], TakesAnOrder),
+        (&[Event::Lost], TakesAProof),
+        (&[reply(Class::Acknowledged, 139)], TakesAProof),
+        (&[reply(Class::Duplicate, 229)], TakesAProof),
+        (&[reply(Class::Paid, 140)], TakesAProof),
         // Whatever became of it then.
-        (&[Event::Lost, answer(Class::Failed, 141)], true),
+        (&[Event::Lost, answer(Class::Failed, 141)], TakesAProof),
     ] {
         let world = World::loaded(2).await;
         assert_eq!(on_record(&world), None);
@@ -108,31 +117,35 @@ async fn an_account_is_kept_once_a_post_was_accepted_or_lost() {
         for event in events {
             world.record(vec![finding(seq, *event)], 3).await;
         }
-        // An intent without an outcome may have arrived as well.
-        let binds = binds || events.is_empty();
         let before = world.contents();
-        let taken = acquire(of("acme", 4)).await;
-        match taken {
-            Ok(_) => assert_eq!(on_record(&world).as_deref(), Some("acme")),
-            Err(Error::OtherAccount { ref pinned, .. }) => {
+        let found = match acquire(of("acme", 4)).await {
+            Ok(_) => IsTaken,
+            Err(Error::OtherAccount { pinned, .. }) => {
                 assert_eq!(pinned, "amce");
-                assert_eq!(world.contents(), before, "a refusal changes nothing");
+                TakesAProof
             }
-            Err(ref error) => panic!("{error}"),
+            Err(Error::OtherDestination { meant, .. }) => {
+                assert_eq!(meant.user, "amce");
+                TakesAnOrder
+            }
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(found, expected, "{events:?}");
+        match found {
+            IsTaken => assert_eq!(on_record(&world).as_deref(), Some("acme")),
+            _ => assert_eq!(world.contents(), before, "a refusal changes nothing"),
         }
-        assert_eq!(taken.is_err(), binds, "{events:?}");
     }
 }
 
 #[tokio::test]
 async fn the_rate_of_an_account_is_kept_over_all_batches() {
     let world = World::loaded(2).await;
-    let other = BatchName::parse("other").unwrap();
-    let plan = LoadPlan {
-        batch: other.clone(),
-        ..plan()
-    };
-    world.load_new(plan, rows(3..=4)).await;
+    let [other, of_another] = ["other", "of-another"].map(|name| BatchName::parse(name).unwrap());
+    for (batch, rows) in [(&other, rows(3..=4)), (&of_another, rows(5..=6))] {
+        let batch = batch.clone();
+        world.load_new(LoadPlan { batch, ..plan() }, rows).await;
+    }
     let acquire = |batch: &BatchName, account: &str| {
         let terms = RunTerms {
             home: Home {
@@ -161,7 +174,7 @@ async fn the_rate_of_an_account_is_kept_over_all_batches() {
     assert_eq!(third.last_post, Last::Since(posts));
     assert_eq!(third.last_question, Last::Never, "nobody has asked yet");
     // Another account has a rate of its own.
-    let elsewhere = acquire(&other, "acme-2").await.unwrap();
+    let elsewhere = acquire(&of_another, "acme-2").await.unwrap();
     assert_eq!(elsewhere.last_post, Last::Never);
 }
 

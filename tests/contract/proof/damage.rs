@@ -353,8 +353,8 @@ async fn a_change_in_a_long_chain_is_found_within_64_rows() {
     let scene = Scene::of(&world);
     for (row, part) in [
         // Beside every 64th hash, those that the mark names are written down: of a load, of a run's beginning, of a claim.
-        (30, "evidence 6 to 64: "),
-        (64, "evidence 6 to 64: "),
+        (30, "evidence 7 to 64: "),
+        (64, "evidence 7 to 64: "),
         (65, "evidence 65 to 128: "),
         (200, "evidence 193 to the last one: "),
     ] {
