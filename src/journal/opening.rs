@@ -1,6 +1,7 @@
 //! Opening what keeps the rows of a journal, wherever that is.
 
 use super::relocation::facts::{assert_arrived, assert_not_moved};
+use super::relocation::notice;
 use super::schema::open::{self, Missing};
 use super::server::Access;
 use super::session::keeper::Keeper;
@@ -8,6 +9,9 @@ use super::{Error, Location, ServerAddress, server};
 
 /// Opens what only reads.
 pub(in crate::journal) fn for_reading(at: &Location) -> Result<Keeper, Error> {
+    if !at.is_there() {
+        notice::assert_in_use(at)?;
+    }
     let keeper = match at {
         Location::File(path) => open::for_reading(path).map(Keeper::from),
         Location::Server(address) => open_server(address, Access::Read),
@@ -18,6 +22,7 @@ pub(in crate::journal) fn for_reading(at: &Location) -> Result<Keeper, Error> {
 
 /// Opens what writes. What is on a server is there, or it is made by a command of its own.
 pub(in crate::journal) fn for_writing(at: &Location, missing: Missing) -> Result<Keeper, Error> {
+    notice::assert_in_use(at)?;
     let keeper = writable(at, missing)?;
     assert_arrived(keeper.store())?;
     assert_not_moved(keeper.store())?;

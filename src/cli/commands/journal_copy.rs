@@ -26,11 +26,17 @@ pub(super) async fn copy(session: &Session, places: &JournalCopy) -> Result<Exit
     );
     confirmed(places.yes, &what).await?;
     let _lock = RunLock::take(&from, "a move of the journal", Timestamp::now())?;
-    let (source, target) = (from, to.clone());
+    let (source, target) = (from.clone(), to.clone());
     let moved = tokio::task::spawn_blocking(move || relocate(&source, &target))
         .await
         .map_err(Error::broke_off)??;
     tell(session, &to, moved);
+    if let Some(path) = from.file() {
+        session.note(&format!(
+            "leave {} where it is: it keeps an earlier copy that somebody puts back there from paying again",
+            output::name(&format!("{}.moved", path.display()))
+        ));
+    }
     Ok(ExitStatus::Done)
 }
 

@@ -18,6 +18,8 @@ pub struct Reader {
     keeper: Keeper,
     /// What lay beside it before it was opened, or on this host of a journal on a server.
     pub(in crate::journal) beside: Option<Seen>,
+    /// Where the journal of this place went, as a notice in it says.
+    moved: Option<String>,
 }
 
 /// What was seen beside the file of a journal, or on this host of a journal on a server.
@@ -34,7 +36,13 @@ impl Reader {
         Self {
             keeper: keeper.into(),
             beside,
+            moved: None,
         }
+    }
+
+    /// Takes in what a notice says that lies in its place.
+    pub(in crate::journal) fn heeding(self, moved: Option<String>) -> Self {
+        Self { moved, ..self }
     }
 
     /// Returns the store.
@@ -62,7 +70,7 @@ impl Reader {
     /// # Errors
     /// Faults of the journal.
     pub fn moved_to(&self) -> Result<Option<String>, Error> {
-        moved_to(self.store())
+        Ok(moved_to(self.store())?.or_else(|| self.moved.clone()))
     }
 
     /// Gives the store back.

@@ -29,6 +29,7 @@ use crate::journal::preflight::bills::{bills, last_bill};
 use crate::journal::recovery::place::traces_of;
 use crate::journal::recovery::server_place::traces_for_reader;
 use crate::journal::recovery::until_done;
+use crate::journal::relocation::notice;
 use crate::journal::repeats::linked::{Side, linked};
 use crate::journal::run::sessions::runners;
 use crate::journal::session::keeper::Keeper;
@@ -78,14 +79,15 @@ impl Reader {
     /// # Errors
     /// As [`crate::journal::Journal::open_existing`].
     pub fn open(at: &Location) -> Result<Self, Error> {
-        match at {
+        let reader = match at {
             Location::File(path) => {
                 // Before the journal: what is written meanwhile can only bring the journal further.
                 let beside = traces_of(path)?;
-                Ok(Self::of(opening::for_reading(at)?, Some(beside)))
+                Self::of(opening::for_reading(at)?, Some(beside))
             }
-            Location::Server(address) => Self::on_server(opening::for_reading(at)?, address),
-        }
+            Location::Server(address) => Self::on_server(opening::for_reading(at)?, address)?,
+        };
+        Ok(reader.heeding(notice::read(at)?))
     }
 
     /// Reads what is kept on a server. What this host has seen of it was never ahead of it, whenever it is read.

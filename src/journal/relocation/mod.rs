@@ -2,6 +2,7 @@
 //! it was. After the move, nothing is written to the old place.
 
 pub(super) mod facts;
+pub(super) mod notice;
 pub(super) mod relocate;
 pub(super) mod rows;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The move itself: what is done in which order, so that a journal is at one place, however it is cut off.
 //!
 //! The transaction that writes to the source is open throughout, so that nobody else writes there. The rows are committed at the target,
-//! which says that it has not wholly arrived; they are read again and proven; the source says where it went, and commits; the target
-//! says no more that it has not arrived. Cut off before the last commit of the source, the journal is where it was. Cut off after it,
+//! which says that it has not wholly arrived; they are read again and proven; the source says where it went, and commits; a notice in its place
+//! says so, too; the target says no more that it has not arrived. Cut off before the last commit of the source, the journal is where it was. Cut off after it,
 //! the same move goes on with its last step.
 
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::facts::{ARRIVING, MOVED, moved_to};
-use super::rows;
+use super::{notice, rows};
 use crate::domain::Timestamp;
 use crate::journal::codec::catalog::has;
 use crate::journal::codec::facts::{note, remove};
@@ -52,7 +52,7 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     let earlier = moved_to(Reader::open(from)?.store())?;
     if let Some(earlier) = earlier {
         return match earlier == name {
-            true => finish(to, earlier),
+            true => finish(from, to, earlier),
             false => Err(Error::Moved { to: earlier }),
         };
     }
@@ -63,6 +63,7 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     let mut made = Made::begin(to)?;
     let target = Reader::of(opening::writable(to, Missing::Create)?, None);
     let moved = carry(&mut source, &target, &name, &mut made)?;
+    notice::leave(from, &name)?;
     settle(target.store())?;
     Ok(moved)
 }
@@ -173,7 +174,8 @@ fn leave(source: &WriteSession, name: &str) -> Result<(), Error> {
 }
 
 /// The last step of a move that was cut off before it.
-fn finish(to: &Location, name: String) -> Result<Relocated, Error> {
+fn finish(from: &Location, to: &Location, name: String) -> Result<Relocated, Error> {
+    notice::leave(from, &name)?;
     let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
     if !has(target.store(), ARRIVING)? {
         return Err(Error::Moved { to: name });
@@ -213,6 +215,7 @@ impl Made {
             return Ok(Self::nothing());
         };
         open::refuse_reserved(path)?;
+        notice::assert_in_use(to)?;
         if open::is_gone(path) {
             return Err(Error::Gone { path: path.into() });
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::facts::{ARRIVING, MOVED, moved_to};
 use super::relocate::{Made, carry, relocate, settle};
-use super::rows;
+use super::{notice, rows};
 use crate::domain::{BatchName, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::codec::catalog::{has, name};
 use crate::journal::codec::facts::note;
@@ -299,6 +299,43 @@ fn nothing_is_written_where_a_journal_was_and_it_is_still_read() {
 }
 
 #[test]
+fn an_earlier_copy_that_is_put_back_and_a_new_journal_are_refused_where_a_journal_was_moved_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    let (path, copy) = (from.file().unwrap(), folder.path().join("copy.db"));
+    std::fs::copy(path, &copy).unwrap();
+    let to = file(folder.path(), "to.db");
+    relocate(&from, &to).unwrap();
+    let whole = std::path::absolute(to.file().unwrap()).unwrap();
+    let is_refused = |error: &Error| matches!(error, Error::Moved { to } if Path::new(to) == whole);
+    for suffix in ["-wal", "-shm", ".mark", ".lock", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let _ = std::fs::remove_file(name);
+    }
+    // Nothing is there: none is begun, and whoever reads is told as well.
+    for refused in [
+        Journal::open(&from).unwrap_err(),
+        Journal::open_existing(&from).unwrap_err(),
+        Reader::open(&from).unwrap_err(),
+        relocate(&to, &from).unwrap_err(),
+    ] {
+        assert!(is_refused(&refused), "{refused}");
+    }
+    assert!(!path.exists());
+    std::fs::rename(copy, path).unwrap();
+    for refused in [
+        Journal::open(&from).unwrap_err(),
+        relocate(&from, &file(folder.path(), "other.db")).unwrap_err(),
+    ] {
+        assert!(is_refused(&refused), "{refused}");
+    }
+    let moved = Reader::open(&from).unwrap().moved_to().unwrap();
+    assert_eq!(moved.as_deref().map(Path::new), Some(&*whole));
+    drop(Journal::open(&to).unwrap());
+}
+
+#[test]
 fn a_move_that_was_cut_off_is_finished_by_the_same_command() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(folder.path());
@@ -323,7 +360,9 @@ fn a_move_that_was_cut_off_is_finished_by_the_same_command() {
     let target = opening::writable(&to, Missing::Refuse).unwrap();
     note(target.store(), ARRIVING, &1_i64).unwrap();
     drop(target);
+    std::fs::remove_file(folder.path().join("from.db.moved")).unwrap();
     let moved = relocate(&from, &to).unwrap();
+    assert!(notice::read(&from).unwrap().is_some());
     assert_eq!((moved.batches, moved.payments), (1, 5));
     drop(Journal::open(&to).unwrap());
 }

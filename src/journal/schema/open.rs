@@ -261,8 +261,8 @@ pub(in crate::journal) fn absolute(path: &Path) -> Result<std::path::PathBuf, Er
     Ok(folder.join(path.file_name().unwrap_or_default()))
 }
 
-/// What the files beside a journal are called: its log, its lock, its mark.
-const RESERVED: [&str; 5] = ["-wal", "-shm", "-journal", ".mark", ".lock"];
+/// What the files beside a journal are called: its log, its lock, its mark, the notice of its move.
+const RESERVED: [&str; 6] = ["-wal", "-shm", "-journal", ".mark", ".lock", ".moved"];
 
 /// Refuses names that are those of files beside another journal, and would be written over with it.
 ///
