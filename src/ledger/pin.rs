@@ -4,7 +4,7 @@
 //! payment be posted again. So a batch keeps its account, as it keeps its gateway's address, from the moment on when
 //! something of it may be there.
 
-use crate::lifecycle::{Class, Event, PaymentState, State};
+use crate::lifecycle::{Class, CodeMeaning, Event, PaymentState, State};
 
 /// The way in which replies are read where nothing else is on record.
 pub const READ_AS_DOCUMENT: &str = "document";
@@ -202,6 +202,65 @@ pub fn shows(event: Event) -> bool {
     }
 }
 
+/// Returns what it is worth that the new place does not have a payment which was posted before the move, and has no end yet: no more than an
+/// answer that says nothing. `None`: the answer stands as it is.
+#[must_use]
+pub fn not_found_after_a_move(event: Event, state: State) -> Option<Event> {
+    let is_open = match state {
+        State::Posting | State::InDoubt | State::Acknowledged | State::Delivered => true,
+        State::Ready | State::Paid | State::Failed | State::Cancelled | State::Conflict => false,
+    };
+    match event {
+        Event::Answer(verdict) if is_open && verdict.class == Class::NotFound => {
+            Some(Event::Answer(CodeMeaning {
+                class: Class::InDoubt,
+                ..verdict
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// What an answer says of a payment that the gateway has shown to have, and so of whether it comes from that gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Testimony {
+    /// Whoever answers has the payment.
+    Bears,
+    /// It does not have it.
+    Lacks,
+    /// It may be given to anybody, or says less than what is on record.
+    Silent,
+    /// It has another payment under the identifier: a rehearsal of the batch with a test system, or that of another journal.
+    Contradicts,
+}
+
+/// Judges an answer of the new place. `named`: the gateway's own number of the payment, on record and in the answer; `is_ours`: no amount,
+/// currency or number in the answer is another one.
+#[must_use]
+pub fn testimony(
+    life: &PaymentState,
+    named: (Option<&str>, Option<&str>),
+    event: Event,
+    is_ours: bool,
+) -> Testimony {
+    if let Event::Answer(verdict) = event
+        && verdict.class == Class::NotFound
+    {
+        return Testimony::Lacks;
+    }
+    if !shows(event) {
+        return Testimony::Silent;
+    }
+    let is_paid = matches!(event, Event::Answer(verdict) if verdict.class == Class::Paid);
+    let is_other = matches!(named, (Some(on_record), Some(told)) if on_record != told);
+    match life.state {
+        _ if is_other || !is_ours => Testimony::Contradicts,
+        State::Failed if is_paid => Testimony::Contradicts,
+        State::Paid if !is_paid => Testimony::Silent,
+        _ => Testimony::Bears,
+    }
+}
+
 /// Where a batch belongs, as its row in the journal or its evidence has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Belongs {
@@ -238,7 +297,6 @@ pub fn altered(stands: &Belongs, recorded: &Belongs) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lifecycle::CodeMeaning;
 
     #[test]
     fn a_batch_belongs_where_its_evidence_says() {
@@ -520,6 +578,69 @@ mod tests {
             assert_eq!(can_witness(&life), expected, "{life:?}");
             assert!(!expected || binds(&life), "{life:?}");
         }
+    }
+
+    #[test]
+    fn that_the_new_place_does_not_have_what_went_to_the_old_one_proves_nothing() {
+        let answer = |class| Event::Answer(CodeMeaning { class, code: 143 });
+        let unclear = Some(answer(Class::InDoubt));
+        for state in State::ALL {
+            let is_open = matches!(
+                state,
+                State::Posting | State::InDoubt | State::Acknowledged | State::Delivered
+            );
+            for (class, _) in Class::ALL {
+                let expected = unclear.filter(|_| is_open && class == Class::NotFound);
+                let found = not_found_after_a_move(answer(class), state);
+                assert_eq!(found, expected, "{state:?} {class:?}");
+            }
+            assert_eq!(not_found_after_a_move(Event::NoAnswer, state), None);
+        }
+    }
+
+    #[test]
+    fn whoever_has_another_payment_under_an_identifier_is_another_gateway() {
+        use Testimony::{Bears, Contradicts, Lacks, Silent};
+        let answer = |class| Event::Answer(CodeMeaning { class, code: 1 });
+        let at = |state| PaymentState {
+            state,
+            ..PaymentState::NEW
+        };
+        let same = (Some("g1"), Some("g1"));
+        for (state, named, class, is_ours, expected) in [
+            (State::Paid, same, Class::Paid, true, Bears),
+            (State::Acknowledged, same, Class::Acknowledged, true, Bears),
+            (State::Acknowledged, same, Class::Paid, true, Bears),
+            // Not every gateway names its number.
+            (State::Paid, (Some("g1"), None), Class::Paid, true, Bears),
+            (State::Paid, (None, Some("g2")), Class::Paid, true, Bears),
+            (
+                State::Paid,
+                (Some("g1"), Some("g2")),
+                Class::Paid,
+                true,
+                Contradicts,
+            ),
+            (
+                State::InDoubt,
+                (Some("g1"), Some("g2")),
+                Class::Delivered,
+                true,
+                Contradicts,
+            ),
+            (State::Paid, same, Class::Paid, false, Contradicts),
+            (State::Failed, same, Class::Paid, true, Contradicts),
+            // It says less than what is on record.
+            (State::Paid, same, Class::Acknowledged, true, Silent),
+            (State::Paid, same, Class::Failed, true, Silent),
+            (State::Paid, same, Class::InDoubt, true, Silent),
+            (State::Paid, same, Class::NotFound, true, Lacks),
+        ] {
+            let found = testimony(&at(state), named, answer(class), is_ours);
+            assert_eq!(found, expected, "{state:?} {named:?} {class:?} {is_ours}");
+        }
+        let lost = testimony(&at(State::Paid), same, Event::NoAnswer, true);
+        assert_eq!(lost, Silent);
     }
 
     #[test]

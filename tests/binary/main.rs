@@ -45,4 +45,5 @@ mod tampering;
 mod viewer;
 mod watched;
 mod withdrawn;
+mod witnesses;
 mod world;

@@ -290,7 +290,7 @@ async fn known_check(
 }
 
 /// An identifier that nobody has: 80 bits of chance at least.
-fn nobodys(dialect: &Dialect) -> PayerTransactionId {
+pub(in crate::cli) fn nobodys(dialect: &Dialect) -> PayerTransactionId {
     let mut chance = [0; 32];
     chance.fill_with(|| fastrand::u8(..));
     dialect.identifiers.write(&chance)

@@ -17,6 +17,7 @@ mod preflight;
 mod second_post;
 mod still_open;
 mod verdict;
+mod witness;
 mod work;
 
 use job::{Job, Outcome, What};

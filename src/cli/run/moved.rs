@@ -7,20 +7,17 @@ use super::super::Error;
 use super::job::{Job, What};
 use crate::cli::terminal::ask::{Typed, ask, is_attended};
 use crate::cli::terminal::output;
-use crate::domain::{BatchName, GatewayTransactionId, PayerTransactionId, Timestamp};
-use crate::engine::Pacer;
-use crate::gateway::{Gateway, HttpGateway, Inquiry, Signal, StopReason};
-use crate::journal::{
-    AccountMove, Error as JournalError, GatewayMoved, Home, Question, Redirection,
-};
+use crate::domain::{BatchName, Timestamp};
+use crate::gateway::HttpGateway;
+use crate::journal::{AccountMove, Error as JournalError, GatewayMoved, Home, Redirection};
 use crate::ledger::Purpose;
-use crate::ledger::pin::{self, Move};
+use crate::ledger::pin::Move;
 
 /// What to do where the place is gone that a batch was started with.
 const GONE: &str = "if these are gone: settle each posted payment, once the bank or the gateway's people have said what became of it: disburse resolve BATCH \
                     ID --paid, or --failed --although-accepted. When none is left, repeat this command";
 
-/// Payments that are asked about at most; one that is known suffices.
+/// Payments that are asked about at most.
 pub(super) const ASKED_MAX: usize = 20;
 
 /// Says of a batch that somebody else has moved meanwhile where it is now, beside what is configured here: the order was checked
@@ -194,7 +191,10 @@ impl Job<'_> {
         let pinned = journal.pin(batch.clone(), before, now).await;
         pinned.map_err(|error| moved_meanwhile(error, home))?;
         let asked = witnesses.len() as u64;
-        let Some(witness) = self.witness(client, What::Gateway, witnesses).await? else {
+        let Some(witness) = self
+            .witness(client, What::Gateway, witnesses, &stays)
+            .await?
+        else {
             return Err(Error::refused(format!(
                 "gateway {to} knows none of the {} of batch {batch} that it was asked about; {stays}",
                 output::counted(asked, "payment"),
@@ -257,7 +257,7 @@ impl Job<'_> {
         if witnesses.is_empty() {
             return Err(self.unprovable(home, &stays));
         }
-        let Some(witness) = self.witness(client, What::Both, witnesses).await? else {
+        let Some(witness) = self.witness(client, What::Both, witnesses, &stays).await? else {
             return Err(Error::refused(format!(
                 "account {} of gateway {} knows none of the {} of batch {batch} that it was asked about; {stays}",
                 home.account,
@@ -302,69 +302,6 @@ impl Job<'_> {
         ))
         .hint("choose the profile with the gateway and the user name that it was started with")
         .hint(GONE.replace("BATCH", self.batch.as_str()))
-    }
-
-    /// Asks about payments, one after the other, until the gateway tells of one.
-    pub(super) async fn witness(
-        &self,
-        client: &HttpGateway,
-        what: What,
-        payments: Vec<Question>,
-    ) -> Result<Option<PayerTransactionId>, Error> {
-        let pacer = Pacer::new(self.settings.profile.limits.query_rate, 1);
-        for payment in payments {
-            while let Err(pause) = pacer.pass() {
-                tokio::time::sleep(pause).await;
-            }
-            let inquiry = Inquiry {
-                id: payment.id,
-                gateway_transaction_id: payment
-                    .gateway_transaction_id
-                    .as_deref()
-                    .and_then(|id| GatewayTransactionId::parse(id).ok()),
-                country: Some(payment.country),
-            };
-            let asked = tokio::select! {
-                asked = client.query(std::slice::from_ref(&inquiry)) => asked,
-                () = self.drain.cancelled() => return Err(super::preflight::ended()),
-            };
-            let unanswered = |why: &str| {
-                format!(
-                    "payment {} was asked about for {}: {why}; nothing was posted",
-                    payment.id,
-                    what.flags()
-                )
-            };
-            match asked.signal {
-                Signal::Healthy => {}
-                Signal::Stop(StopReason::Credentials(why)) => {
-                    return Err(Error::credentials(unanswered(&why)));
-                }
-                Signal::Stop(StopReason::Misconfigured(why)) => {
-                    return Err(Error::stopped(unanswered(&why)));
-                }
-                Signal::Unreachable(why) | Signal::Lost(why) => {
-                    return Err(
-                        Error::unavailable(unanswered(&why)).hint("repeat this command later")
-                    );
-                }
-                Signal::SlowDown(_) => {
-                    return Err(Error::unavailable(unanswered(
-                        "the gateway asks for fewer requests",
-                    ))
-                    .hint("repeat this command later"));
-                }
-            }
-            for outcome in asked.outcomes {
-                // Another account may have a payment of its own under the identifier: another journal uses our names.
-                if pin::shows(outcome.event)
-                    && self.journal.may_be(payment.seq, outcome.said).await?
-                {
-                    return Ok(Some(payment.id));
-                }
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -9,7 +9,8 @@ use super::reread;
 use super::sessions;
 use super::witnesses::witnesses;
 use crate::domain::{
-    BatchId, BatchName, PayerTransactionId, PaymentId, ResponseDetails, Timestamp,
+    BatchId, BatchName, GatewayTransactionId, PayerTransactionId, PaymentId, ResponseDetails,
+    Timestamp,
 };
 use crate::journal::Journal;
 use crate::journal::codec::catalog::{account, find, known_batch, of_batch, purpose, reading};
@@ -28,8 +29,9 @@ use crate::journal::writer::queue::CommitMode;
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
 use crate::ledger::payer::Payer;
-use crate::ledger::pin::{self, Destination, Move, Pin};
-use crate::store::tables::{batch, instruction};
+use crate::ledger::pin::{self, Destination, Move, Pin, Testimony};
+use crate::lifecycle::Event;
+use crate::store::tables::{batch, instruction, life};
 use crate::store::{Read, Reads, Scan, Writes, shape};
 
 shape! {
@@ -84,14 +86,25 @@ impl Journal {
         .await
     }
 
-    /// Returns whether what was said may be about this payment: it names no other amount, currency or number.
+    /// Returns what an answer about a payment, which the gateway has shown to have, says of whoever has answered.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn may_be(&self, seq: PaymentId, said: ResponseDetails) -> Result<bool, Error> {
+    pub async fn testimony(
+        &self,
+        seq: PaymentId,
+        event: Event,
+        said: ResponseDetails,
+    ) -> Result<Testimony, Error> {
         self.ask_again(CommitMode::Alone, move |c| {
-            let judged = judged(c, &subject(c, seq)?, &said)?;
-            Ok(judged.differs.is_none())
+            let subject = subject(c, seq)?;
+            let own = Scan::of(&life::TABLE).at(&seq);
+            let on_record: Option<Option<String>> = c.value(&own, life::gateway_transaction_id)?;
+            let on_record = on_record.flatten();
+            let told = said.gateway_transaction_id.as_ref();
+            let named = (on_record.as_deref(), told.map(GatewayTransactionId::as_str));
+            let is_ours = judged(c, &subject, &said)?.differs.is_none();
+            Ok(pin::testimony(&subject.moved.life, named, event, is_ours))
         })
         .await
     }

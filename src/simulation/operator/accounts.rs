@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{BatchName, PayerTransactionId, Pulse};
 use crate::gateway::{Gateway, Inquiry, Signal};
 use crate::journal::{AccountMove, Error, Journal};
-use crate::ledger::pin;
+use crate::ledger::pin::{self, Testimony};
 use crate::simulation::disk::rows;
 use crate::simulation::outside::packet::Packet;
 use crate::simulation::outside::world::Shape;
@@ -174,7 +174,8 @@ impl Scene {
             let Some(told) = asked.outcomes.into_iter().next() else {
                 continue;
             };
-            if pin::shows(told.event) && journal.may_be(payment.seq, told.said).await? {
+            let testimony = journal.testimony(payment.seq, told.event, told.said);
+            if testimony.await? == Testimony::Bears {
                 let order = AccountMove {
                     from,
                     to: user.into(),

@@ -1,0 +1,157 @@
+//! What shows that a gateway with another address is the same one, and what of a batch stays open all the same.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::accounts::{Books, PAY, assert_executed_once, gateway, paid_after_a_copy, put_back};
+use crate::files::{Row, rows};
+use crate::gateways::Server;
+use crate::world::{Setup, World};
+
+const MOVED: [&str; 6] = [
+    "run",
+    "b",
+    "--yes",
+    "--gateway-moved",
+    "--reason",
+    "new data centre",
+];
+
+/// A batch whose first rows have been posted to a gateway, and its last one not yet.
+fn begun(rows: &[Row]) -> (World, Arc<Mutex<Books>>, Vec<String>) {
+    let (old, books) = gateway(|_| Some(139));
+    let world = World::new(&Setup::default()).towards(&old.url());
+    world.write_rows("batch.csv", &rows[..3]);
+    world.expect(4, &[&PAY[..], &["--no-wait"]].concat());
+    world.write_rows("more.csv", rows);
+    world.expect(0, &["load", "more.csv", "--batch", "b", "--amend"]);
+    let ids = old.posts().into_iter().map(|(_, id)| id).collect();
+    (world, books, ids)
+}
+
+/// Another gateway, which has what the old one has executed.
+fn another(old: &Mutex<Books>) -> (Server, Arc<Mutex<Books>>) {
+    let (new, books) = gateway(|_| Some(139));
+    books.lock().unwrap().take_over(&old.lock().unwrap());
+    (new, books)
+}
+
+#[track_caller]
+fn is_refused(world: World, new: &Server, why: &str) {
+    world
+        .towards(&new.url())
+        .expect(2, &MOVED)
+        .says(why)
+        .says("batch b stays with gateway");
+    assert!(new.posts().is_empty());
+}
+
+#[test]
+fn a_test_system_on_which_the_batch_was_rehearsed_is_not_the_gateway_that_moved() {
+    let (world, old, _) = begun(&rows(4, 181));
+    let (new, books) = another(&old);
+    // It has the same identifiers, and numbers of its own.
+    books.lock().unwrap().numbers_from = 1_000;
+    is_refused(world, &new, "has something else under the identifier");
+}
+
+#[test]
+fn a_gateway_that_claims_to_have_whatever_it_is_asked_about_shows_nothing() {
+    let (world, old, _) = begun(&rows(4, 182));
+    let (new, books) = another(&old);
+    books.lock().unwrap().claims_all = true;
+    is_refused(
+        world,
+        &new,
+        "says of an identifier that nobody has that it has the payment",
+    );
+}
+
+#[test]
+fn a_place_that_lacks_a_payment_of_those_it_is_asked_about_may_have_it_later() {
+    let (world, old, posted) = begun(&rows(4, 183));
+    let (new, books) = another(&old);
+    books.lock().unwrap().forget(&posted[1]);
+    is_refused(world, &new, "repeat this command later");
+}
+
+/// The reply to the last post is lost, and the new place does not have that payment yet.
+#[test]
+fn what_the_new_place_does_not_have_of_what_was_posted_to_the_old_one_is_not_posted_again() {
+    let posts = Arc::new(AtomicU32::new(0));
+    let (old, books) = gateway(move |_| (posts.fetch_add(1, Ordering::Relaxed) < 2).then_some(139));
+    let world = World::new(&Setup {
+        more: "resolution.give_up_after = \"2s\"\nlimits.concurrency = 1",
+        ..Setup::default()
+    })
+    .towards(&old.url());
+    let rows = rows(4, 184);
+    world.write_rows("batch.csv", &rows[..3]);
+    world.expect(4, &[&PAY[..], &["--no-wait"]].concat());
+    world.write_rows("more.csv", &rows);
+    world.expect(0, &["load", "more.csv", "--batch", "b", "--amend"]);
+    let (new, moved) = another(&books);
+    let (_, lost) = old.posts().pop().unwrap();
+    moved.lock().unwrap().forget(&lost);
+    let world = world.towards(&new.url());
+    world
+        .expect(4, &MOVED)
+        .says("the new address knows payment");
+    // The row that was never posted is paid there; the lost one waits for a person.
+    assert_eq!(new.posts().len(), 1);
+    assert_executed_once(&moved, 3);
+    world
+        .expect(0, &["explain", "b", "--id", &lost])
+        .says("it was posted before its batch was moved, so that it is not known in the new place proves nothing");
+    let resolve = [
+        "resolve",
+        "b",
+        "--id",
+        &lost,
+        "--paid",
+        "--reason",
+        "the list of the old gateway",
+        "--evidence",
+        "line 3",
+        "--yes",
+    ];
+    world.expect(0, &resolve);
+    world.expect(0, &["run", "b", "--yes"]);
+    assert_eq!(new.posts().len(), 1);
+    world.expect(0, &["verify", "b"]);
+}
+
+/// The disk is lost: a name alone may be that of an account of another gateway.
+#[test]
+fn whoever_names_an_account_says_at_which_gateway_where_there_are_several() {
+    let (server, books) = gateway(|_| Some(139));
+    let world = World::new(&Setup {
+        more: "[profiles.other]\nbase_url = \"https://other.example\"",
+        ..Setup::default()
+    })
+    .towards(&server.url());
+    paid_after_a_copy(&world, 3, 186);
+    put_back(&world, &["disburse.db.mark", "disburse.db.lock"]);
+    let named = ["run", "b", "--yes", "--asked-as", "acme"];
+    world
+        .expect(2, &named)
+        .says("--asked-as names an account, and not which gateway")
+        .says("there is https://other.example, too; nothing was sent")
+        .says("add --asked-at http");
+    let at = |url: &str| {
+        let more = ["--asked-at".to_owned(), url.to_owned()];
+        named
+            .map(str::to_owned)
+            .into_iter()
+            .chain(more)
+            .collect::<Vec<_>>()
+    };
+    let run = |code, order: &[String]| {
+        let order: Vec<&str> = order.iter().map(String::as_str).collect();
+        world.expect(code, &order)
+    };
+    run(2, &at("https://other.example"))
+        .says("--asked-at names https://other.example, and the gateway that is configured is http");
+    run(0, &at(&server.url())).says("the gateway is asked about it as acme");
+    assert_executed_once(&books, 3);
+}
