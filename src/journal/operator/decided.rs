@@ -18,7 +18,8 @@ use crate::journal::codec::catalog::{id_of, known_batch, of_batch};
 use crate::journal::codec::events::{OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY};
 use crate::journal::codec::values::corrupt;
 use crate::journal::payments::agreed::judged;
-use crate::journal::payments::inquiries::is_open_to_decision;
+use crate::journal::payments::inquiries::{is_open_to_decision, needs_a_new_word};
+use crate::journal::payments::posted_elsewhere::worth;
 use crate::journal::payments::record::record;
 use crate::journal::payments::shown::is_shown_paid;
 use crate::journal::recovery::noticed::noticed_at;
@@ -63,8 +64,15 @@ impl Journal {
         self.ask(move |c| {
             let moment = c.moment(moment)?;
             let learned = seen_of(c, finding.seq)? != seen;
-            let (seq, event) = (finding.seq, finding.event);
+            let seq = finding.seq;
             let before = subject(c, seq)?;
+            let (event, said) = worth(c, &before, finding.event, &finding.said)?;
+            let said = said.into_owned();
+            let finding = Finding {
+                event,
+                said,
+                ..finding
+            };
             let judgement = judged(c, &before, &finding.said)?;
             let about = About {
                 other: judgement.differs.is_some(),
@@ -303,6 +311,7 @@ fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looke
     let own = Scan::of(&life::TABLE).at(&seq);
     let gateway_transaction_id: Option<Option<String>> =
         c.value(&own, life::gateway_transaction_id)?;
+    let has_failed = seen.life.state == State::Failed;
     Ok(Looked {
         seq,
         id: paid.identifier,
@@ -316,6 +325,7 @@ fn look(c: &WriteSession, batch: &BatchName, name: &PaymentName) -> Result<Looke
         life: seen.life,
         seen,
         is_open: is_open_to_decision(c, seq)?,
+        sent_elsewhere: has_failed && needs_a_new_word(c, seq)?,
     })
 }
 

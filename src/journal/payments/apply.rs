@@ -1,6 +1,7 @@
 //! What evidence makes of a payment, written: the only place where its life changes. The rule is [`crate::ledger::evidence::apply`].
 
 use super::agreed::{judged, note_other};
+use super::posted_elsewhere::worth;
 use super::shown::hold_unpaid;
 use crate::domain::{ResponseDetails, Timestamp};
 use crate::journal::Error;
@@ -38,6 +39,8 @@ pub(in crate::journal) fn apply(
     moment: StepContext,
     policy: &Policy,
 ) -> Result<(), Error> {
+    let (event, said) = worth(c, subject, event, said)?;
+    let said = &*said;
     let judgement = match event {
         Event::Reply(_) | Event::Answer(_) => judged(c, subject, said)?,
         _ => Judgement::default(),

@@ -20,6 +20,8 @@ const CALLED_PAID: i64 = 9;
 const CALLED_FAILED: i64 = 10;
 /// A callback that cannot be read.
 const NOTED: i64 = 20;
+/// Its batch was moved to another account.
+const MOVED: i64 = 61;
 /// An earlier journal may have posted it.
 pub(in crate::simulation) const PRESUMED: i64 = 21;
 
@@ -102,6 +104,16 @@ pub(in crate::simulation) fn life(c: &dyn Read, seq: PaymentId) -> Option<Life> 
 /// All of them.
 pub(in crate::simulation) fn lives(c: &dyn Read) -> Vec<Life> {
     c.list(&Scan::of(&life::TABLE)).expect(READ)
+}
+
+/// Whether a batch of this name was moved to another account, which had shown to be the same one.
+pub(in crate::simulation) fn was_moved(c: &dyn Read, name: &str) -> bool {
+    let own = batches(c).into_iter().find(|batch| batch.name == name);
+    let of_batch = own.map(|own| own.batch_id);
+    of_batch.is_some_and(|batch_id| {
+        let moves = Scan::by(&evidence::about_batch).at(&MOVED).at(&batch_id);
+        c.any(&moves).expect(READ)
+    })
 }
 
 /// What is on record of a payment, in its order.

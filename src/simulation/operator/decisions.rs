@@ -12,6 +12,7 @@ use crate::journal::{Answered, Decision, Error, Finding, Journal, Lane, Transiti
 use crate::ledger::HeldFor;
 use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
 use crate::lifecycle::{Policy, State, StepContext};
+use crate::simulation::disk::rows;
 use crate::simulation::judge::oracle::Generation;
 use crate::simulation::life::policy;
 use crate::simulation::scene::Scene;
@@ -268,8 +269,13 @@ impl Scene {
             // Somebody has said that the gateway took it, and the gateway does not have it: that never changes.
             let denied = matches!(generation.state, State::Acknowledged | State::Delivered)
                 && matches!(truth, Truth::Failed | Truth::Open);
+            // Posted before the batch was moved, it is looked for in vain: the gateway does not say what that proves.
+            let is_lost = generation.state == State::InDoubt
+                && matches!(truth, Truth::Failed | Truth::Open)
+                && self.disk.look(|c| rows::was_moved(c, &generation.batch));
             let is_asked = taken_back
                 || denied
+                || is_lost
                 || generation.state == State::Conflict
                 || truth == Truth::Taken && !generation.state.is_finished();
             if !is_asked {
