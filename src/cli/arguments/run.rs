@@ -34,6 +34,9 @@ pub(in crate::cli) struct RunOptions {
     /// User name of the account that posted the batch from an earlier journal; needed once, if nothing else says it
     #[arg(long, value_name = "USER")]
     pub asked_as: Option<String>,
+    /// Address of the gateway that has it, beside --asked-as, where the configuration names several gateways
+    #[arg(long, value_name = "URL", requires = "asked_as")]
+    pub asked_at: Option<String>,
     /// Digest of the dialect in force: read replies by it from now on, although another one has read the batch until now
     #[arg(long, value_name = "DIGEST")]
     pub accept_dialect: Option<String>,

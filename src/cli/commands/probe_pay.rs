@@ -148,6 +148,7 @@ fn run_options(arguments: &ProbeArguments) -> RunOptions {
         pay_due: false,
         allow_short: false,
         asked_as: None,
+        asked_at: None,
         accept_dialect: None,
         runner: None,
         yes: true,

@@ -59,6 +59,8 @@ pub struct Settings {
     pub profile_name: String,
     /// The names of all profiles of the file.
     pub known_profiles: Vec<String>,
+    /// Which gateways they name, as it stands there.
+    pub known_gateways: Vec<String>,
     /// The chosen profile.
     pub profile: Profile,
     /// The services by code; with none, every service is accepted.
@@ -186,6 +188,12 @@ impl Settings {
         let shown = shown::collect(&layers, password_origin, document.others);
         Ok(Self {
             known_profiles: document.profiles.keys().cloned().collect(),
+            known_gateways: document
+                .profiles
+                .values()
+                .filter_map(|profile| profile.get("base_url"))
+                .map(|entry| entry.text.clone())
+                .collect(),
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
             profile,
             services: document.services,

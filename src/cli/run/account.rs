@@ -60,7 +60,10 @@ impl Job<'_> {
         }
         let witnesses = journal.witnesses(batch.clone(), ASKED_MAX).await?;
         let asked = witnesses.len() as u64;
-        let Some(witness) = self.witness(client, What::Account, witnesses).await? else {
+        let Some(witness) = self
+            .witness(client, What::Account, witnesses, &stays())
+            .await?
+        else {
             return Err(Error::refused(format!(
                 "account {to} knows none of the {} of batch {batch} that it was asked about; {}",
                 output::counted(asked, "payment"),
@@ -105,6 +108,9 @@ impl Job<'_> {
         if named.is_none() && !is_attended() {
             return Err(unknown.into());
         }
+        if named.is_some() {
+            self.know_the_gateway(home).await?;
+        }
         if !moves {
             // Who confirms the account of a batch that is to go elsewhere would confirm a mistake.
             let meant = journal.is_meant_for(batch.clone(), home.clone());
@@ -125,5 +131,76 @@ impl Job<'_> {
             "recorded: if batch {batch} was posted before, the account was {account}; the gateway is asked about it as {account}"
         ));
         Ok(())
+    }
+
+    /// Makes sure that who names an account means the gateway that is configured: another one may have an account of that name as well.
+    async fn know_the_gateway(&self, home: &Home) -> Result<(), Error> {
+        let meant = self.journal.destination(self.batch.clone()).await?;
+        let recorded = meant.as_ref().map(|meant| &meant.gateway);
+        let known = self.settings.known_gateways.iter().chain(recorded);
+        let others = other_gateways(known.map(String::as_str), &home.gateway);
+        match &self.options.asked_at {
+            Some(url) if is_same(url, &home.gateway) => Ok(()),
+            Some(url) => Err(Error::refused(format!(
+                "--asked-at names {}, and the gateway that is configured is {}; nothing was sent",
+                output::name(url),
+                home.gateway
+            ))
+            .hint("choose the profile with the gateway that has posted the batch")),
+            None if others.is_empty() => Ok(()),
+            None => Err(Error::refused(format!(
+                "--asked-as names an account, and not which gateway: the one that is configured is {}, and there is {}, too; nothing was sent",
+                home.gateway,
+                others.join(", ")
+            ))
+            .hint(format!(
+                "find out which gateway the batch was posted to. If it was {0}, add --asked-at {0}; if it was another one, choose its profile",
+                home.gateway
+            ))),
+        }
+    }
+}
+
+/// Returns whether an address, with or without the path of the payments behind it, is that of a gateway.
+fn is_same(url: &str, gateway: &str) -> bool {
+    let plain = |text: &str| {
+        format!(
+            "{}/",
+            text.trim().trim_end_matches('/').to_ascii_lowercase()
+        )
+    };
+    plain(gateway).starts_with(&plain(url))
+}
+
+/// Returns which of these gateways are others than the one that is configured.
+fn other_gateways<'g>(known: impl Iterator<Item = &'g str>, configured: &str) -> Vec<&'g str> {
+    let mut others: Vec<&str> = known.filter(|url| !is_same(url, configured)).collect();
+    others.sort_unstable();
+    others.dedup();
+    others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gateway_is_another_one_unless_its_address_is_the_same() {
+        let known = [
+            "https://b.example/v1",
+            "https://A.example/",
+            "https://b.example/v1",
+        ];
+        let others = |configured| other_gateways(known.into_iter(), configured);
+        assert_eq!(others("https://a.example"), ["https://b.example/v1"]);
+        assert_eq!(others("https://b.example/v1/"), ["https://A.example/"]);
+        // The path of the payments stands behind it.
+        assert_eq!(
+            others("https://a.example/v1/global-api/payments"),
+            ["https://b.example/v1"]
+        );
+        assert_eq!(others("https://a.example.org").len(), 2);
+        assert_eq!(others("https://c.example").len(), 2);
+        assert!(other_gateways([].into_iter(), "https://a.example").is_empty());
     }
 }
