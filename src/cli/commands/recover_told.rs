@@ -178,7 +178,7 @@ pub(super) fn next(
         next.push(
             "give the lost orders again, in their order (disburse cancel, resolve, retry, reconcile, schedule, load --amend of a corrected file; earlier reports, and the people who \
              gave them, know which): otherwise a payment is posted that such an order had stopped. Give a retry again as a retry, and do not mend or load its row instead: \
-             only then is the gateway asked about what the lost retry paid"
+             only then is the gateway asked about what the lost retry paid. Of a resolve --paid there is nothing left to decide where the gateway has said paid by now: it counts with --without"
                 .to_owned(),
         );
         next.push(

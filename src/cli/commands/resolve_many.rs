@@ -147,13 +147,22 @@ impl Desk<'_> {
             return Err(at(Error::refused(format!("{name} is decided twice")))
                 .hint("leave one line for each payment"));
         }
+        if looked.sent_elsewhere && !row.decision.paid {
+            return Err(at(Error::refused(format!(
+                "{name} was called failed before its batch was sent elsewhere, and this file may be older than that as well; nobody can be asked about it any more"
+            )))
+            .hint(format!(
+                "ask the people of the place where it was posted; then decide it by itself: disburse resolve {} --id {} --failed --although-accepted, or --paid, and take the line out of the file",
+                self.batch, looked.id
+            )));
+        }
         if !self.order(&meant, &looked, &row.decision).is_asked_first() {
             let stands = looked.life.state.in_words();
             return Err(at(Error::refused(format!(
                 "{name} is {stands}: there is nothing to decide"
             )))
             .hint(match meant.is_one_of_several() {
-                false => "take the line out of the file".to_owned(),
+                false => "take the line out of the file. If it gives a lost order again that said paid, the gateway has said so by now: count it with --without of disburse recover --orders-given-again".to_owned(),
                 true => format!(
                     "if the line is about an earlier payment of this row, which a retry has replaced: name that one by its identifier (disburse \
                      explain {} --id {} shows both), and withdraw the retry if it is not to be paid as well (disburse cancel). Otherwise take \

@@ -416,6 +416,21 @@ pub(in crate::journal) fn is_open_to_decision(
     Ok(decisions::is_open(word, retried))
 }
 
+/// Returns whether a payment stands as failed by a person's word, and its batch was sent elsewhere since: what that person knew is out of date.
+pub(in crate::journal) fn needs_a_new_word(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    let row = of_row(c, seq)?;
+    let failed = row
+        .iter()
+        .find(|member| member.seq == seq && member.life.state == State::Failed);
+    match failed {
+        Some(member) => {
+            let (word, _) = word_of(c, member, EvidenceId::NONE, None)?;
+            Ok(matches!(word, Word::Elsewhere { .. }))
+        }
+        None => Ok(false),
+    }
+}
+
 shape! {
     /// An ended payment that is asked about from now on.
     struct NewInquiry of inquiry { seq: PaymentId, batch_id: BatchId, due_at: i64, since: Timestamp, alone: bool }

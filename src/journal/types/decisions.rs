@@ -33,6 +33,8 @@ pub struct Looked {
     pub seen: Seen,
     /// It stands as failed, and a retry of its row waits for what became of it, or the gateway has taken its word back.
     pub is_open: bool,
+    /// It stands as failed by a person's word, and its batch was sent to another place since.
+    pub sent_elsewhere: bool,
 }
 
 /// What came of the gateway's answer to an operator's question.
