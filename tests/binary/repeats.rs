@@ -52,6 +52,36 @@ fn two_hundred_people_are_not_paid_again_for_one_changed_amount() {
     assert_eq!(sandbox.ledger().posts, 200);
 }
 
+/// Loaded for the wrong account, and loaded anew for the right one: what is still open of the first would pay everybody a second time.
+#[test]
+fn a_batch_whose_rows_were_loaded_again_by_permission_says_so_before_it_pays() {
+    let (world, sandbox) = World::with_sandbox(&setup(), &[]);
+    world.write_rows("batch.csv", &rows(3, 185));
+    world.expect(0, &["load", "batch.csv", "--batch", "first"]);
+    let again = ["load", "batch.csv", "--batch", "second"];
+    let refused = world.expect(2, &again);
+    refused.says("first `disburse cancel first`, which withdraws what was not sent, then load this file under another batch name");
+    let allowed = digest(&refused);
+    world.expect(0, &[&again[..], &["--allow-repeats", &allowed]].concat());
+    let since = "3 rows of batch.csv are since repeated by batch second (batch.csv, loaded 20";
+    world
+        .expect(0, &["status", "first"])
+        .says(since)
+        .says("as was allowed; nothing of that batch is paid yet");
+    world.expect(0, &["run", "second", "--yes"]);
+    let told =
+        "3 payments of that batch are paid. If both are one debt, cancel what shall not be paid";
+    world.expect(0, &["status", "first"]).says(since).says(told);
+    world
+        .expect(0, &["run", "first", "--yes"])
+        .says(since)
+        .says(told);
+    assert_eq!(sandbox.ledger().executed_once, 6);
+    // Whatever is over needs no word.
+    let status = world.expect(0, &["status", "first"]);
+    assert!(!status.out.contains("since repeated"), "{}", status.out);
+}
+
 #[test]
 fn yesterdays_file_is_refused_and_what_the_window_frees_passes() {
     let (mut world, sandbox) = World::with_sandbox(&setup(), &[]);

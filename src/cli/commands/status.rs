@@ -17,6 +17,7 @@ use crate::cli::words::hours::{Unposted, dates_json, dates_text};
 use crate::cli::words::let_go::let_go_text;
 use crate::cli::words::limits;
 use crate::cli::words::next::{self, signatures};
+use crate::cli::words::repeats;
 use crate::cli::words::statements;
 use crate::cli::words::waiting;
 use crate::cli::words::warnings;
@@ -270,6 +271,10 @@ fn row_texts(
                 rows => format!("{} were", output::counted(*rows, "failed row")),
             }
         ));
+    }
+    if !standing.is_finished() {
+        let since = reader.snapshot(batch)?.repeated_since()?;
+        texts.extend(since.iter().map(repeats::alike_text));
     }
     Ok(texts)
 }

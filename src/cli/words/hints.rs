@@ -128,12 +128,13 @@ fn elsewhere(error: &Error) -> Option<String> {
              the people of that gateway or account about it before you allow it"
         ),
         Error::AwaitedElsewhere { batch, .. } => format!(
-            "cancel these (payments.csv of disburse report has their code, 230): disburse cancel {batch} ID, or all that is not posted: disburse cancel {batch}. Then repeat this command for what is left, and load \
-             the cancelled rows with this profile under another batch name"
+            "cancel these (payments.csv of disburse report has their code, 230): disburse cancel {batch} ID, or all that is not posted: disburse cancel {batch}. Then repeat this command for what is left. The \
+             gateway of the old place may pay what it answered 230 to yet: load these rows with this profile under another batch name only when its people have confirmed that it does not"
         ),
         Error::OtherAccount { batch, .. } => format!(
             "choose the profile with the user name it was started with. If the gateway has given that account another name: disburse run {batch} --account-moved --reason TEXT, which asks the gateway about a \
-             payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved"
+             payment of the batch first. If it has another address as well: both, --account-moved --gateway-moved. If the batch was loaded for the wrong account: disburse cancel {batch} withdraws what was not \
+             sent; let a run with that account end what was; then load the file with the right profile under another batch name, with --on-error skip, which leaves out what was sent"
         ),
         _ => return None,
     })

@@ -52,7 +52,8 @@ pub(in crate::cli) fn refused(
         LoadRefusal::OtherOriginator(originator) => Error::refused(format!(
             "batch {batch} belongs to originator {originator:?}; nothing was loaded"
         ))
-        .hint("choose the profile it was loaded with, or another batch name"),
+        .hint("choose the profile it was loaded with, or another batch name")
+        .hint(format!("if it was loaded with the wrong profile: first disburse cancel {batch}, which withdraws what was not sent; then load the file under another batch name, with --on-error skip where some of it was sent")),
         LoadRefusal::OtherDates(dates) => other_dates(input, batch, *dates),
         LoadRefusal::OtherPurpose(Purpose::Rehearsal) => Error::refused(format!(
             "batch {batch} was loaded as a rehearsal (--sandbox), and stays one; nothing was loaded"

@@ -105,7 +105,13 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
     let error = Error::refused(message);
     let (error, is_whole) = match (back, &repeats.whole, repeats.loads.first()) {
         (Back::No, Some(became), Some(load)) if bad == 0 => {
-            (error.hint(again_text(load, became)), true)
+            let error = error.hint(again_text(load, became));
+            (
+                withdrawal(load, became)
+                    .into_iter()
+                    .fold(error, Error::hint),
+                true,
+            )
         }
         _ => (error, false),
     };
@@ -193,6 +199,20 @@ fn again_text(load: &RepeatedLoad, became: &Became) -> String {
         load_text(load),
         states.join(", ")
     )
+}
+
+/// Says how a file goes to another account that was loaded for the wrong one: the batch that has it is withdrawn first.
+fn withdrawal(load: &RepeatedLoad, became: &Became) -> Option<String> {
+    let batch = output::name(&load.batch);
+    let rest = match became.left + became.paid {
+        0 => "",
+        _ => " and --on-error skip, which leaves out what was sent",
+    };
+    (became.waiting > 0).then(|| {
+        format!(
+            "if {batch} was loaded with the wrong profile, or for the wrong account: first `disburse cancel {batch}`, which withdraws what was not sent, then load this file under another batch name{rest}"
+        )
+    })
 }
 
 /// What is done about rows that repeat others, a hint for each case; `is_whole`: nothing is left of the file without them.
@@ -395,7 +415,27 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
         AlikeKind::Allowed => {
             format!("{rows} of {file} {repeats} of {other}{paid}, as was allowed: {lines}")
         }
+        AlikeKind::AllowedSince => since_text(alike, &rows, "since repeated", ", as was allowed"),
+        AlikeKind::LoadedSince => since_text(alike, &rows, "like", ", under other references"),
     }
+}
+
+/// Says what a later load pays of what a batch pays, too.
+fn since_text(alike: &Alike, rows: &str, verb: &str, how: &str) -> String {
+    let is = if alike.other.rows == 1 { "is" } else { "are" };
+    let paid = match alike.paid {
+        0 => "nothing of that batch is paid yet".to_owned(),
+        1 => "1 payment of that batch is paid".to_owned(),
+        paid => format!(
+            "{} payments of that batch are paid",
+            output::grouped(&paid.to_string())
+        ),
+    };
+    format!(
+        "{rows} of {} {is} {verb} by {}{how}; {paid}. If both are one debt, cancel what shall not be paid of one of the two before you run it: `disburse cancel BATCH`",
+        output::name(&alike.file),
+        load_text(&alike.other),
+    )
 }
 
 #[cfg(test)]

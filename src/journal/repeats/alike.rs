@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use super::found::{Found, Table};
+use super::since::repeated_since;
 use crate::domain::{AlikeId, BatchId, BatchName, LoadId, PaymentId, Timestamp};
 use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::corrupt;
@@ -243,6 +244,7 @@ fn alike(c: &dyn Read, batch_id: BatchId) -> Result<Vec<Alike>, Error> {
             found.push(alike);
         }
     }
+    found.extend(repeated_since(c, batch_id)?);
     Ok(found)
 }
 

@@ -13,6 +13,7 @@ pub(super) mod namesakes;
 mod near;
 pub(super) mod on_record;
 pub(super) mod sides;
+mod since;
 pub(super) mod vouched;
 pub(super) mod withdrawn;
 pub(super) mod within;

@@ -90,7 +90,8 @@ pub struct Alike {
     pub other: RepeatedLoad,
     /// The first of their lines.
     pub lines: Vec<u64>,
-    /// How many of those in another load that they look like, or repeat, were paid when they were loaded.
+    /// How many of those in another load that they look like, or repeat, were paid when they were loaded; of a later load, how many payments of
+    /// its batch are paid by now.
     pub paid: u64,
     /// For each of them the line of the same file that it looks like; empty where that is a row of another load, and where an
     /// earlier release loaded it.
@@ -136,6 +137,10 @@ pub enum AlikeKind {
     OtherAmount,
     /// The same number or account as two other rows of the same file at least, each under another name. The journal does not keep it.
     SameNumber,
+    /// Rows that another load repeated since, as was allowed. The journal keeps it with that load.
+    AllowedSince,
+    /// Rows that look like those of a later load, under other references. The journal keeps it with that load.
+    LoadedSince,
 }
 
 impl AlikeKind {
