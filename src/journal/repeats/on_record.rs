@@ -10,6 +10,7 @@ use super::fingerprints::hash_of;
 use super::vouched::{Vouched, check_key, replaced_at};
 use crate::domain::{BatchId, Instruction, LoadId, PaymentId, Timestamp};
 use crate::journal::codec::catalog::of_payment;
+use crate::journal::codec::events::{is_heard, is_of_nothing};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{Stored, corrupt};
 use crate::journal::payments::inquiries::{doubt_of, is_taken_back};
@@ -20,7 +21,7 @@ use crate::ledger::Purpose;
 use crate::ledger::forgetting::forgotten;
 use crate::ledger::repeats::{Generation, History, Standing, TakenBack, Terms, Told, counts};
 use crate::lifecycle::State;
-use crate::store::tables::{batch, inquiry, instruction, life, load, tally};
+use crate::store::tables::{batch, evidence, inquiry, instruction, life, load, tally};
 use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// States of which there is something to come, as a tally numbers them: `ready` to `delivered`, `conflict`, without an amount.
@@ -182,17 +183,33 @@ fn standing_of_row(
 }
 
 fn generation(c: &dyn Read, member: &Member) -> Result<Generation, Error> {
+    let is_cancelled = member.life.state == State::Cancelled;
     let is_taken_back = is_taken_back(c, member)?;
     let is_missed = is_taken_back && doubt_of(c, member.seq)? == Doubt::Missed;
     Ok(Generation {
         state: member.life.state,
         has_code: member.life.code.is_some(),
-        has_left: member.life.attempts > 0,
+        has_left: member.life.attempts > 0 && (!is_cancelled || was_heard_of(c, member.seq)?),
         taken_back: planted!(journal::is_taken_back(is_taken_back)).then_some(match is_missed {
             true => TakenBack::Missed,
             false => TakenBack::Spoken,
         }),
     })
+}
+
+/// Returns whether somebody has heard of a payment that was handed out for sending: one that was withheld then never left.
+fn was_heard_of(c: &dyn Read, seq: PaymentId) -> Result<bool, Error> {
+    let of_payment = Scan::by(&evidence::evidence_by_payment).at(&seq);
+    let mut heard = false;
+    c.each_row(&of_payment, &[evidence::event], |row| {
+        let event: i64 = row.get(0)?;
+        heard = is_heard(event) && !is_of_nothing(event);
+        Ok::<_, Error>(match heard {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(heard)
 }
 
 /// Returns when something of a row was loaded, posted or replaced last.

@@ -2,7 +2,7 @@
 
 use disburse::domain::Instruction;
 use disburse::journal::{Alike, AlikeKind, LoadPlan, Loaded};
-use disburse::lifecycle::Class;
+use disburse::lifecycle::{Class, Event};
 
 use crate::support::*;
 
@@ -48,6 +48,31 @@ async fn what_a_person_withdrew_from_one_batch_is_shown_in_another() {
                 assert_eq!(found.lines, [rows(2).line], "{case}");
             }
         }
+    }
+}
+
+/// Handed out for sending, and withheld, it never left: it is shown as every other row that a person withdrew.
+#[tokio::test]
+async fn what_was_withheld_before_it_was_withdrawn_is_shown_as_well() {
+    for (said, expected) in [(Event::Unsent, 2), (reply(Class::NoFloat, 230), 1)] {
+        let world = World::loaded(3).await;
+        let token = world.acquire(1).await.token;
+        let claimed = world.claim(token, 2, 2).await;
+        world.record(vec![finding(claimed[0].seq, said)], 3).await;
+        world
+            .record(vec![finding(claimed[1].seq, Event::Unsent)], 3)
+            .await;
+        for n in [0, 1] {
+            let id = world.payments()[n].payment.id.to_string();
+            withdraw(&world, Some(&id)).await;
+        }
+        let few = (1..=2).map(row).collect();
+        let found = shown(&world, other_batch("few", 1), few).await;
+        let rows: Vec<_> = found
+            .iter()
+            .map(|found| (found.kind, found.other.rows))
+            .collect();
+        assert_eq!(rows, [(AlikeKind::Withdrawn, expected)], "{said:?}");
     }
 }
 
