@@ -43,6 +43,7 @@ pub use location::{Location, LocationError, ServerAddress};
 pub use lock::{RunLock, holder};
 pub use read::looked_for::{FOUND_MAX, FoundRow, RejectedFound, SourceFile, Wanted};
 pub use read::paid::PaidPayment;
+pub use read::posted_from::PostedFrom;
 pub use read::reader::{Reader, Snapshot};
 pub use read::ready::Outline;
 pub use read::standing_rows::{PAGE_ROWS, StandingKind, StandingPayment, StandingRejected};

@@ -200,6 +200,13 @@ fn explained(
         let stated = snapshot.stated_about(&record.payment.id)?;
         let next = next(record, &stated, shown)?;
         let (heading, mut standing) = record_texts(record, &file, (trail, &next), shown);
+        standing.extend(snapshot.posted_from(record.seq)?.map(|from| {
+            format!(
+                "  posted as {} at {}",
+                output::name(&from.account),
+                output::name(&from.gateway)
+            )
+        }));
         // What no time ends is said with what to do about it.
         let limit = shown.held_back.limit(record)?.filter(Limit::passes);
         standing.extend(limit.map(|limit| {
@@ -534,6 +541,9 @@ fn to_json(
         })
         .collect();
     let electricity = shown.electricity(record);
+    let posted_from = snapshot.posted_from(record.seq)?;
+    let posted_from =
+        posted_from.map(|from| json!({"gateway": from.gateway, "account": from.account}));
     let narration = record.receiver_narration.as_deref();
     Ok(json!({
         "payer_transaction_id": record.payment.id.as_str(),
@@ -547,6 +557,7 @@ fn to_json(
         "state": record.life.state.name(),
         "status_code": record.life.code,
         "attempts": record.life.attempts,
+        "posted_from": posted_from,
         "not_before": row.not_before_text(),
         "replaces": record.replaces.map(|id| id.to_string()),
         "replaced_by": record.replaced_by.map(|id| id.to_string()),

@@ -8,6 +8,7 @@ pub(super) mod listed;
 pub(super) mod looked_for;
 pub(super) mod paid;
 pub(super) mod phrases;
+pub(super) mod posted_from;
 pub(super) mod reader;
 pub(super) mod ready;
 pub(super) mod records;
