@@ -166,6 +166,7 @@ const SYNONYMS: [(&str, &[&str]); 15] = [
             "customername",
             "employeename",
             "employeenames",
+            "employee",
             "staffname",
             "recipientname",
             "receivername",

@@ -100,6 +100,26 @@ pub(super) fn names_people(header: &str) -> bool {
     .any(|word| written.starts_with(word))
 }
 
+/// Returns whether a reference has a month in it, such as `E-007-2026-12` or `E7/202612`.
+pub(super) fn has_month(reference: &str) -> bool {
+    let text = reference.as_bytes();
+    let digits = |from: usize, count: usize| -> Option<u32> {
+        let piece = reference.get(from..from + count)?;
+        piece
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| piece.parse().ok())?
+    };
+    (0..text.len()).any(|at| {
+        let starts = at == 0 || !text[at - 1].is_ascii_digit();
+        let is_year = digits(at, 4).is_some_and(|year| (2000..2100).contains(&year));
+        let month =
+            at + 4 + usize::from(matches!(text.get(at + 4), Some(b'-' | b'/' | b'.' | b'_')));
+        let ends = !text.get(month + 2).is_some_and(u8::is_ascii_digit);
+        starts && is_year && ends && digits(month, 2).is_some_and(|month| (1..=12).contains(&month))
+    })
+}
+
 /// Returns whether a header speaks of an account at a bank, or of a number that somebody has elsewhere, and not of a phone.
 pub(super) fn is_account(header: &str) -> bool {
     let written = plain(header);
@@ -111,6 +131,26 @@ pub(super) fn is_account(header: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reference_with_a_month_in_it_is_told_from_one_without() {
+        for (reference, expected) in [
+            ("M-001-2026-11", true),
+            ("E7/202612", true),
+            ("2026-01-E7", true),
+            ("2026.12", true),
+            ("M-001", false),
+            ("20261", false),
+            ("120261201", false),
+            ("2026-13", false),
+            ("2026-110", false),
+            ("E-2026", false),
+            ("É2026-12", true),
+            ("", false),
+        ] {
+            assert_eq!(has_month(reference), expected, "{reference}");
+        }
+    }
 
     #[test]
     fn a_currency_behind_a_name_is_told_from_it() {

@@ -12,7 +12,7 @@ use super::super::sample::Sample;
 use super::definition::{EmptyAmount, HeaderAt, Layout, Place, Source, Taken, Total};
 pub use columns::ColumnGuess;
 use columns::{Columns, header_of};
-use forms::{names_people, part_of_name, without_currency};
+use forms::{has_month, names_people, part_of_name, without_currency};
 pub use given::Given;
 use written::Comment;
 
@@ -78,7 +78,10 @@ impl Guess {
         if let Some(at) = guess.position("msisdn") {
             guess.zeros(&columns, at, given);
         }
-        if let Some(at) = guess.position("reference") {
+        // A reference with a month in it names a payment, whatever its column is called.
+        if let Some(at) = guess.position("reference")
+            && !columns.cells(at).all(has_month)
+        {
             guess.people(&columns.names[at]);
         }
         guess.service(&columns, given);
