@@ -212,6 +212,7 @@ impl FailedRows {
             true => format!("{what_to_do} {BESIDE_DOCUMENTS}"),
             false => what_to_do.to_owned(),
         };
+        let with_document = output::carried(&with_document);
         let said = [rejected_row, replaces, reason, &with_document, unread];
         self.has_documents |= names_document;
         let extra = extra_of(&mut cells);

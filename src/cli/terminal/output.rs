@@ -143,7 +143,8 @@ fn carrying<'t>(text: &'t str, options: &Carried) -> Cow<'t, str> {
     Cow::Owned(kept)
 }
 
-fn carried(text: &str) -> Cow<'_, str> {
+/// Returns a text whose commands carry the options of this one, for a file that somebody reads elsewhere.
+pub(in crate::cli) fn carried(text: &str) -> Cow<'_, str> {
     match CARRIED.get() {
         Some(options) => carrying(text, options),
         None => Cow::Borrowed(text),
