@@ -52,6 +52,7 @@ pub use recovery::backup::{Backup, backup};
 pub use recovery::copies::{Copied, backup_into};
 pub use recovery::inspect::{Inspected, Pages, inspect};
 pub use recovery::ordered::OrderedPayment;
+pub use relocation::notice::assert_in_use;
 pub use relocation::relocate::{Relocated, relocate};
 pub use run::sessions::LEASE;
 pub use schema::open::is_gone;

@@ -245,6 +245,26 @@ fn a_journal_that_was_moved_is_used_where_it_is_now() {
         "{}",
         said.out
     );
+    // Nor is a new one begun in its place, or another one moved there.
+    for suffix in ["", ".mark", ".lock"] {
+        let _ = std::fs::remove_file(desk.path(&format!("disburse.db{suffix}")));
+    }
+    let load = ["load", "ok.csv", "--batch", "other", "--sandbox"];
+    let said = desk.run(&load).finished(2);
+    assert!(said.err.contains(lines[0]), "{}", said.err);
+    let back = ["journal", "copy", "moved.db", "disburse.db", "--yes"];
+    let said = desk.run(&back).finished(2);
+    assert!(
+        said.err.contains("disburse.db.moved: exists already"),
+        "{}",
+        said.err
+    );
+    assert!(!desk.path("disburse.db").exists());
+    // Somebody has changed what the notice says.
+    std::fs::write(desk.path("disburse.db.moved"), "").unwrap();
+    let said = desk.run(&load).finished(1);
+    assert!(said.err.contains("and not where it went"), "{}", said.err);
+    assert!(!desk.path("disburse.db").exists());
 }
 
 #[test]

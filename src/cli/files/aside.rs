@@ -38,6 +38,7 @@ pub(in crate::cli) struct Aside {
 impl Aside {
     /// Makes a journal beside the place that it is to get.
     pub(in crate::cli) fn begin(place: &Path) -> Result<(Journal, Self), Error> {
+        crate::journal::assert_in_use(&place.into())?;
         let path = aside_of(place);
         let lock = beside(&path, LOCK);
         let mut aside = Self {

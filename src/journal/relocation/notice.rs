@@ -14,6 +14,8 @@ use crate::journal::{Error, Location};
 /// What its name ends in.
 pub(in crate::journal) const SUFFIX: &str = ".moved";
 const HEADING: &str = "The disburse journal of this place was moved. Keep this file here: an earlier copy would pay again.";
+/// Said of a notice that somebody has changed.
+const UNREADABLE: &str = "it says that a journal was moved from here, and not where it went: find that journal, and name it with --journal";
 /// The longest name of a journal that is read.
 const LENGTH_MAX: u64 = 16 * 1024;
 
@@ -61,16 +63,29 @@ pub(in crate::journal) fn read(at: &Location) -> Result<Option<String>, Error> {
     };
     file.take(LENGTH_MAX)
         .read_to_string(&mut text)
-        .map_err(|cause| failed(&path, &cause))?;
-    // One that was cut off says at least that there was a move.
-    Ok(Some(text.lines().nth(1).unwrap_or_default().to_owned()))
+        .map_err(|_| failed(&path, &UNREADABLE))?;
+    match text.lines().nth(1).map(str::trim).unwrap_or_default() {
+        "" => Err(failed(&path, &UNREADABLE)),
+        to => Ok(Some(to.to_owned())),
+    }
 }
 
 /// Refuses to write to whatever is in the place of a journal that was moved, or to begin one there.
-pub(in crate::journal) fn assert_in_use(at: &Location) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error::Moved`], [`Error::Open`].
+pub fn assert_in_use(at: &Location) -> Result<(), Error> {
     match read(at)? {
         Some(to) => Err(Error::Moved { to }),
         None => Ok(()),
+    }
+}
+
+/// Refuses to move a journal to a place from where one was moved: whatever else goes there now would not know of that one.
+pub(super) fn assert_unused(at: &Location) -> Result<(), Error> {
+    match (read(at)?, path_of(at)) {
+        (Some(_), Some(path)) => Err(Error::Exists { path }),
+        _ => Ok(()),
     }
 }
 
@@ -81,8 +96,8 @@ fn options() -> OpenOptions {
     options
 }
 
-fn failed(path: &Path, cause: &std::io::Error) -> Error {
-    Error::Mark {
+fn failed(path: &Path, cause: &dyn std::fmt::Display) -> Error {
+    Error::Open {
         path: path.into(),
         cause: cause.to_string(),
     }

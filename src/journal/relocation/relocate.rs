@@ -215,7 +215,7 @@ impl Made {
             return Ok(Self::nothing());
         };
         open::refuse_reserved(path)?;
-        notice::assert_in_use(to)?;
+        notice::assert_unused(to)?;
         if open::is_gone(path) {
             return Err(Error::Gone { path: path.into() });
         }
