@@ -168,6 +168,12 @@ pub fn can_witness(life: &PaymentState) -> bool {
     life.known || ended
 }
 
+/// Returns whether such a payment has not been ended by a person: one that was need not be known in the new place.
+#[must_use]
+pub fn can_witness_best(life: &PaymentState) -> bool {
+    can_witness(life) && (life.code.is_some() || !life.state.is_finished())
+}
+
 /// Returns whether an answer to a status query shows that whoever asked is the account that has the payment.
 #[must_use]
 pub fn shows(event: Event) -> bool {
@@ -200,6 +206,13 @@ pub fn shows(event: Event) -> bool {
         | Event::Reopened
         | Event::ShownPaid => false,
     }
+}
+
+/// Returns whether an answer tells what became of a payment: about one that nobody has made, it shows that such answers are worth nothing.
+#[must_use]
+pub fn claims_to_have(event: Event) -> bool {
+    let has_failed = matches!(event, Event::Answer(verdict) if verdict.class == Class::Failed);
+    has_failed || shows(event)
 }
 
 /// Returns what it is worth that the new place does not have a payment which was posted before the move, and has no end yet: no more than an
@@ -253,10 +266,13 @@ pub fn testimony(
     }
     let is_paid = matches!(event, Event::Answer(verdict) if verdict.class == Class::Paid);
     let is_other = matches!(named, (Some(on_record), Some(told)) if on_record != told);
+    let is_unnamed = matches!(named, (Some(_), None));
     match life.state {
         _ if is_other || !is_ours => Testimony::Contradicts,
         State::Failed if is_paid => Testimony::Contradicts,
         State::Paid if !is_paid => Testimony::Silent,
+        // Anybody could say so.
+        _ if is_unnamed => Testimony::Silent,
         _ => Testimony::Bears,
     }
 }
@@ -576,6 +592,7 @@ mod tests {
             (PaymentState::NEW, false),
         ] {
             assert_eq!(can_witness(&life), expected, "{life:?}");
+            assert_eq!(can_witness_best(&life), expected, "{life:?}");
             assert!(!expected || binds(&life), "{life:?}");
         }
     }
@@ -611,8 +628,9 @@ mod tests {
             (State::Paid, same, Class::Paid, true, Bears),
             (State::Acknowledged, same, Class::Acknowledged, true, Bears),
             (State::Acknowledged, same, Class::Paid, true, Bears),
+            (State::Paid, (Some("g1"), None), Class::Paid, true, Silent),
             // Not every gateway names its number.
-            (State::Paid, (Some("g1"), None), Class::Paid, true, Bears),
+            (State::Paid, (None, None), Class::Paid, true, Bears),
             (State::Paid, (None, Some("g2")), Class::Paid, true, Bears),
             (
                 State::Paid,
@@ -641,6 +659,26 @@ mod tests {
         }
         let lost = testimony(&at(State::Paid), same, Event::NoAnswer, true);
         assert_eq!(lost, Silent);
+    }
+
+    #[test]
+    fn what_a_person_has_ended_is_the_last_to_be_asked_about() {
+        let known = |state, code| PaymentState {
+            state,
+            code,
+            known: true,
+            ..PaymentState::NEW
+        };
+        for (life, expected) in [
+            (known(State::Failed, None), false),
+            (known(State::Paid, None), false),
+            (known(State::Failed, Some(141)), true),
+            (known(State::Acknowledged, Some(139)), true),
+            (known(State::InDoubt, None), true),
+        ] {
+            assert!(can_witness(&life), "{life:?}");
+            assert_eq!(can_witness_best(&life), expected, "{life:?}");
+        }
     }
 
     #[test]

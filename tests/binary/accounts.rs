@@ -24,10 +24,12 @@ pub struct Books {
     pub is_dark: bool,
     /// The password of `acme` has run out.
     pub is_shut: bool,
-    /// It says of whatever it is asked about that it has accepted it.
-    pub claims_all: bool,
+    /// What it says of whatever it does not have, instead of that.
+    pub claims: u32,
     /// Further than those of other gateways its own numbers begin.
     pub numbers_from: u32,
+    /// It names none.
+    pub is_nameless: bool,
 }
 
 impl Books {
@@ -92,8 +94,8 @@ pub fn gateway(
             books.asked_by.insert(user);
             if own || books.executed.contains_key(&key) {
                 140
-            } else if books.claims_all {
-                139
+            } else if books.claims > 0 {
+                books.claims
             } else {
                 143
             }
@@ -101,13 +103,13 @@ pub fn gateway(
         if books.is_dark {
             return Reply::HangUp;
         }
-        let number = if code == 143 {
-            0
-        } else {
-            7 + books.numbers_from
+        let number = match code {
+            _ if books.is_nameless => String::new(),
+            143 => r#","gatewayTransactionID":0"#.to_owned(),
+            _ => format!(r#","gatewayTransactionID":{}"#, 7 + books.numbers_from),
         };
         Reply::Json(format!(
-            r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}","gatewayTransactionID":{number}{amount}}}]}}"#
+            r#"{{"authStatus":{{"authStatusCode":131,"authStatusDescription":"ok"}},"results":[{{"statusCode":{code},"statusDescription":"","payerTransactionID":"{id}"{number}{amount}}}]}}"#
         ))
     });
     (server, books)

@@ -57,14 +57,76 @@ fn a_test_system_on_which_the_batch_was_rehearsed_is_not_the_gateway_that_moved(
 
 #[test]
 fn a_gateway_that_claims_to_have_whatever_it_is_asked_about_shows_nothing() {
-    let (world, old, _) = begun(&rows(4, 182));
+    // That it has accepted it, or that it has failed.
+    for (seed, code) in [(182, 139), (187, 141)] {
+        let (world, old, _) = begun(&rows(4, seed));
+        let (new, books) = another(&old);
+        books.lock().unwrap().claims = code;
+        is_refused(
+            world,
+            &new,
+            "tells what became of a payment that nobody has made",
+        );
+    }
+}
+
+#[test]
+fn a_gateway_that_does_not_name_its_number_of_a_payment_shows_nothing() {
+    let (world, old, _) = begun(&rows(4, 188));
     let (new, books) = another(&old);
-    books.lock().unwrap().claims_all = true;
-    is_refused(
-        world,
-        &new,
-        "says of an identifier that nobody has that it has the payment",
-    );
+    books.lock().unwrap().is_nameless = true;
+    is_refused(world, &new, "knows none of the 3 payments");
+}
+
+/// A batch of which one row is paid and two are open, with a copy of its journal; then those are paid, and the copy is put back.
+fn paid_since(rows: &[Row]) -> (World, Server, Arc<Mutex<Books>>) {
+    let (old, books) = gateway(|_| Some(139));
+    let world = World::new(&Setup::default()).towards(&old.url());
+    world.write_rows("batch.csv", &rows[..1]);
+    world.expect(0, &PAY);
+    world.write_rows("more.csv", rows);
+    world.expect(0, &["load", "more.csv", "--batch", "b", "--amend"]);
+    world.expect(0, &["backup", "copy.db"]);
+    (world, old, books)
+}
+
+/// The new place does not have yet what an earlier journal has posted to the old one.
+#[test]
+fn what_an_earlier_journal_may_have_posted_to_the_old_place_is_not_posted_in_the_new_one() {
+    let (world, old, books) = paid_since(&rows(3, 189));
+    world.expect(0, &["run", "b", "--yes"]);
+    put_back(&world, &[]);
+    let (new, moved) = another(&books);
+    for (_, id) in &old.posts()[1..] {
+        moved.lock().unwrap().forget(id);
+    }
+    let world = world.towards(&new.url());
+    let asked = [&MOVED[..], &["--max-wait", "6s"]].concat();
+    world
+        .expect(4, &asked)
+        .says("the new address knows payment");
+    world.expect(4, &["run", "b", "--yes", "--max-wait", "6s"]);
+    assert!(new.posts().is_empty());
+}
+
+/// The move itself is among the orders that are lost, and what was posted after it is at the new place alone.
+#[test]
+fn what_was_posted_after_a_move_that_is_lost_is_asked_about_once_that_is_ordered_again() {
+    let (world, old, books) = paid_since(&rows(3, 190));
+    let (new, moved) = another(&books);
+    let there = world.towards(&new.url());
+    there.expect(0, &MOVED);
+    assert_eq!(new.posts().len(), 2);
+    put_back(&there, &[]);
+    // The old place does not have it, and says so.
+    let world = there.towards(&old.url());
+    world.expect(4, &["run", "b", "--yes", "--max-wait", "9s"]);
+    let there = world.towards(&new.url());
+    there
+        .expect(0, &MOVED)
+        .says("asking about 2 payments first");
+    assert_executed_once(&moved, 3);
+    assert_eq!((old.posts().len(), new.posts().len()), (1, 2));
 }
 
 #[test]

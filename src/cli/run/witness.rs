@@ -42,7 +42,10 @@ impl Job<'_> {
                     .and_then(|id| GatewayTransactionId::parse(id).ok()),
                 country: Some(payment.country),
             };
-            for outcome in self.ask(client, &pacer, what, inquiry).await? {
+            let answers = self.ask(client, &pacer, what, inquiry).await?;
+            // Of several answers to one question, nobody knows which is about it.
+            let only = answers.len() == 1;
+            for outcome in answers.into_iter().filter(|_| only) {
                 match self
                     .journal
                     .testimony(seq, outcome.event, outcome.said)
@@ -77,9 +80,9 @@ impl Job<'_> {
             country: None,
         };
         let answers = self.ask(client, &pacer, what, control).await?;
-        match answers.iter().any(|outcome| pin::shows(outcome.event)) {
+        match answers.iter().any(|outcome| pin::claims_to_have(outcome.event)) {
             true => Err(Error::refused(format!(
-                "the place that is configured says of an identifier that nobody has that it has the payment, so its word about others shows nothing: {stays}"
+                "the place that is configured tells what became of a payment that nobody has made, so its word about others shows nothing: {stays}"
             ))
             .hint("choose the profile with the gateway and the user name that the batch was started with; ask the people of this gateway why it answers so")),
             false => Ok(Some(*first)),

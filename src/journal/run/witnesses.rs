@@ -10,10 +10,12 @@ use crate::journal::codec::events::{is_heard, is_of_nothing};
 use crate::journal::codec::values::corrupt;
 use crate::journal::{Error, Question};
 use crate::ledger::pin;
+use crate::lifecycle::PaymentState;
 use crate::store::tables::evidence;
 use crate::store::{Read, Reads, Scan};
 
-/// Returns up to `limit` payments that the place has shown to have where the batch is now, the newest first.
+/// Returns up to `limit` payments that the place has shown to have where the batch is now, the newest first; what a person has ended only where there is
+/// nothing else.
 pub(in crate::journal) fn witnesses(
     c: &dyn Read,
     batch_id: BatchId,
@@ -21,8 +23,22 @@ pub(in crate::journal) fn witnesses(
 ) -> Result<Vec<Question>, Error> {
     let moved = sent_elsewhere(c, batch_id)?.pop();
     let most = if moved.is_some() { usize::MAX } else { limit };
+    let best = such(c, batch_id, (limit, most), moved, pin::can_witness_best)?;
+    match best.is_empty() {
+        true => such(c, batch_id, (limit, most), moved, pin::can_witness),
+        false => Ok(best),
+    }
+}
+
+fn such(
+    c: &dyn Read,
+    batch_id: BatchId,
+    (limit, most): (usize, usize),
+    moved: Option<EvidenceId>,
+    is_such: fn(&PaymentState) -> bool,
+) -> Result<Vec<Question>, Error> {
     let mut found = Vec::new();
-    for seq in lives(c, batch_id, most, pin::can_witness)? {
+    for seq in lives(c, batch_id, most, is_such)? {
         if found.len() == limit {
             break;
         }
