@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use super::posted_elsewhere::moves;
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, PolicyId, Timestamp};
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::events::{
@@ -175,7 +176,8 @@ fn marks(c: &dyn Read, seq: PaymentId) -> Result<Marks, Error> {
         .collect();
     let own = Scan::of(&instruction::TABLE).at(&seq);
     if let Some(batch_id) = c.value(&own, instruction::batch_id)? {
-        let moved = sent_elsewhere(c, batch_id)?.into_iter();
+        let proven = moves(c, batch_id)?;
+        let moved = sent_elsewhere(c, batch_id)?.into_iter().chain(proven);
         noted.extend(moved.map(|at| (at, Mark::Moved)));
     }
     for (at, mark) in noted {

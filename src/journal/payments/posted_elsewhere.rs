@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::first_claims::first_claim;
 use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails};
 use crate::journal::Error;
-use crate::journal::codec::events::{ACCOUNT_MOVED, GATEWAY_MOVED, event_numbers};
+use crate::journal::codec::events::{ACCOUNT_MOVED, GATEWAY_MOVED, PRESUMED_POSTED, event_numbers};
 use crate::journal::session::subject::Subject;
 use crate::ledger::pin::not_found_after_a_move;
 use crate::lifecycle::Event;
@@ -41,16 +41,15 @@ pub(in crate::journal) fn worth<'s>(
 
 /// Returns whether the last post of a payment was made before its batch was moved last.
 fn was_posted_before(c: &dyn Read, batch_id: BatchId, seq: PaymentId) -> Result<bool, Error> {
-    let mut moved = EvidenceId::NONE;
-    for kind in [GATEWAY_MOVED, ACCOUNT_MOVED] {
-        let moves = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
-        let newest: Option<EvidenceId> = c.value(&moves.descending(), evidence::evidence_id)?;
-        moved = moved.max(newest.unwrap_or(EvidenceId::NONE));
-    }
-    if moved == EvidenceId::NONE {
+    let Some(moved) = moves(c, batch_id)?.pop() else {
         return Ok(false);
-    }
-    Ok(last_post(c, batch_id, seq)?.is_some_and(|posted| posted < moved))
+    };
+    let posted = match last_post(c, batch_id, seq)? {
+        Some(posted) => Some(posted),
+        // An earlier journal may have posted it, where its batch was then.
+        None => newest(c, seq, PRESUMED_POSTED)?,
+    };
+    Ok(posted.is_some_and(|posted| posted < moved))
 }
 
 /// Returns the evidence that a payment was handed out for sending last; `None`: it never was.
@@ -60,12 +59,28 @@ pub(in crate::journal) fn last_post(
     seq: PaymentId,
 ) -> Result<Option<EvidenceId>, Error> {
     let (claimed, _, _) = event_numbers(Event::Claimed);
-    let posts = Scan::by(&evidence::evidence_by_payment)
-        .at(&seq)
-        .descending();
-    let posts = posts.only(evidence::event, Test::is(&claimed));
-    match c.value(&posts, evidence::evidence_id)? {
+    match newest(c, seq, claimed)? {
         Some(posted) => Ok(Some(posted)),
         None => Ok(first_claim(c, batch_id, seq)?.map(|claim| claim.evidence_id)),
     }
+}
+
+/// Returns the newest evidence of a kind about a payment.
+fn newest(c: &dyn Read, seq: PaymentId, kind: i64) -> Result<Option<EvidenceId>, Error> {
+    let of_payment = Scan::by(&evidence::evidence_by_payment)
+        .at(&seq)
+        .only(evidence::event, Test::is(&kind))
+        .descending();
+    Ok(c.value(&of_payment, evidence::evidence_id)?)
+}
+
+/// Returns the evidence of each time that a batch was moved to another address or another account which had shown to be the same place.
+pub(in crate::journal) fn moves(c: &dyn Read, batch_id: BatchId) -> Result<Vec<EvidenceId>, Error> {
+    let mut found = Vec::new();
+    for kind in [GATEWAY_MOVED, ACCOUNT_MOVED] {
+        let of_kind = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
+        found.extend(c.values::<EvidenceId>(&of_kind, evidence::evidence_id)?);
+    }
+    found.sort_unstable();
+    Ok(found)
 }

@@ -236,6 +236,18 @@ pub(in crate::journal) fn on_record(c: &dyn Read) -> Result<Vec<Payer>, Error> {
     Ok(found)
 }
 
+/// Has what an earlier journal may have posted be asked about once more where its batch was moved to: that journal may have moved it, too.
+pub(in crate::journal) fn ask_in_the_new_place(
+    c: &WriteSession,
+    batch_id: BatchId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    if is_presumed(c, batch_id)? {
+        ask_anew(c, batch_id, now)?;
+    }
+    Ok(())
+}
+
 /// Refuses to ask about a batch that an earlier journal may have posted, where nobody knows that it did so from there.
 pub(in crate::journal) fn assert_known(
     c: &dyn Read,
@@ -360,7 +372,7 @@ pub(in crate::journal) fn mark_payer(
 }
 
 /// Returns whether an earlier journal may have posted something of a batch, and no person's word has released it.
-fn is_presumed(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
+pub(in crate::journal) fn is_presumed(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
     let mut is_presumed = false;
     let all = Scan::by(&evidence::presumed).at(&batch_id);
     c.each_until(&all, |presumption: Presumption| {

@@ -13,6 +13,7 @@ use crate::journal::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::codec::events::GATEWAY_MOVED;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::digests::pin_digest;
+use crate::journal::recovery::payers::ask_in_the_new_place;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, GatewayMoved};
@@ -128,7 +129,8 @@ pub(super) fn move_gateway(
         &order.to,
         &account(c, batch_id)?.unwrap_or_default(),
     )?;
-    tie_anew(c, batch_id, order, now)
+    tie_anew(c, batch_id, order, now)?;
+    ask_in_the_new_place(c, batch_id, now)
 }
 
 /// Ties a batch to another address, and records why.

@@ -400,7 +400,8 @@ fn move_account(
     )?;
     let gateway: Option<String> = of_batch(c, batch_id, batch::gateway)?;
     mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to)?;
-    take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)
+    take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)?;
+    payers::ask_in_the_new_place(c, batch_id, now)
 }
 
 pub(in crate::journal) fn assert_belongs(
