@@ -27,8 +27,8 @@ use crate::domain::{
     BankAccount, BatchName, Electricity, Instruction, Origin, Timestamp, WireZone,
 };
 use crate::journal::{
-    self, HistoryEntry, Linked, PaymentRecord, Reader, RejectedFound, Snapshot, SourceFile,
-    Standing, StatedAbout, UnpricedRecord,
+    self, HistoryEntry, Linked, PaymentRecord, PostedFrom, Reader, RejectedFound, Snapshot,
+    SourceFile, Standing, StatedAbout, UnpricedRecord,
 };
 use crate::ledger::Purpose;
 use crate::ledger::calendar::{BatchDates, Calendar, Gate};
@@ -200,9 +200,9 @@ fn explained(
         let stated = snapshot.stated_about(&record.payment.id)?;
         let next = next(record, &stated, shown)?;
         let (heading, mut standing) = record_texts(record, &file, (trail, &next), shown);
-        standing.extend(snapshot.posted_from(record.seq)?.map(|from| {
+        standing.extend(posted_from(snapshot, record)?.map(|from| {
             format!(
-                "  posted as {} at {}",
+                "  posted last as {} at {}",
                 output::name(&from.account),
                 output::name(&from.gateway)
             )
@@ -248,6 +248,21 @@ fn explained(
     };
     // All of it is read before any of it is said: of a damaged journal nothing is shown as if it were whole.
     records.iter().zip(&trails).map(one).collect()
+}
+
+/// Returns where a payment was posted last, if it left: one that waits anew was withheld, not let in, or refused for want of float.
+fn posted_from(
+    snapshot: &Snapshot<'_>,
+    record: &PaymentRecord,
+) -> Result<Option<PostedFrom>, Error> {
+    let has_left = match record.life.state {
+        State::Ready | State::Cancelled => record.life.is_exposed(),
+        _ => true,
+    };
+    Ok(match has_left {
+        true => snapshot.posted_from(record.seq)?,
+        false => None,
+    })
 }
 
 /// Returns which of the records is the payment that this one replaces.
@@ -541,7 +556,7 @@ fn to_json(
         })
         .collect();
     let electricity = shown.electricity(record);
-    let posted_from = snapshot.posted_from(record.seq)?;
+    let posted_from = posted_from(snapshot, record)?;
     let posted_from =
         posted_from.map(|from| json!({"gateway": from.gateway, "account": from.account}));
     let narration = record.receiver_narration.as_deref();

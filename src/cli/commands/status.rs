@@ -273,10 +273,27 @@ fn row_texts(
         ));
     }
     if !standing.is_finished() {
+        let left_behind = reader.snapshot(batch)?.left_behind()?;
+        if left_behind > 0 {
+            texts.push(left_behind_text(left_behind, batch));
+        }
         let since = reader.snapshot(batch)?.repeated_since()?;
         texts.extend(since.iter().map(repeats::alike_text));
     }
     Ok(texts)
+}
+
+/// Says what only a person ends after a move.
+fn left_behind_text(count: u64, batch: &BatchName) -> String {
+    let (was, has) = match count {
+        1 => ("was", "has"),
+        _ => ("were", "have"),
+    };
+    format!(
+        "{} {was} posted before the batch was moved, and {has} no end yet: that the new place does not know of it proves nothing. What it does not tell, a person decides: ask the people of the old \
+         place, then disburse resolve {batch} ID --paid, or --failed --although-accepted",
+        output::counted(count, "payment")
+    )
 }
 
 /// Returns whether a limit that no time lifts keeps everything that is left.

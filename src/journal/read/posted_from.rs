@@ -7,10 +7,11 @@ use crate::journal::Error;
 use crate::journal::codec::catalog::of_batch;
 use crate::journal::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN, GATEWAY_MOVED};
 use crate::journal::codec::values::corrupt;
-use crate::journal::payments::posted_elsewhere::last_post;
+use crate::journal::payments::posted_elsewhere::{last_post, moves};
 use crate::journal::read::reader::Snapshot;
-use crate::store::tables::{batch, evidence};
-use crate::store::{Reads, Scan, shape};
+use crate::lifecycle::State;
+use crate::store::tables::{batch, evidence, life};
+use crate::store::{Reads, Scan, Test, shape};
 
 /// An account at a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,29 @@ impl Snapshot<'_> {
         Ok(account
             .zip(gateway)
             .map(|(account, gateway)| PostedFrom { gateway, account }))
+    }
+
+    /// Returns how many payments have no end yet that were posted before the batch was moved, as far as they are counted.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn left_behind(&self) -> Result<u64, Error> {
+        const COUNTED: u64 = 1_000;
+        let Some(moved) = moves(self.c, self.batch_id)?.pop() else {
+            return Ok(0);
+        };
+        let in_doubt = Scan::of(&life::TABLE)
+            .only(life::batch_id, Test::is(&self.batch_id))
+            .only(life::state, Test::is(&State::InDoubt));
+        let mut count = 0;
+        for seq in self.c.values::<PaymentId>(&in_doubt, life::seq)? {
+            let posted = last_post(self.c, self.batch_id, seq)?;
+            count += u64::from(posted.is_some_and(|posted| posted < moved));
+            if count == COUNTED {
+                break;
+            }
+        }
+        Ok(count)
     }
 
     /// Returns what evidence of a kind says of the batch, the oldest first.
