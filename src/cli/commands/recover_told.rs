@@ -136,7 +136,7 @@ pub(super) fn lost_json(lost: &Lost) -> Value {
 }
 
 /// Said of a run that asks: away from a terminal it wants the word of a person about the account.
-const AS_WHOM: &str = " (if it says that nobody knows which account posted the batch: add --asked-as USER, the user name of that account at the gateway)";
+const AS_WHOM: &str = " (if it says that nobody knows which account posted the batch: add --asked-as USER, the user name of that account at the gateway, and --asked-at URL where the configuration has several gateways)";
 
 /// What is to be done, numbered in its order, and what may be done instead.
 pub(super) fn next(

@@ -185,15 +185,11 @@ impl Settings {
         }
         document.limits.take_zone(&profile);
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
+        let known_gateways = document.gateways();
         let shown = shown::collect(&layers, password_origin, document.others);
         Ok(Self {
             known_profiles: document.profiles.keys().cloned().collect(),
-            known_gateways: document
-                .profiles
-                .values()
-                .filter_map(|profile| profile.get("base_url"))
-                .map(|entry| entry.text.clone())
-                .collect(),
+            known_gateways,
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
             profile,
             services: document.services,

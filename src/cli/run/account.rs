@@ -163,7 +163,9 @@ impl Job<'_> {
 
 /// Returns whether an address, with or without the path of the payments behind it, is that of a gateway.
 fn is_same(url: &str, gateway: &str) -> bool {
+    // A person may leave the scheme out.
     let plain = |text: &str| {
+        let text = text.rsplit("://").next().unwrap_or_default();
         format!(
             "{}/",
             text.trim().trim_end_matches('/').to_ascii_lowercase()

@@ -28,7 +28,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             "`disburse status` lists the batches, and `disburse verify BATCH` says what was changed in each",
         ),
         Error::PayerUnknown { batch, account, .. } => format!(
-            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name. If it was another account, choose its profile first: {account} would get \
+            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name (and --asked-at URL, where the configuration has several gateways). If it was another account, choose its profile first: {account} would get \
              \"not found\" for everything. As long as orders of people (cancel, resolve, retry) may be lost, that run only asks: give them again after it, as `disburse recover` lists"
         ),
         Error::PayerElsewhere {

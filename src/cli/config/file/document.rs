@@ -40,3 +40,12 @@ pub(in crate::cli::config) struct Document {
     /// What stands outside the profiles, by dotted name, in the order of the file.
     pub(in crate::cli::config) others: Vec<(String, Entry)>,
 }
+
+impl Document {
+    /// Returns the `base_url` of every profile that has one.
+    pub(in crate::cli::config) fn gateways(&self) -> Vec<String> {
+        let profiles = self.profiles.values();
+        let named = profiles.filter_map(|profile| profile.get("base_url"));
+        named.map(|entry| entry.text.clone()).collect()
+    }
+}
