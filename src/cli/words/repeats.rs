@@ -359,23 +359,7 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
     };
     let file = output::name(&alike.file);
     let other = load_text(&alike.other);
-    let mut lines: Vec<String> = alike
-        .lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| match alike.others.get(at) {
-            Some(other) => format!("{line} (like {other})"),
-            None => line.to_string(),
-        })
-        .collect();
-    if alike.lines.len() as u64 != count {
-        lines.push("…".to_owned());
-    }
-    let lines = format!(
-        "line{} {}",
-        if count == 1 { "" } else { "s" },
-        lines.join(", ")
-    );
+    let lines = lines_text(alike);
     let paid = match (alike.paid, count) {
         (0, _) => String::new(),
         (1, 1) => ", which is paid already".to_owned(),
@@ -418,6 +402,28 @@ pub(in crate::cli) fn alike_text(alike: &Alike) -> String {
         AlikeKind::AllowedSince => since_text(alike, &rows, "since repeated", ", as was allowed"),
         AlikeKind::LoadedSince => since_text(alike, &rows, "like", ", under other references"),
     }
+}
+
+/// Names the lines of rows, and of those that they are like.
+fn lines_text(alike: &Alike) -> String {
+    let count = alike.other.rows;
+    let mut lines: Vec<String> = alike
+        .lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| match alike.others.get(at) {
+            Some(other) => format!("{line} (like {other})"),
+            None => line.to_string(),
+        })
+        .collect();
+    if alike.lines.len() as u64 != count {
+        lines.push("…".to_owned());
+    }
+    format!(
+        "line{} {}",
+        if count == 1 { "" } else { "s" },
+        lines.join(", ")
+    )
 }
 
 /// Says what a later load pays of what a batch pays, too.
