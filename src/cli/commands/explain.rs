@@ -200,7 +200,7 @@ fn explained(
         let stated = snapshot.stated_about(&record.payment.id)?;
         let next = next(record, &stated, shown)?;
         let (heading, mut standing) = record_texts(record, &file, (trail, &next), shown);
-        standing.extend(posted_from(snapshot, record)?.map(|from| {
+        standing.extend(posted_from(snapshot, record, shown)?.map(|from| {
             format!(
                 "  posted last as {} at {}",
                 output::name(&from.account),
@@ -254,8 +254,11 @@ fn explained(
 fn posted_from(
     snapshot: &Snapshot<'_>,
     record: &PaymentRecord,
+    shown: Shown<'_>,
 ) -> Result<Option<PostedFrom>, Error> {
     let has_left = match record.life.state {
+        // The sandbox has one account.
+        _ if shown.commands.purpose == Purpose::Rehearsal => false,
         State::Ready | State::Cancelled => record.life.is_exposed(),
         _ => true,
     };
@@ -556,7 +559,7 @@ fn to_json(
         })
         .collect();
     let electricity = shown.electricity(record);
-    let posted_from = posted_from(snapshot, record)?;
+    let posted_from = posted_from(snapshot, record, shown)?;
     let posted_from =
         posted_from.map(|from| json!({"gateway": from.gateway, "account": from.account}));
     let narration = record.receiver_narration.as_deref();
