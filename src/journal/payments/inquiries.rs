@@ -176,8 +176,8 @@ fn marks(c: &dyn Read, seq: PaymentId) -> Result<Marks, Error> {
         .collect();
     let own = Scan::of(&instruction::TABLE).at(&seq);
     if let Some(batch_id) = c.value(&own, instruction::batch_id)? {
-        let proven = moves(c, batch_id)?;
-        let moved = sent_elsewhere(c, batch_id)?.into_iter().chain(proven);
+        let moves = moves(c, batch_id)?.into_iter().map(|(at, _)| at);
+        let moved = sent_elsewhere(c, batch_id)?.into_iter().chain(moves);
         noted.extend(moved.map(|at| (at, Mark::Moved)));
     }
     for (at, mark) in noted {

@@ -3,15 +3,18 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::first_claims::first_claim;
 use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails};
 use crate::journal::Error;
 use crate::journal::codec::events::{ACCOUNT_MOVED, GATEWAY_MOVED, PRESUMED_POSTED, event_numbers};
+use crate::journal::codec::values::corrupt;
 use crate::journal::session::subject::Subject;
 use crate::ledger::pin::not_found_after_a_move;
 use crate::lifecycle::Event;
 use crate::store::tables::evidence;
-use crate::store::{Read, Reads, Scan, Test};
+use crate::store::{Read, Reads, Scan, Test, shape};
 
 /// What stands beside such an answer.
 const NOTE: &str = "it was posted before its batch was moved, so that it is not known in the new place proves nothing";
@@ -41,7 +44,7 @@ pub(in crate::journal) fn worth<'s>(
 
 /// Returns whether the last post of a payment was made before its batch was moved last.
 fn was_posted_before(c: &dyn Read, batch_id: BatchId, seq: PaymentId) -> Result<bool, Error> {
-    let Some(moved) = moves(c, batch_id)?.pop() else {
+    let Some(moved) = last_proven_move(c, batch_id)? else {
         return Ok(false);
     };
     let posted = match last_post(c, batch_id, seq)? {
@@ -74,13 +77,35 @@ fn newest(c: &dyn Read, seq: PaymentId, kind: i64) -> Result<Option<EvidenceId>,
     Ok(c.value(&of_payment, evidence::evidence_id)?)
 }
 
-/// Returns the evidence of each time that a batch was moved to another address or another account which had shown to be the same place.
-pub(in crate::journal) fn moves(c: &dyn Read, batch_id: BatchId) -> Result<Vec<EvidenceId>, Error> {
+/// Returns the evidence of each time that a batch was moved to another address or another account, and whether a payment had shown that to be
+/// the same place: where nothing did, nothing of the batch was open.
+pub(in crate::journal) fn moves(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Vec<(EvidenceId, bool)>, Error> {
     let mut found = Vec::new();
     for kind in [GATEWAY_MOVED, ACCOUNT_MOVED] {
         let of_kind = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
-        found.extend(c.values::<EvidenceId>(&of_kind, evidence::evidence_id)?);
+        c.each(&of_kind, |row: Moved| {
+            let detail: Value = serde_json::from_str(row.detail.as_deref().unwrap_or_default())
+                .map_err(|_| corrupt("evidence with a detail that is not JSON"))?;
+            found.push((row.evidence_id, detail["witness"].is_string()));
+            Ok::<_, Error>(())
+        })?;
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// Returns the last time that a batch was moved with such a proof.
+pub(in crate::journal) fn last_proven_move(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<Option<EvidenceId>, Error> {
+    let proven = moves(c, batch_id)?.into_iter().rfind(|(_, proven)| *proven);
+    Ok(proven.map(|(at, _)| at))
+}
+
+shape! {
+    struct Moved of evidence { evidence_id: EvidenceId, detail: Option<String> }
 }

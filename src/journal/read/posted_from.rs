@@ -7,7 +7,7 @@ use crate::journal::Error;
 use crate::journal::codec::catalog::of_batch;
 use crate::journal::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN, GATEWAY_MOVED};
 use crate::journal::codec::values::corrupt;
-use crate::journal::payments::posted_elsewhere::{last_post, moves};
+use crate::journal::payments::posted_elsewhere::{last_post, last_proven_move};
 use crate::journal::read::reader::Snapshot;
 use crate::lifecycle::State;
 use crate::store::tables::{batch, evidence, life};
@@ -61,7 +61,7 @@ impl Snapshot<'_> {
     /// Faults of the journal.
     pub fn left_behind(&self) -> Result<u64, Error> {
         const COUNTED: u64 = 1_000;
-        let Some(moved) = moves(self.c, self.batch_id)?.pop() else {
+        let Some(moved) = last_proven_move(self.c, self.batch_id)? else {
             return Ok(0);
         };
         let in_doubt = Scan::of(&life::TABLE)
