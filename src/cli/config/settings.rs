@@ -59,8 +59,8 @@ pub struct Settings {
     pub profile_name: String,
     /// The names of all profiles of the file.
     pub known_profiles: Vec<String>,
-    /// Which gateways they name, as it stands there.
-    pub known_gateways: Vec<String>,
+    /// Which gateways the others of them name, as it stands there.
+    pub other_gateways: Vec<String>,
     /// The chosen profile.
     pub profile: Profile,
     /// The services by code; with none, every service is accepted.
@@ -185,11 +185,11 @@ impl Settings {
         }
         document.limits.take_zone(&profile);
         let password_origin = password.as_ref().map(|(_, origin)| origin.clone());
-        let known_gateways = document.gateways();
+        let other_gateways = document.other_gateways(chosen.as_deref());
         let shown = shown::collect(&layers, password_origin, document.others);
         Ok(Self {
             known_profiles: document.profiles.keys().cloned().collect(),
-            known_gateways,
+            other_gateways,
             profile_name: chosen.unwrap_or_else(|| fallback.to_owned()),
             profile,
             services: document.services,

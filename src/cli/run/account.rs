@@ -137,7 +137,7 @@ impl Job<'_> {
     async fn know_the_gateway(&self, home: &Home) -> Result<(), Error> {
         let meant = self.journal.destination(self.batch.clone()).await?;
         let recorded = meant.as_ref().map(|meant| &meant.gateway);
-        let known = self.settings.known_gateways.iter().chain(recorded);
+        let known = self.settings.other_gateways.iter().chain(recorded);
         let others = other_gateways(known.map(String::as_str), &home.gateway);
         match &self.options.asked_at {
             Some(url) if is_same(url, &home.gateway) => Ok(()),

@@ -42,10 +42,11 @@ pub(in crate::cli::config) struct Document {
 }
 
 impl Document {
-    /// Returns the `base_url` of every profile that has one.
-    pub(in crate::cli::config) fn gateways(&self) -> Vec<String> {
-        let profiles = self.profiles.values();
-        let named = profiles.filter_map(|profile| profile.get("base_url"));
+    /// Returns the `base_url` of every profile that has one, except the chosen profile.
+    pub(in crate::cli::config) fn other_gateways(&self, chosen: Option<&str>) -> Vec<String> {
+        let others = self.profiles.iter();
+        let others = others.filter(|(name, _)| Some(name.as_str()) != chosen);
+        let named = others.filter_map(|(_, profile)| profile.get("base_url"));
         named.map(|entry| entry.text.clone()).collect()
     }
 }
