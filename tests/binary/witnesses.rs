@@ -217,3 +217,36 @@ fn whoever_names_an_account_says_at_which_gateway_where_there_are_several() {
     run(0, &at(&server.url())).says("the gateway is asked about it as acme");
     assert_executed_once(&books, 3);
 }
+
+/// It was sent elsewhere before anything of it was posted: what was posted since is there, or nowhere.
+#[test]
+fn what_is_not_found_where_a_batch_was_sent_with_nothing_open_is_posted_there() {
+    let (old, _) = gateway(|_| Some(139));
+    let (new, books) = gateway(|_| Some(139));
+    let rows = rows(3, 191);
+    let world = World::new(&Setup::default()).towards(&old.url());
+    world.write_rows("batch.csv", &rows[..2]);
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.expect(0, &["backup", "copy.db"]);
+    let there = world.towards(&new.url());
+    there.expect(0, &MOVED);
+    put_back(&there, &[]);
+    let world = there.towards(&old.url());
+    world.write_rows("more.csv", &rows);
+    world.expect(0, &["load", "more.csv", "--batch", "b", "--amend"]);
+    let there = world.towards(&new.url());
+    there.expect(4, &[&MOVED[..], &["--max-wait", "9s"]].concat());
+    there.expect(
+        0,
+        &[
+            "recover",
+            "--orders-given-again",
+            "--reason",
+            "the move",
+            "--yes",
+        ],
+    );
+    there.expect(0, &["run", "b", "--yes"]);
+    assert_executed_once(&books, 3);
+    assert!(old.posts().is_empty());
+}
