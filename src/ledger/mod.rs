@@ -43,6 +43,7 @@ mod loaded_before;
 pub(crate) mod lost;
 pub mod lost_digits;
 pub mod mended;
+pub mod moves;
 pub mod names;
 pub mod notices;
 pub mod pace;

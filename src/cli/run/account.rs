@@ -12,7 +12,7 @@ use crate::cli::terminal::output;
 use crate::domain::Timestamp;
 use crate::gateway::HttpGateway;
 use crate::journal::{AccountMove, Home};
-use crate::ledger::pin::Move;
+use crate::ledger::moves::Move;
 
 impl Job<'_> {
     /// Moves the batch to the account that is configured, once the gateway tells this one of a payment of the batch.

@@ -11,7 +11,7 @@ use crate::domain::{BatchName, Timestamp};
 use crate::gateway::HttpGateway;
 use crate::journal::{AccountMove, Error as JournalError, GatewayMoved, Home, Redirection};
 use crate::ledger::Purpose;
-use crate::ledger::pin::Move;
+use crate::ledger::moves::Move;
 
 /// What to do where the place is gone that a batch was started with.
 const GONE: &str = "if these are gone: settle each posted payment, once the bank or the gateway's people have said what became of it: disburse resolve BATCH \

@@ -10,7 +10,7 @@ use crate::domain::{GatewayTransactionId, PayerTransactionId};
 use crate::engine::Pacer;
 use crate::gateway::{Gateway, HttpGateway, Inquiry, Outcome, Signal, StopReason};
 use crate::journal::Question;
-use crate::ledger::pin::{self, Testimony};
+use crate::ledger::moves::{self, Testimony};
 
 /// So many payments that bear it out are enough.
 const ENOUGH: usize = 3;
@@ -80,7 +80,7 @@ impl Job<'_> {
             country: None,
         };
         let answers = self.ask(client, &pacer, what, control).await?;
-        match answers.iter().any(|outcome| pin::claims_to_have(outcome.event)) {
+        match answers.iter().any(|outcome| moves::claims_to_have(outcome.event)) {
             true => Err(Error::refused(format!(
                 "the place that is configured tells what became of a payment that nobody has made, so its word about others shows nothing: {stays}"
             ))

@@ -2,10 +2,9 @@
 
 use std::cell::RefCell;
 
-use serde_json::Value;
-
 use crate::domain::{BatchId, BillId, Currency, PaymentId, Totals};
 use crate::journal::Error;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{DOCUMENT_CHECKED, REPLACED, ROWS_LOADED};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::encoding::{CanonicalHasher, Digest};
@@ -120,9 +119,7 @@ shape! {
 impl Block {
     /// Returns the number of its first or last instruction.
     pub(super) fn number(&self, name: &str) -> Result<i64, Error> {
-        let detail: Value =
-            serde_json::from_str(&self.detail).map_err(|_| corrupt("a detail that is not JSON"))?;
-        detail[name]
+        parsed(Some(&self.detail))?[name]
             .as_i64()
             .ok_or_else(|| corrupt("an unreadable block of rows"))
     }

@@ -9,6 +9,7 @@ use super::figures::{Figured, reach_of};
 use super::on_record::{Pinned, recorded};
 use crate::domain::{BatchId, Currency, EvidenceId, PaymentId, RecoveryId, Timestamp, Totals};
 use crate::journal::codec::catalog::of_batch;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ACTED, ORDER_CARRIED_OUT, ORDER_SIGNED};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
@@ -231,12 +232,7 @@ fn first_told(
     }
     let mut found = None;
     c.each_until(scan, |told: Told| {
-        let detail: Option<Value> = told
-            .detail
-            .map(|detail| serde_json::from_str(&detail))
-            .transpose()
-            .map_err(|_| corrupt("a detail that is not JSON"))?;
-        let is_it = detail.is_some_and(|detail| detail[name] == said);
+        let is_it = parsed(told.detail.as_deref())?[name] == said;
         found = is_it.then_some(told.evidence_id);
         Ok::<_, Error>(match is_it {
             true => ControlFlow::Break(()),

@@ -1,13 +1,11 @@
 //! The orders about a batch that people signed for, verified again from the journal alone.
 
-use serde_json::Value;
-
 use super::on_record::{Pinned, Recorded, recorded};
 use super::orders::{IS_OVER, OrderOnRecord, order_signatures};
 use crate::domain::{BatchId, EvidenceId, Timestamp, Totals};
 use crate::journal::Error;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ACTED, ORDER_CARRIED_OUT};
-use crate::journal::codec::values::corrupt;
 use crate::ledger::approval::orders::{OrderKind, OrderSigned, needed, people};
 use crate::ledger::approval::rule::InForce;
 use crate::store::Read;
@@ -57,9 +55,10 @@ fn unsigned(
     (then, signatures): (&InForce, &[OrderOnRecord]),
 ) -> Result<Option<String>, Error> {
     let digest_of = |detail: &str| -> Result<String, Error> {
-        let detail: Value = serde_json::from_str(detail)
-            .map_err(|_| corrupt("a detail of an order that is not JSON"))?;
-        Ok(detail["digest"].as_str().unwrap_or_default().to_owned())
+        Ok(parsed(Some(detail))?["digest"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned())
     };
     let digest = digest_of(detail)?;
     if is_over(detail)? {
@@ -95,9 +94,7 @@ fn unsigned(
 
 /// Returns whether nothing of the batch was left when it was told of a recovery: the rules of others were asked.
 fn is_over(detail: &str) -> Result<bool, Error> {
-    let detail: Value = serde_json::from_str(detail)
-        .map_err(|_| corrupt("a detail of an order that is not JSON"))?;
-    Ok(detail[IS_OVER] == true)
+    Ok(parsed(Some(detail))?[IS_OVER] == true)
 }
 
 /// Returns the orders that were carried out under a rule of the loads, and that nothing says were signed for.
@@ -109,8 +106,7 @@ fn without_signatures(
 ) -> Result<Vec<String>, Error> {
     let mut acts = Vec::new();
     for (evidence_id, _, detail) in recorded(c, batch_id, ACTED)? {
-        let detail: Value =
-            serde_json::from_str(&detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+        let detail = parsed(Some(&detail))?;
         let kind = detail["act"].as_str().and_then(OrderKind::of_act);
         let then = pinned.before(evidence_id).in_force(None)?;
         if kind.is_some_and(|kind| then.is_about(kind)) && then.needs(&Totals::default(), 0) {
@@ -137,9 +133,7 @@ fn settle<'a>(
     before: EvidenceId,
 ) -> Result<(), Error> {
     while let Some((_, _, detail)) = signed.next_if(|(number, ..)| *number < before) {
-        let detail: Value = serde_json::from_str(detail)
-            .map_err(|_| corrupt("a detail of an order that is not JSON"))?;
-        let orders = detail["orders"].as_u64().unwrap_or(0);
+        let orders = parsed(Some(detail))?["orders"].as_u64().unwrap_or(0);
         // The newest: what was carried out is told right behind its acts.
         let left = (open.len() as u64).saturating_sub(orders);
         open.truncate(usize::try_from(left).unwrap_or(usize::MAX));

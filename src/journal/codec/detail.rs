@@ -1,8 +1,11 @@
 //! What is kept of a reply beside the words of the gateway.
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::values::corrupt;
 use crate::domain::ResponseDetails;
+use crate::journal::Error;
 
 /// What is kept of a reply beside the gateway's words, as JSON; `body`: one that could not be read.
 pub(in crate::journal) fn detail_of(said: &ResponseDetails, body: Option<&str>) -> Option<String> {
@@ -13,6 +16,16 @@ pub(in crate::journal) fn detail_of(said: &ResponseDetails, body: Option<&str>) 
     };
     (detail != Detail::default())
         .then(|| serde_json::to_string(&detail).expect("texts and a number have a JSON form"))
+}
+
+/// Reads the detail of evidence, which is JSON; null where it has none.
+pub(in crate::journal) fn parsed(detail: Option<&str>) -> Result<Value, Error> {
+    match detail {
+        None => Ok(Value::Null),
+        Some(detail) => {
+            serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))
+        }
+    }
 }
 
 #[derive(Default, PartialEq, Serialize)]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::chain::Evidence;
 use crate::domain::{Actor, BatchId, EvidenceId, PaymentId, Timestamp};
 use crate::journal::codec::catalog::{batch_of, id_of, of_batch};
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::ACTED;
 use crate::journal::codec::facts::{fact, note};
 use crate::journal::codec::values::corrupt;
@@ -194,8 +195,7 @@ fn acts_of(batch_id: &BatchId) -> Scan<'_> {
 
 fn record(act: &Act) -> Result<ActRecord, Error> {
     let at = act.at;
-    let detail: Value =
-        serde_json::from_str(&act.detail).map_err(|_| corrupt("a detail that is not JSON"))?;
+    let detail = parsed(Some(&act.detail))?;
     let text = |name: &str| detail[name].as_str();
     let (Some(act), Some(user), Some(host)) = (text("act"), text("user"), text("host")) else {
         return Err(corrupt("an act that does not say who did it"));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::{Actor, BatchId, EvidenceId, LoadId, Timestamp};
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::ROW_WITHDRAWN;
 use crate::journal::codec::values::corrupt;
 use crate::journal::codec::values::currency_of;
@@ -53,7 +54,7 @@ pub(in crate::journal) fn withdrawal(
 }
 
 fn read(detail: &str) -> Result<Value, Error> {
-    serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))
+    parsed(Some(detail))
 }
 
 /// Who says that a row is not paid.

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use super::posted_elsewhere::moves;
 use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, PolicyId, Timestamp};
 use crate::journal::codec::catalog::id_of;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{
     NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
 };
@@ -113,12 +114,7 @@ shape! {
 impl Recorded {
     /// Returns whether a person decided with a second word that a payment failed which may have been accepted.
     fn expressly(&self) -> Result<bool, Error> {
-        let Some(detail) = &self.detail else {
-            return Ok(false);
-        };
-        let detail: serde_json::Value = serde_json::from_str(detail)
-            .map_err(|_| corrupt("evidence with a detail that is not JSON"))?;
-        Ok(detail["although_accepted"] == true)
+        Ok(parsed(self.detail.as_deref())?["although_accepted"] == true)
     }
 }
 

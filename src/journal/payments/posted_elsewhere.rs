@@ -3,15 +3,13 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use super::first_claims::first_claim;
 use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails};
 use crate::journal::Error;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ACCOUNT_MOVED, GATEWAY_MOVED, PRESUMED_POSTED, event_numbers};
-use crate::journal::codec::values::corrupt;
 use crate::journal::session::subject::Subject;
-use crate::ledger::pin::not_found_after_a_move;
+use crate::ledger::moves::not_found_after_a_move;
 use crate::lifecycle::Event;
 use crate::store::tables::evidence;
 use crate::store::{Read, Reads, Scan, Test, shape};
@@ -87,9 +85,8 @@ pub(in crate::journal) fn moves(
     for kind in [GATEWAY_MOVED, ACCOUNT_MOVED] {
         let of_kind = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
         c.each(&of_kind, |row: Moved| {
-            let detail: Value = serde_json::from_str(row.detail.as_deref().unwrap_or_default())
-                .map_err(|_| corrupt("evidence with a detail that is not JSON"))?;
-            found.push((row.evidence_id, detail["witness"].is_string()));
+            let proven = parsed(row.detail.as_deref())?["witness"].is_string();
+            found.push((row.evidence_id, proven));
             Ok::<_, Error>(())
         })?;
     }

@@ -1,12 +1,10 @@
 //! From which account of which gateway a payment was posted last: its batch may have been moved since.
 
-use serde_json::Value;
-
 use crate::domain::{EvidenceId, PaymentId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::of_batch;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN, GATEWAY_MOVED};
-use crate::journal::codec::values::corrupt;
 use crate::journal::payments::posted_elsewhere::{last_post, last_proven_move};
 use crate::journal::read::reader::Snapshot;
 use crate::lifecycle::State;
@@ -96,7 +94,5 @@ shape! {
 }
 
 fn text(detail: &Option<String>, name: &str) -> Result<Option<String>, Error> {
-    let detail: Value = serde_json::from_str(detail.as_deref().unwrap_or_default())
-        .map_err(|_| corrupt("evidence with a detail that is not JSON"))?;
-    Ok(detail[name].as_str().map(str::to_owned))
+    Ok(parsed(detail.as_deref())?[name].as_str().map(str::to_owned))
 }

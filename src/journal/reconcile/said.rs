@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{BatchId, EvidenceId, PayerTransactionId, Timestamp};
 use crate::journal::codec::catalog::find;
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{RECONCILED, STATEMENT_FINDING};
-use crate::journal::codec::values::{corrupt, state_of};
+use crate::journal::codec::values::state_of;
 use crate::journal::read::reader::Snapshot;
 use crate::journal::{
     Discrepancies, Error, Reconciled, ReconciliationRecord, StatedAbout, StatementFacts,
@@ -116,7 +117,7 @@ pub(super) fn last_comparison(
 }
 
 pub(super) fn detail_of(told: &Said) -> Result<Value, Error> {
-    serde_json::from_str(&told.detail).map_err(|_| corrupt("a detail that is not JSON"))
+    parsed(Some(&told.detail))
 }
 
 /// Returns how many payments of each kind of discrepancy a summary has.

@@ -12,8 +12,8 @@ use crate::journal::Error;
 use crate::journal::Journal;
 use crate::journal::Reader;
 use crate::journal::codec::catalog::{batches, of_batch};
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ORDERS_GIVEN_AGAIN, RECOVERY_BEGAN, RECOVERY_DONE};
-use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::encoding::CanonicalHasher;
 use crate::journal::session::transaction::WriteSession;
@@ -169,12 +169,7 @@ pub(super) const TELLING: [i64; 3] = [RECOVERY_BEGAN, RECOVERY_DONE, ORDERS_GIVE
 
 /// Returns the digest that a word has; empty where it has none.
 fn said_of_record(word: &Word) -> Result<String, Error> {
-    let Some(detail) = &word.detail else {
-        return Ok(String::new());
-    };
-    let detail: Value =
-        serde_json::from_str(detail).map_err(|_| corrupt("a detail that is not JSON"))?;
-    Ok(match &detail[ON_RECORD] {
+    Ok(match &parsed(word.detail.as_deref())?[ON_RECORD] {
         Value::Null => String::new(),
         Value::String(digest) => digest.clone(),
         other => other.to_string(),

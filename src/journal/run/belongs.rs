@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::domain::{BatchId, BatchName, EvidenceId};
 use crate::journal::Error;
 use crate::journal::codec::catalog::{account, loaded_for, of_batch, reading, rehearsal};
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{
     ACCOUNT_MOVED, ACCOUNT_TAKEN, FILE_LOADED, GATEWAY_MOVED, PINNED, READING_ACCEPTED,
     READING_TAKEN,
@@ -114,11 +115,7 @@ shape! {
 
 impl Said {
     fn detail(&self) -> Result<Value, Error> {
-        match &self.detail {
-            None => Ok(Value::Null),
-            Some(detail) => serde_json::from_str(detail)
-                .map_err(|_| corrupt("evidence with a detail that is not JSON")),
-        }
+        parsed(self.detail.as_deref())
     }
 }
 

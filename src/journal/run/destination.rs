@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::pinned::documents_there;
 use crate::domain::{BatchId, BatchName, EvidenceId, Timestamp};
 use crate::journal::codec::catalog::{account, known_batch, of_batch};
+use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{DESTINED, event_numbers, is_heard, is_of_nothing};
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
@@ -71,15 +72,12 @@ shape! {
 
 impl Destined {
     fn is_apart(&self) -> Result<bool, Error> {
-        let detail: Value = serde_json::from_str(self.detail.as_deref().unwrap_or_default())
-            .map_err(|_| corrupt("an unreadable destination"))?;
-        Ok(detail["apart"] == true)
+        Ok(parsed(self.detail.as_deref())?["apart"] == true)
     }
 }
 
 fn read(detail: &str) -> Result<Destination, Error> {
-    let detail: Value =
-        serde_json::from_str(detail).map_err(|_| corrupt("an unreadable destination"))?;
+    let detail = parsed(Some(detail))?;
     let text = |name: &str| match detail[name].as_str() {
         Some(text) => Ok(text.to_owned()),
         None => Err(corrupt("an incomplete destination")),

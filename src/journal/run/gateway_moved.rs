@@ -1,4 +1,4 @@
-//! A batch whose gateway has another address now. The rule is in [`crate::ledger::pin`].
+//! A batch whose gateway has another address now. The rule is in [`crate::ledger::moves`].
 
 use serde_json::json;
 
@@ -18,7 +18,8 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, GatewayMoved};
 use crate::ledger::Purpose;
-use crate::ledger::pin::{Destination, Move, judge_move};
+use crate::ledger::moves::{Move, judge_move};
+use crate::ledger::pin::Destination;
 use crate::store::tables::batch;
 use crate::store::{Read, Scan, Writes};
 

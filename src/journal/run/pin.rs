@@ -28,8 +28,9 @@ use crate::journal::verify::checks::check_batch;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{AccountMove, Error, Home, Question};
 use crate::ledger::Purpose;
+use crate::ledger::moves::{self, Move, Testimony};
 use crate::ledger::payer::Payer;
-use crate::ledger::pin::{self, Destination, Move, Pin, Testimony};
+use crate::ledger::pin::{self, Destination, Pin};
 use crate::lifecycle::Event;
 use crate::store::tables::{batch, instruction, life};
 use crate::store::{Read, Reads, Scan, Writes, shape};
@@ -104,7 +105,7 @@ impl Journal {
             let told = said.gateway_transaction_id.as_ref();
             let named = (on_record.as_deref(), told.map(GatewayTransactionId::as_str));
             let is_ours = judged(c, &subject, &said)?.differs.is_none();
-            Ok(pin::testimony(&subject.moved.life, named, event, is_ours))
+            Ok(moves::testimony(&subject.moved.life, named, event, is_ours))
         })
         .await
     }

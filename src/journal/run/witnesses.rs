@@ -9,7 +9,7 @@ use crate::domain::{BatchId, EvidenceId, PaymentId};
 use crate::journal::codec::events::{is_heard, is_of_nothing};
 use crate::journal::codec::values::corrupt;
 use crate::journal::{Error, Question};
-use crate::ledger::pin;
+use crate::ledger::moves;
 use crate::lifecycle::PaymentState;
 use crate::store::tables::evidence;
 use crate::store::{Read, Reads, Scan};
@@ -23,9 +23,9 @@ pub(in crate::journal) fn witnesses(
 ) -> Result<Vec<Question>, Error> {
     let moved = sent_elsewhere(c, batch_id)?.pop();
     let most = if moved.is_some() { usize::MAX } else { limit };
-    let best = such(c, batch_id, (limit, most), moved, pin::can_witness_best)?;
+    let best = such(c, batch_id, (limit, most), moved, moves::can_witness_best)?;
     match best.is_empty() {
-        true => such(c, batch_id, (limit, most), moved, pin::can_witness),
+        true => such(c, batch_id, (limit, most), moved, moves::can_witness),
         false => Ok(best),
     }
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{BatchName, PayerTransactionId, Pulse};
 use crate::gateway::{Gateway, Inquiry, Signal};
 use crate::journal::{AccountMove, Error, Journal};
-use crate::ledger::pin::{self, Testimony};
+use crate::ledger::moves::{Move, Testimony};
 use crate::simulation::disk::rows;
 use crate::simulation::outside::packet::Packet;
 use crate::simulation::outside::world::Shape;
@@ -150,7 +150,7 @@ impl Scene {
         let now = self.world.lock().wall_now();
         let (from, needs) = journal.account_move(self.batch(), Self::home(user)).await?;
         // What may move without a proof is sent elsewhere.
-        if !matches!(needs, pin::Move::Proof | pin::Move::Impossible) {
+        if !matches!(needs, Move::Proof | Move::Impossible) {
             return Ok(());
         }
         journal.pin(self.batch(), Self::home(&from), now).await?;

@@ -6,7 +6,8 @@ use super::accounts::{OTHER, owner};
 use crate::domain::BatchName;
 use crate::journal::simulated::Disk;
 use crate::journal::{Error, Journal, Kind, Redirection};
-use crate::ledger::pin::{self, Destination};
+use crate::ledger::moves::Move;
+use crate::ledger::pin::Destination;
 use crate::simulation::disk::rows;
 use crate::simulation::outside::packet::Packet;
 use crate::simulation::outside::world::Shape;
@@ -40,7 +41,7 @@ impl Scene {
         }
         let (batch, home) = (self.batch(), Self::home(user));
         let (_, needs) = journal.account_move(batch.clone(), home.clone()).await?;
-        if needs != pin::Move::Free || !self.destinations.orders() {
+        if needs != Move::Free || !self.destinations.orders() {
             return Ok(());
         }
         // What an earlier journal may have posted is asked about at the new place.

@@ -6,7 +6,8 @@ use disburse::domain::Instruction;
 use disburse::journal::{Claim, WaitsFor};
 use disburse::journal::{Error, Home, LoadPlan, Redirection, RunTerms, Upload};
 use disburse::ledger::decisions::Heard;
-use disburse::ledger::pin::{Destination, Move};
+use disburse::ledger::moves::Move;
+use disburse::ledger::pin::Destination;
 use disburse::lifecycle::{Class, Event};
 
 use super::generations::Row;
