@@ -47,6 +47,7 @@ pub mod moves;
 pub mod names;
 pub mod notices;
 pub mod pace;
+pub mod paid_again;
 pub mod payer;
 pub mod pin;
 mod purpose;

@@ -85,6 +85,6 @@ pub(in crate::cli) fn named_otherwise_text(
         None => String::new(),
     };
     format!(
-        "{count} for which the gateway named another amount, currency or number; its answer was not believed{example}"
+        "{count} for which the gateway named another amount, currency, number or payment; its answer was not believed{example}"
     )
 }

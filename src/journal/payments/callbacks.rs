@@ -5,6 +5,7 @@ use super::agreed::judged;
 use super::apply::{Source, write};
 use super::generations;
 use super::inquiries::is_taken_back;
+use super::paid_again::paid_again;
 use crate::domain::{PaymentId, ResponseDetails};
 use crate::journal::codec::catalog::{batch_of, find};
 use crate::journal::codec::detail::detail_of;
@@ -117,7 +118,10 @@ fn hear(
     moment: StepContext,
     policy: &Policy,
 ) -> Result<Received, Error> {
-    let judgement = judged(c, &subject, &note.said)?;
+    let mut judgement = judged(c, &subject, &note.said)?;
+    if judgement.differs.is_none() {
+        judgement.differs = paid_again(c, &subject, note)?;
+    }
     let call = Call {
         event: note.event,
         is_other: judgement.differs.is_some(),

@@ -8,6 +8,7 @@ pub(super) mod event;
 pub(super) mod first_claims;
 pub(super) mod generations;
 pub(super) mod inquiries;
+pub(super) mod paid_again;
 pub(super) mod posted_elsewhere;
 pub(super) mod record;
 pub(super) mod shown;

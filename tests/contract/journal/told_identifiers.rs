@@ -126,3 +126,29 @@ async fn another_identifier_is_taken_until_the_payment_has_ended() {
     told.keeps(Some("80"));
     told.world.assert_adds_up();
 }
+
+#[tokio::test]
+async fn callbacks_that_tell_of_two_payments_under_one_identifier_are_shown_to_a_person() {
+    let told = Told::posted().await;
+    told.hear(reply(Class::Acknowledged, 139), Some("77"), 2)
+        .await;
+    let named = || told.world.find("EMP-1").named_otherwise;
+    // Numbers of several kinds are not compared: only callbacks are, with one another.
+    told.pushed(Class::Paid, 140, Some("78"), 1).await;
+    assert_eq!(named(), None);
+    // The same once more, and a word for nothing.
+    told.pushed(Class::Paid, 140, Some("78"), 2).await;
+    told.pushed(Class::Paid, 140, Some("0"), 3).await;
+    assert_eq!(named(), None);
+    told.pushed(Class::Paid, 140, Some("79"), 4).await;
+    let words = named().unwrap();
+    assert!(
+        words.contains("number 79") && words.contains("number 78"),
+        "{words}"
+    );
+    assert!(words.contains("paid twice"), "{words}");
+    told.keeps(Some("78"));
+    let reader = told.world.reader();
+    let standing = reader.snapshot(&batch()).unwrap().standing().unwrap();
+    assert_eq!(standing.named_otherwise, 1);
+}
