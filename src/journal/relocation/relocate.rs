@@ -226,8 +226,14 @@ impl Made {
             .open(path);
         match new {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                // Of a move that was cut off, or somebody else's.
-                match has(opening::writable(to, Missing::Refuse)?.store(), ARRIVING)? {
+                // Of a move that was cut off, before anything had arrived or after it; or somebody else's.
+                let missing = match open::was_here(path) {
+                    true => Missing::Refuse,
+                    false => Missing::Create,
+                };
+                let target = opening::writable(to, missing)?;
+                let is_unused = missing == Missing::Create && rows::is_empty(target.store())?;
+                match is_unused || has(target.store(), ARRIVING)? {
                     true => Ok(Self::nothing()),
                     false => Err(Error::Exists { path: path.into() }),
                 }

@@ -72,12 +72,20 @@ pub(in crate::journal) fn count(c: &dyn Read) -> Result<u64, Error> {
     Ok(rows)
 }
 
+/// Returns whether a journal has nothing but its own name.
+pub(in crate::journal) fn is_empty(c: &dyn Read) -> Result<bool, Error> {
+    for table in tables::ALL {
+        if table.name != meta::TABLE.name && c.any(&Scan::of(table))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn fill(source: &dyn Read, target: &dyn Transact) -> Result<Vec<Sum>, Error> {
     assert_arrived(target)?;
-    for table in tables::ALL {
-        if table.name != meta::TABLE.name && target.any(&Scan::of(table))? {
-            return Err(Error::NotEmpty);
-        }
+    if !is_empty(target)? {
+        return Err(Error::NotEmpty);
     }
     // What it calls itself.
     target.remove_rows(&Scan::of(&meta::TABLE))?;

@@ -369,6 +369,26 @@ fn a_move_that_was_cut_off_is_finished_by_the_same_command() {
 }
 
 #[test]
+fn a_move_that_was_cut_off_before_anything_arrived_begins_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(folder.path());
+    let to = file(folder.path(), "to.db");
+    std::fs::write(to.file().unwrap(), b"").unwrap();
+    // A journal without rows, in a place that knows of a journal which is not there any more.
+    std::fs::write(folder.path().join("to.db.mark"), b"").unwrap();
+    assert!(relocate(&from, &to).is_err());
+    drop(Journal::open(&from).unwrap());
+    std::fs::remove_file(folder.path().join("to.db.mark")).unwrap();
+    // The tables were not made yet, or were, and nothing was in them.
+    drop(opening::writable(&to, Missing::Create).unwrap());
+    let moved = relocate(&from, &to).unwrap();
+    assert_eq!((moved.batches, moved.payments), (1, 5));
+    let (from, to) = (to, file(folder.path(), "back.db"));
+    std::fs::write(to.file().unwrap(), b"").unwrap();
+    assert_eq!(relocate(&from, &to).unwrap(), moved);
+}
+
+#[test]
 fn what_arrived_is_out_of_date_once_the_source_has_gone_on() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(folder.path());
@@ -396,8 +416,7 @@ fn what_arrived_is_out_of_date_once_the_source_has_gone_on() {
 fn a_place_that_has_something_is_refused_and_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(folder.path());
-    let there = file(folder.path(), "there.db");
-    drop(Journal::open(&there).unwrap());
+    let there = filled(&folder.path().join("other"));
     let before = std::fs::read(there.file().unwrap()).unwrap();
     assert!(matches!(relocate(&from, &there), Err(Error::Exists { .. })));
     assert_eq!(std::fs::read(there.file().unwrap()).unwrap(), before);
