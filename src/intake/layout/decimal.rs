@@ -33,6 +33,35 @@ impl Numbers {
         format!("1{group}500{}50", self.decimal.unwrap_or('.'))
     }
 
+    /// Returns what stands between the groups of digits of a number that has a decimal point or several groups, and the number; `None` where
+    /// nothing does, or it could be a decimal sign.
+    #[must_use]
+    pub fn group_of(text: &str) -> Option<(char, Decimal)> {
+        let groups = Self::GROUPS.into_iter().filter(|group| *group != '.');
+        let mut found = groups.filter_map(|group| {
+            let numbers = Self {
+                decimal: Some('.'),
+                group: Some(group),
+            };
+            let count = text.chars().filter(|c| numbers.is_group(*c)).count();
+            let is_one_sign = count == 0 || count == 1 && !text.contains('.');
+            let amount = Decimal::read(text, numbers).filter(|_| !is_one_sign)?;
+            Some((group, amount))
+        });
+        found.next()
+    }
+
+    /// Returns the name of a sign between groups.
+    #[must_use]
+    pub fn name_of(group: char) -> &'static str {
+        match group {
+            ',' => "commas",
+            ' ' => "blanks",
+            '\'' => "apostrophes",
+            _ => "points",
+        }
+    }
+
     fn is_group(self, c: char) -> bool {
         match self.group {
             Some(' ') => matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}'),
@@ -165,6 +194,31 @@ fn ungrouped(whole: &str, numbers: Numbers) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sign_between_groups_is_named_where_it_can_be_nothing_else() {
+        for (text, expected) in [
+            ("45,000.50", Some((',', "45000.50"))),
+            ("1,234,567", Some((',', "1234567"))),
+            ("1 234.50", Some((' ', "1234.50"))),
+            ("1\u{a0}234 567", Some((' ', "1234567"))),
+            ("1'234.50", Some(('\'', "1234.50"))),
+            // Decimals, perhaps.
+            ("5,000", None),
+            ("5,00", None),
+            ("45.000,50", None),
+            ("4,5000.50", None),
+            ("45000.50", None),
+            ("45000", None),
+            ("", None),
+            ("1 234,567.50", None),
+        ] {
+            let found = Numbers::group_of(text);
+            let expected = expected.map(|(group, amount)| (group, amount.to_owned()));
+            let found = found.map(|(group, amount)| (group, amount.to_string()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 
     fn numbers(decimal: char, group: Option<char>) -> Numbers {
         Numbers {

@@ -293,7 +293,17 @@ impl Binding {
         let multiplies = self.layout.factor != Factor::None || self.factor.is_some();
         let is_plain = numbers.is_ours() && self.layout.amount_signs.is_empty();
         if text.is_empty() || is_plain && !multiplies {
-            return text.to_owned().into();
+            return match Numbers::group_of(text) {
+                Some((group, amount)) => not_read(
+                    format!(
+                        "has {} between its digits; write {amount}, or let layout {} say group = \"{group}\"",
+                        Numbers::name_of(group),
+                        self.layout.name
+                    ),
+                    text,
+                ),
+                None => text.to_owned().into(),
+            };
         }
         let Some(amount) = Decimal::read(self.without_sign(text), numbers) else {
             let cause = match damage::of_cell(text) {
