@@ -72,6 +72,15 @@ fn a_batch_whose_rows_were_loaded_again_by_permission_says_so_before_it_pays() {
     let told =
         "3 payments of that batch are paid. If both are one debt, cancel what shall not be paid";
     world.expect(0, &["status", "first"]).says(since).says(told);
+    let status = world.expect(0, &["status", "first", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&status.out).unwrap();
+    let repeated = &status["repeated_since"][0];
+    assert_eq!(repeated["batch"], "second");
+    assert_eq!(
+        (&repeated["count"], &repeated["paid"]),
+        (&3.into(), &3.into())
+    );
+    assert_eq!(repeated["allowed"], true);
     world
         .expect(0, &["run", "first", "--yes"])
         .says(since)

@@ -285,12 +285,12 @@ fn row_texts(
 
 /// Says what only a person ends after a move.
 fn left_behind_text(count: u64, batch: &BatchName) -> String {
-    let (was, has) = match count {
-        1 => ("was", "has"),
-        _ => ("were", "have"),
+    let (was, has, it) = match count {
+        1 => ("was", "has", "it"),
+        _ => ("were", "have", "them"),
     };
     format!(
-        "{} {was} posted before the batch was moved, and {has} no end yet: that the new place does not know of it proves nothing. What it does not tell, a person decides: ask the people of the old \
+        "{} {was} posted before the batch was moved, and {has} no end yet: that the new place does not know of {it} proves nothing. What it does not tell, a person decides: ask the people of the old \
          place, then disburse resolve {batch} ID --paid, or --failed --although-accepted",
         output::counted(count, "payment")
     )
@@ -477,6 +477,16 @@ fn whole(reader: &Reader, batch: &BatchName, standing: &Standing) -> Result<Valu
     let limited = reader.snapshot(batch)?.limited()?;
     if !limited.is_empty() {
         value["limited"] = limits::limited_json(&limited);
+    }
+    if !standing.is_finished() {
+        let left_behind = reader.snapshot(batch)?.left_behind()?;
+        if left_behind > 0 {
+            value["left_behind"] = left_behind.into();
+        }
+        let since = reader.snapshot(batch)?.repeated_since()?;
+        if !since.is_empty() {
+            value["repeated_since"] = since.iter().map(repeats::since_json).collect();
+        }
     }
     Ok(value)
 }

@@ -1,5 +1,7 @@
 //! Rows that repeat rows of other loads: what is configured, and how a person is told.
 
+use serde_json::{Value, json};
+
 use crate::cli::Error;
 use crate::cli::config::Settings;
 use crate::cli::session::Session;
@@ -342,6 +344,18 @@ pub(in crate::cli) fn warn_alike(all: &[Alike]) {
     for alike in all {
         output::complain("warning", &alike_text(alike));
     }
+}
+
+/// Returns what a later load repeats of a batch, for programs.
+pub(in crate::cli) fn since_json(since: &Alike) -> Value {
+    json!({
+        "batch": since.other.batch,
+        "file": since.other.source,
+        "loaded_at": since.other.loaded_at.to_string(),
+        "count": since.other.rows,
+        "paid": since.paid,
+        "allowed": since.kind == AlikeKind::AllowedSince,
+    })
 }
 
 /// Says what a person should see before money moves.
