@@ -2,7 +2,7 @@
 //!
 //! The transaction that writes to the source is open throughout, so that nobody else writes there. The rows are committed at the target,
 //! which says that it has not wholly arrived; they are read again and proven; the source says where it went, and commits; a notice in its place
-//! says so, too; the target says no more that it has not arrived. Cut off before the last commit of the source, the journal is where it was. Cut off after it,
+//! says so, too; the target says no more that it has not arrived, and gets its mark. Cut off before the last commit of the source, the journal is where it was. Cut off after it,
 //! the same move goes on with its last step.
 
 use std::fs::{self, File, OpenOptions};
@@ -62,10 +62,34 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     }
     let mut made = Made::begin(to)?;
     let target = Reader::of(opening::writable(to, Missing::Create)?, None);
+    if to.file().is_some() {
+        take(target.store())?;
+    }
     let moved = carry(&mut source, &target, &name, &mut made)?;
     notice::leave(from, &name)?;
     settle(target.store())?;
+    drop(target);
+    mark(to)?;
     Ok(moved)
+}
+
+/// Has a file say that a journal comes to it, before anything does: it is no place for another one.
+pub(super) fn take(target: &dyn Transact) -> Result<(), Error> {
+    target.begin()?;
+    let noted = match rows::is_empty(target)? {
+        true => note(target, ARRIVING, &1_i64),
+        false => Ok(()),
+    };
+    if let Err(error) = noted {
+        target.rollback()?;
+        return Err(error);
+    }
+    Ok(target.commit()?)
+}
+
+/// Gives the journal the mark of its new place, by which a copy of it is known as one.
+fn mark(to: &Location) -> Result<(), Error> {
+    opened(to, Missing::Refuse).map(drop)
 }
 
 /// Returns the name of a place that is the same in every folder.
@@ -119,7 +143,8 @@ pub(super) fn carry(
 
 fn arrive(source: &WriteSession, target: &Reader) -> Result<Relocated, Error> {
     assert_nobody_runs(source)?;
-    let rows = match has(target.store(), ARRIVING)? {
+    let store = target.store();
+    let rows = match has(store, ARRIVING)? && !rows::is_empty(store)? {
         // Cut off when the rows had arrived: they are taken as they are, unless the source has gone on since.
         true => rows::arrived(source, target.store())?,
         false => rows::copy(source, target.store())?,
@@ -182,6 +207,8 @@ fn finish(from: &Location, to: &Location, name: String) -> Result<Relocated, Err
     }
     let moved = proven(&target, rows::count(target.store())?)?;
     settle(target.store())?;
+    drop(target);
+    mark(to)?;
     Ok(moved)
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::facts::{ARRIVING, MOVED, moved_to};
-use super::relocate::{Made, carry, relocate, settle};
+use super::relocate::{Made, carry, relocate, settle, take};
 use super::{notice, rows};
 use crate::domain::{BatchName, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::codec::catalog::{has, name};
@@ -381,11 +381,29 @@ fn a_move_that_was_cut_off_before_anything_arrived_begins_again() {
     std::fs::remove_file(folder.path().join("to.db.mark")).unwrap();
     // The tables were not made yet, or were, and nothing was in them.
     drop(opening::writable(&to, Missing::Create).unwrap());
+    // It had said that a journal comes to it: nobody loads into what is still empty.
+    take(opening::writable(&to, Missing::Create).unwrap().store()).unwrap();
+    assert!(matches!(Journal::open(&to), Err(Error::Arriving)));
     let moved = relocate(&from, &to).unwrap();
     assert_eq!((moved.batches, moved.payments), (1, 5));
     let (from, to) = (to, file(folder.path(), "back.db"));
     std::fs::write(to.file().unwrap(), b"").unwrap();
     assert_eq!(relocate(&from, &to).unwrap(), moved);
+}
+
+/// Nothing may ever have been written in the new place when a copy of it is made.
+#[test]
+fn a_copy_of_what_has_arrived_is_noticed_before_anything_is_written_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (filled(folder.path()), file(folder.path(), "to.db"));
+    relocate(&from, &to).unwrap();
+    let copy = file(folder.path(), "copy.db");
+    std::fs::copy(to.file().unwrap(), copy.file().unwrap()).unwrap();
+    for (place, is_noticed) in [(to, false), (copy, true)] {
+        drop(opened(&place, Missing::Refuse).unwrap());
+        let noticed = Reader::open(&place).unwrap().missed().unwrap();
+        assert_eq!(noticed.is_some(), is_noticed, "{place}");
+    }
 }
 
 #[test]
