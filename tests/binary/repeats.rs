@@ -68,7 +68,9 @@ fn a_batch_whose_rows_were_loaded_again_by_permission_says_so_before_it_pays() {
         .expect(0, &["status", "first"])
         .says(since)
         .says("as was allowed; nothing of that batch is paid yet");
-    world.expect(0, &["run", "second", "--yes"]);
+    let allowed = "3 rows of batch.csv repeat rows of batch first";
+    world.expect(0, &["status", "second"]).says(allowed);
+    world.expect(0, &["run", "second", "--yes"]).says(allowed);
     let told =
         "3 payments of that batch are paid. If both are one debt, cancel what shall not be paid";
     world.expect(0, &["status", "first"]).says(since).says(told);

@@ -277,8 +277,10 @@ fn row_texts(
         if left_behind > 0 {
             texts.push(left_behind_text(left_behind, batch));
         }
-        let since = reader.snapshot(batch)?.repeated_since()?;
-        texts.extend(since.iter().map(repeats::alike_text));
+        let snapshot = reader.snapshot(batch)?;
+        for alike in [snapshot.repeats_allowed()?, snapshot.repeated_since()?] {
+            texts.extend(alike.iter().map(repeats::alike_text));
+        }
     }
     Ok(texts)
 }
@@ -290,7 +292,7 @@ fn left_behind_text(count: u64, batch: &BatchName) -> String {
         _ => ("were", "have", "them"),
     };
     format!(
-        "{} {was} posted before the batch was moved, and {has} no end yet: that the new place does not know of {it} proves nothing. What it does not tell, a person decides: ask the people of the old \
+        "{} {was} posted before the batch was moved, or may have been, and {has} no end yet: that the new place does not know of {it} proves nothing. What it does not tell, a person decides: ask the people of the old \
          place, then disburse resolve {batch} ID --paid, or --failed --although-accepted",
         output::counted(count, "payment")
     )

@@ -12,6 +12,7 @@ use crate::journal::codec::catalog::known_batch;
 use crate::journal::codec::values::corrupt;
 use crate::journal::load::job::Load;
 use crate::journal::load::sorted::Sorted;
+use crate::journal::read::reader::Snapshot;
 use crate::journal::writer::handle::Journal;
 use crate::journal::{ALIKE_LINES, Alike, AlikeKind, Error, RepeatedLoad};
 use crate::lifecycle::State;
@@ -190,6 +191,18 @@ impl Journal {
     /// [`Error::UnknownBatch`].
     pub async fn alike(&self, batch: BatchName) -> Result<Vec<Alike>, Error> {
         self.read(move |c| alike(c, known_batch(c, &batch)?)).await
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns which rows of the batch repeat rows of other loads, as was allowed.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn repeats_allowed(&self) -> Result<Vec<Alike>, Error> {
+        let mut found = alike(self.c, self.batch_id)?;
+        found.retain(|alike| alike.kind == AlikeKind::Allowed);
+        Ok(found)
     }
 }
 
