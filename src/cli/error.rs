@@ -248,6 +248,9 @@ fn hint_about_file(error: &journal::Error) -> Option<&'static str> {
         E::Archive { .. } => Some(
             "nothing is loaded into it, run or ordered. disburse archive read FILE shows what an archive holds; --journal names the journal that pays",
         ),
+        E::Exists { path } if path.extension().is_some_and(|end| end == "moved") => Some(
+            "a journal was moved away from there, and this file keeps everybody from going on in its place: leave it, and give the journal another name",
+        ),
         E::Exists { .. } => Some("name a file that is not there yet"),
         E::CopyUnderWay { .. } => Some("wait until that copy is made; nothing was written"),
         E::NotRemoved { .. } => {

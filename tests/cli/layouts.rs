@@ -178,7 +178,7 @@ fn a_layout_that_was_changed_under_its_name_is_refused() {
             ])
             .finished(2);
         assert!(
-            said.err.contains("sheet.csv: layout sheet-1 has changed since it read sheet.csv for batch b; nothing was loaded"),
+            said.err.contains("sheet.csv: layout sheet-1, or the period that it is given, is not as it was when it read sheet.csv for batch b; nothing was loaded"),
             "{}",
             said.err
         );

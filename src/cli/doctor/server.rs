@@ -473,8 +473,8 @@ fn rights(name: &str, rights: &[Rights], is_owner: bool) -> Vec<Finding> {
                     format!("this user lacks rights of {role} ({work}): {}", some(lacks)),
                 )
                 .advised(format!(
-                    "if this user is to do all of that, grant {role} to it; disburse journal init \
-                        prints the rights of each role"
+                    "if this user is to do all of that, grant {role} to it; disburse journal init prints the rights of each role. Roles keep people apart \
+                     only in part: who may run may give most orders, too; what signatures need is for [approval] in the configuration"
                 )),
             ),
         }

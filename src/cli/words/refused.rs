@@ -94,7 +94,10 @@ pub(in crate::cli) fn refused(
 /// A layout of the same name has read the batch, or the file, otherwise.
 fn layout_changed(file: &str, layout: &str, batch: &str, source: &str) -> Error {
     Error::refused(format!(
-        "{file}: layout {layout} has changed since it read {source} for batch {batch}; nothing was loaded"
+        "{file}: layout {layout}, or the period that it is given, is not as it was when it read {source} for batch {batch}; nothing was loaded"
+    ))
+    .hint(format!(
+        "if {file} is a file of an earlier period, which batch {batch} has paid or pays: take the file of this period"
     ))
     .hint(format!(
         "with another layout, rows without a reference become other payments, and would be paid again. Restore the layout; or, if it was wrong and paid nothing, save the corrected one under another name, such as {layout}-b, and use --layout {layout}-b"

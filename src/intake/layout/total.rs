@@ -120,12 +120,18 @@ impl Sum {
             return self.refused(what, "keep the last one, which is that of all rows", line);
         }
         let Some(said) = Decimal::read(text, Numbers::default()) else {
-            let what = "has a row with the sum whose amount is not a number".to_owned();
-            return self.refused(
-                what,
-                "write the sum of all rows, or take total out of the layout, under another name",
-                line,
-            );
+            let what = format!("has a row with the sum whose amount is not a number: \"{text}\"");
+            let remedy = match Numbers::group_of(text) {
+                Some((group, said)) => format!(
+                    "it has {} between its digits: where the file writes all amounts so, say group = \"{group}\" in the layout, under another name; \
+                     otherwise write {said}",
+                    Numbers::name_of(group)
+                ),
+                None => "write the sum of all rows; where the file writes amounts in another way, say so in the layout (decimal, group), under \
+                         another name"
+                    .to_owned(),
+            };
+            return self.refused(what, &remedy, line);
         };
         if let Some(unread) = self.unread {
             let what = format!(
@@ -134,8 +140,9 @@ impl Sum {
             );
             return self.refused(
                 what,
-                "mend that amount first; if another program has made the workbook, open it in a \
-                spreadsheet program and save it: then it has the results of its formulas",
+                "mend that amount first; where the file writes amounts in another way, say so in the layout (decimal, group), under another name; \
+                 if it is a workbook that another program has made, open it in a spreadsheet program and save it: then it has the results of its \
+                 formulas",
                 line,
             );
         }
