@@ -59,6 +59,20 @@ pub fn can_witness_best(life: &PaymentState) -> bool {
     can_witness(life) && (life.code.is_some() || !life.state.is_finished())
 }
 
+/// Returns whether a move of its batch leaves such a payment behind: it was posted in the old place, or may have been, and has no end.
+#[must_use]
+pub fn leaves_behind(life: &PaymentState) -> bool {
+    match life.state {
+        State::Posting
+        | State::InDoubt
+        | State::Acknowledged
+        | State::Delivered
+        | State::Conflict => true,
+        State::Ready => life.is_exposed(),
+        State::Paid | State::Failed | State::Cancelled => false,
+    }
+}
+
 /// Returns whether an answer to a status query shows that whoever asked is the account that has the payment.
 #[must_use]
 pub fn shows(event: Event) -> bool {
@@ -226,6 +240,30 @@ mod tests {
                 assert_eq!(found, expected, "{state:?} {class:?}");
             }
             assert_eq!(not_found_after_a_move(Event::NoAnswer, state), None);
+        }
+    }
+
+    #[test]
+    fn a_move_leaves_behind_what_was_posted_and_has_no_end() {
+        for state in State::ALL {
+            for exposures in [0, 1] {
+                let life = PaymentState {
+                    state,
+                    exposures,
+                    ..PaymentState::NEW
+                };
+                let expected = match state {
+                    State::Paid | State::Failed | State::Cancelled => false,
+                    // It was not let in, or found missing.
+                    State::Ready => exposures > 0,
+                    State::Posting
+                    | State::InDoubt
+                    | State::Acknowledged
+                    | State::Delivered
+                    | State::Conflict => true,
+                };
+                assert_eq!(leaves_behind(&life), expected, "{life:?}");
+            }
         }
     }
 

@@ -107,7 +107,7 @@ fn a_batch_is_not_paid_by_the_account_of_another_profile() {
     world
         .expect(0, &[&RUN[..], &daughter, &moved].concat())
         .says("batch b is moved: it is to be paid by account stranger at http://127.0.0.1:")
-        .says("nothing of it is open there");
+        .says("nothing that this journal has posted of it is open there");
     is_paid_by(&world, &books, "stranger");
     world
         .expect(0, &["explain", "b", "R00001"])
@@ -142,7 +142,7 @@ fn a_batch_goes_elsewhere_altogether_only_by_an_order_that_names_both() {
     let both = ["--gateway-moved", "--account-moved", "--reason", "sold"];
     world
         .expect(0, &[&daughter[..], &both].concat())
-        .says("nothing of it is open there");
+        .says("nothing that this journal has posted of it is open there");
     assert_executed_once(&elsewhere, 3);
     assert_eq!(posts(&paid), 0);
     world.expect(0, &["verify", "b"]);

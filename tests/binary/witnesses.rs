@@ -250,3 +250,108 @@ fn what_is_not_found_where_a_batch_was_sent_with_nothing_open_is_posted_there() 
     assert_executed_once(&books, 3);
     assert!(old.posts().is_empty());
 }
+
+/// The old place has not found it, a moment before the batch was moved: it was said of another place than the one where it would be posted.
+#[test]
+fn what_the_old_place_did_not_find_is_asked_about_in_the_new_one_before_it_is_posted_there() {
+    let posts = Arc::new(AtomicU32::new(0));
+    let (old, books) = gateway(move |_| match posts.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => Some(139),
+        2 => None,
+        _ => Some(230),
+    });
+    books.lock().unwrap().hides_lost = true;
+    let world = World::new(&Setup {
+        more: "resolution.give_up_after = \"4s\"\nlimits.concurrency = 1",
+        lane_retry_after: None,
+        ..Setup::default()
+    })
+    .towards(&old.url());
+    // All of one service, which the last one pauses.
+    let mut of_one: Vec<Row> = rows(40, 192);
+    of_one.retain(|row| row.service == "B2C_MPESA");
+    world.write_rows("batch.csv", &of_one[..4]);
+    world.expect(5, &PAY).says("(230)");
+    world
+        .expect(0, &["status", "b"])
+        .says("not sent yet      2")
+        .says("paid              2");
+    let waits = old.posts()[3].1.clone();
+    let (new, moved) = another(&books);
+    moved.lock().unwrap().forget(&waits);
+    let world = world.towards(&new.url());
+    world.expect(5, &MOVED);
+    world.expect(0, &["resume-lane", "b", "B2C_MPESA"]);
+    world.expect(4, &["run", "b", "--yes", "--max-wait", "9s"]);
+    let posted: Vec<String> = new.posts().into_iter().map(|(_, id)| id).collect();
+    assert_eq!(posted, [waits]);
+    assert_executed_once(&moved, 4);
+}
+
+/// Nothing was posted when the copy was made. Then three were paid, one was lost, and the batch was moved: all of that is not in the copy.
+#[test]
+fn what_was_left_behind_by_a_move_that_is_lost_is_not_posted_in_the_new_place() {
+    let posts = Arc::new(AtomicU32::new(0));
+    let (old, books) = gateway(move |_| (posts.fetch_add(1, Ordering::Relaxed) < 3).then_some(139));
+    let world = World::new(&Setup {
+        more: "resolution.give_up_after = \"2s\"\nlimits.concurrency = 1",
+        ..Setup::default()
+    })
+    .towards(&old.url());
+    paid_in_part_after_a_copy(&world);
+    let lost = old.posts()[3].1.clone();
+    let (new, moved) = another(&books);
+    moved.lock().unwrap().forget(&lost);
+    let there = world.towards(&new.url());
+    there.expect(4, &MOVED);
+    let finish = |world: &World| {
+        let given = [
+            "recover",
+            "--orders-given-again",
+            "--reason",
+            "the move",
+            "--yes",
+        ];
+        world.expect(0, &given);
+        world.expect(4, &["run", "b", "--yes", "--max-wait", "6s"]);
+        world
+            .expect(0, &["status", "b"])
+            .says("1 payment was posted before the batch was moved, or may have been");
+        assert!(new.posts().is_empty());
+    };
+    // The copy has the batch where it was: the move is ordered again.
+    put_back(&there, &[]);
+    there
+        .expect(2, &["run", "b", "--yes"])
+        .says("run b --gateway-moved");
+    there.expect(4, &[&MOVED[..], &["--max-wait", "6s"]].concat());
+    finish(&there);
+    // Without a copy it is loaded for the new place: that gives the order again.
+    there.delete_journal();
+    there.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    there.expect(4, &["run", "b", "--yes", "--max-wait", "6s"]);
+    finish(&there);
+    let resolve = [
+        "resolve",
+        "b",
+        "--id",
+        &lost,
+        "--paid",
+        "--reason",
+        "their list",
+        "--evidence",
+        "line 4",
+        "--yes",
+    ];
+    there.expect(0, &resolve);
+    there.expect(0, &["run", "b", "--yes"]);
+    assert_executed_once(&books, 4);
+    assert!(new.posts().is_empty());
+}
+
+fn paid_in_part_after_a_copy(world: &World) {
+    world.write_rows("batch.csv", &rows(4, 193));
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.expect(0, &["backup", "copy.db"]);
+    world.expect(4, &["run", "b", "--yes", "--no-wait"]);
+}

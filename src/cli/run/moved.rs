@@ -132,7 +132,7 @@ impl Job<'_> {
         };
         let to = home.destination();
         self.session.note(&format!(
-            "batch {batch} is moved: it is to be paid by {to}, and no longer by {from}; nothing of it is open there"
+            "batch {batch} is moved: it is to be paid by {to}, and no longer by {from}; nothing that this journal has posted of it is open there"
         ));
         if decided > 0 {
             output::complain(

@@ -376,7 +376,9 @@ pub(in crate::journal) fn event_name(number: i64) -> &'static str {
         RECOGNISED => "recognised as ours by its amount and number",
         NOT_OURS => "not known to be ours, left to a person",
         SUPERSEDED => "not paid a second time",
-        OUTDATED => "\"not found\" was too long ago: to be asked about again",
+        OUTDATED => {
+            "\"not found\" was too long ago, or said before a move: to be asked about again"
+        }
         PAYER_CONFIRMED => "an operator confirmed: if it was posted, this account posted it",
         WITHDRAWAL_ORDERED => "to be withdrawn unless the gateway knows it",
         ROW_WITHDRAWN => "rejected row withdrawn",

@@ -8,6 +8,7 @@ use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails};
 use crate::journal::Error;
 use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ACCOUNT_MOVED, GATEWAY_MOVED, PRESUMED_POSTED, event_numbers};
+use crate::journal::recovery::lost_orders::was_moved_while_open;
 use crate::journal::session::subject::Subject;
 use crate::ledger::moves::not_found_after_a_move;
 use crate::lifecycle::Event;
@@ -40,17 +41,22 @@ pub(in crate::journal) fn worth<'s>(
     ))
 }
 
-/// Returns whether the last post of a payment was made before its batch was moved last.
-fn was_posted_before(c: &dyn Read, batch_id: BatchId, seq: PaymentId) -> Result<bool, Error> {
-    let Some(moved) = last_proven_move(c, batch_id)? else {
-        return Ok(false);
-    };
-    let posted = match last_post(c, batch_id, seq)? {
-        Some(posted) => Some(posted),
-        // An earlier journal may have posted it, where its batch was then.
-        None => newest(c, seq, PRESUMED_POSTED)?,
-    };
-    Ok(posted.is_some_and(|posted| posted < moved))
+/// Returns whether the last post of a payment was made before its batch was moved last, or may have been.
+pub(in crate::journal) fn was_posted_before(
+    c: &dyn Read,
+    batch_id: BatchId,
+    seq: PaymentId,
+) -> Result<bool, Error> {
+    let posted = last_post(c, batch_id, seq)?;
+    // An earlier journal may have posted it, where its batch was then; and may have moved the batch afterwards.
+    let presumed = newest(c, seq, PRESUMED_POSTED)?;
+    if presumed > posted && was_moved_while_open(c, batch_id)? {
+        return Ok(true);
+    }
+    let moved = last_proven_move(c, batch_id)?;
+    Ok(posted
+        .or(presumed)
+        .is_some_and(|posted| Some(posted) < moved))
 }
 
 /// Returns the evidence that a payment was handed out for sending last; `None`: it never was.

@@ -5,7 +5,7 @@ use crate::journal::Error;
 use crate::journal::codec::catalog::of_batch;
 use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{ACCOUNT_MOVED, ACCOUNT_TAKEN, GATEWAY_MOVED};
-use crate::journal::payments::posted_elsewhere::{last_post, last_proven_move};
+use crate::journal::payments::posted_elsewhere::{last_post, was_posted_before};
 use crate::journal::read::reader::Snapshot;
 use crate::lifecycle::State;
 use crate::store::tables::{batch, evidence, life};
@@ -53,22 +53,18 @@ impl Snapshot<'_> {
             .map(|(account, gateway)| PostedFrom { gateway, account }))
     }
 
-    /// Returns how many payments have no end yet that were posted before the batch was moved, as far as they are counted.
+    /// Returns how many payments have no end yet that were posted before the batch was moved, or may have been, as far as they are counted.
     ///
     /// # Errors
     /// Faults of the journal.
     pub fn left_behind(&self) -> Result<u64, Error> {
         const COUNTED: u64 = 1_000;
-        let Some(moved) = last_proven_move(self.c, self.batch_id)? else {
-            return Ok(0);
-        };
         let in_doubt = Scan::of(&life::TABLE)
             .only(life::batch_id, Test::is(&self.batch_id))
             .only(life::state, Test::is(&State::InDoubt));
         let mut count = 0;
         for seq in self.c.values::<PaymentId>(&in_doubt, life::seq)? {
-            let posted = last_post(self.c, self.batch_id, seq)?;
-            count += u64::from(posted.is_some_and(|posted| posted < moved));
+            count += u64::from(was_posted_before(self.c, self.batch_id, seq)?);
             if count == COUNTED {
                 break;
             }

@@ -13,10 +13,11 @@ use crate::domain::{
 use crate::journal::Error;
 use crate::journal::Journal;
 use crate::journal::Reader;
-use crate::journal::codec::catalog::batches;
+use crate::journal::codec::catalog::{batches, of_batch};
 use crate::journal::codec::events::ORDERS_GIVEN_AGAIN;
 use crate::journal::codec::values::corrupt;
 use crate::journal::repeats::found::{Found, Table};
+use crate::journal::run::destination::place;
 use crate::journal::session::ordered::SignedContent;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
@@ -24,7 +25,7 @@ use crate::ledger::payer::key;
 use crate::ledger::recovery::{
     Order, OrdersLost, given_first, may_be_declared_given, missing_orders, not_given, orders_lost,
 };
-use crate::store::tables::{instruction, lost_order, recovery};
+use crate::store::tables::{batch, instruction, lost_order, recovery};
 use crate::store::{Read, Reads, Scan, Test, Writes, shape};
 
 /// What an order is about, beyond its batch.
@@ -34,6 +35,8 @@ pub(in crate::journal) struct Touched {
     what: String,
     /// Digest and number of the identifiers.
     payments: ContentDigest,
+    /// How many payments a move leaves behind that have no end yet.
+    left_behind: u64,
     /// What people sign for who give it.
     signed: SignedContent,
 }
@@ -59,6 +62,14 @@ impl Touched {
         };
         touched.add(identifier);
         touched
+    }
+
+    /// The same of a move that leaves so many payments behind.
+    pub(in crate::journal) fn leaving(self, left_behind: u64) -> Self {
+        Self {
+            left_behind,
+            ..self
+        }
     }
 
     /// Takes in a payment.
@@ -97,6 +108,9 @@ impl Touched {
     }
 
     pub(in crate::journal) fn payments(&self) -> u64 {
+        if self.left_behind > 0 {
+            return self.left_behind;
+        }
         let text = self.payments.to_text();
         let (_, rows) = text.rsplit_once('-').unwrap_or_default();
         rows.parse().unwrap_or(0)
@@ -140,6 +154,48 @@ shape! {
     struct Missed of lost_order { recovery_id: RecoveryId, after_order: OrderId, line: String }
 }
 
+impl Missed {
+    fn order(&self) -> Result<Order, Error> {
+        let line = self.line.strip_prefix("order ").unwrap_or_default();
+        Order::read(line.trim_end()).ok_or_else(|| corrupt("an invalid order"))
+    }
+}
+
+/// Returns whether a batch was moved, by an order that is lost, while payments of it were open in the old place. What was posted there is
+/// asked about where the batch is now.
+pub(in crate::journal) fn was_moved_while_open(
+    c: &dyn Read,
+    batch_id: BatchId,
+) -> Result<bool, Error> {
+    let batch = key(&of_batch::<String>(c, batch_id, batch::name)?);
+    let mut was_moved = false;
+    c.each(&Scan::of(&lost_order::TABLE), |lost: Missed| {
+        let order = lost.order()?;
+        was_moved |= order.batch == batch && order.left_payments_behind();
+        Ok::<_, Error>(())
+    })?;
+    Ok(was_moved)
+}
+
+/// Returns whether a batch goes where an order that is lost has sent it: it was loaded anew for that place.
+fn stands(c: &dyn Read, order: &Order) -> Result<bool, Error> {
+    if !order.is_move() {
+        return Ok(false);
+    }
+    for batch_id in batches(c)? {
+        let name: String = of_batch(c, batch_id, batch::name)?;
+        if key(&name) != order.batch {
+            continue;
+        }
+        let Some(place) = place(c, batch_id)? else {
+            continue;
+        };
+        let is_there = |about: String| Touched::about(&about.into()).digest() == order.digest;
+        return Ok(is_there(place.gateway) || is_there(place.user));
+    }
+    Ok(false)
+}
+
 /// Returns the lost orders that are known one by one and that nobody has given again, and how many of the known ones were.
 fn missing_and_given(c: &dyn Read) -> Result<(Vec<Order>, u64), Error> {
     let unsaid = Scan::of(&recovery::TABLE).only(recovery::orders_reason, Test::Absent);
@@ -147,8 +203,11 @@ fn missing_and_given(c: &dyn Read) -> Result<(Vec<Order>, u64), Error> {
     let (mut missing, mut given) = (Vec::new(), 0);
     c.each(&Scan::of(&lost_order::TABLE), |lost: Missed| {
         if unsaid.contains(&lost.recovery_id) {
-            let line = lost.line.strip_prefix("order ").unwrap_or_default();
-            let order = Order::read(line.trim_end()).ok_or_else(|| corrupt("an invalid order"))?;
+            let order = lost.order()?;
+            if stands(c, &order)? {
+                given += 1;
+                return Ok(());
+            }
             match not_given(&[order], &given_orders(c, lost.after_order)?) {
                 still if still.is_empty() => given += 1,
                 still => missing.extend(still),

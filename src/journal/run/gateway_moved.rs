@@ -1,10 +1,10 @@
 //! A batch whose gateway has another address now. The rule is in [`crate::ledger::moves`].
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::destination::{self, destination};
 use super::pin::{assert_belongs, assert_nothing_was_edited, assert_purpose, mark_payer};
-use super::pinned::may_be_there;
+use super::pinned::{left_behind, may_be_there};
 use super::sessions;
 use super::witnesses::witnesses;
 use crate::domain::{BatchId, BatchName, Timestamp};
@@ -13,6 +13,7 @@ use crate::journal::codec::catalog::{account, known_batch, of_batch};
 use crate::journal::codec::events::GATEWAY_MOVED;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::digests::pin_digest;
+use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::recovery::payers::ask_in_the_new_place;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
@@ -110,13 +111,10 @@ pub(super) fn move_gateway(
         assert_belongs(c, batch_id, witness)?;
     }
     c.mark(batch_id);
-    c.act(
-        batch_id,
-        now,
-        "gateway-moved",
-        order.to.as_str().into(),
-        Some(&order.reason),
-    )?;
+    let about = Value::from(order.to.as_str());
+    let touched = Touched::about(&about).leaving(left_behind(c, batch_id)?);
+    let why = Some(order.reason.as_str());
+    c.act_upon((batch_id, now), "gateway-moved", about, &touched, why)?;
     let to = |meant| Destination {
         gateway: order.to.clone(),
         profile: order.profile.clone(),

@@ -1,10 +1,10 @@
 //! Where a batch belongs: its gateway, the settings that shape its posts, its account.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::belongs::assert_as_recorded;
 use super::destination::{self, meant_for};
-use super::pinned::may_be_there;
+use super::pinned::{left_behind, may_be_there};
 use super::reread;
 use super::sessions;
 use super::witnesses::witnesses;
@@ -21,6 +21,7 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::digests;
 use crate::journal::payments::agreed::judged;
+use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::recovery::payers;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
@@ -392,13 +393,10 @@ fn move_account(
         ..meant
     };
     destination::moved(c, batch_id, (to, &order.reason), false, now)?;
-    c.act(
-        batch_id,
-        now,
-        "account-moved",
-        order.to.as_str().into(),
-        Some(&order.reason),
-    )?;
+    let about = Value::from(order.to.as_str());
+    let touched = Touched::about(&about).leaving(left_behind(c, batch_id)?);
+    let why = Some(order.reason.as_str());
+    c.act_upon((batch_id, now), "account-moved", about, &touched, why)?;
     let gateway: Option<String> = of_batch(c, batch_id, batch::gateway)?;
     mark_payer(c, batch, &gateway.unwrap_or_default(), &order.to)?;
     take(c, batch_id, &order.to, ACCOUNT_MOVED, &detail, now)?;

@@ -5,7 +5,7 @@ use crate::journal::Error;
 use crate::journal::codec::catalog::{account, rehearsal};
 use crate::journal::codec::lives::with;
 use crate::ledger::Purpose;
-use crate::ledger::pin::{self};
+use crate::ledger::{moves, pin};
 use crate::lifecycle::PaymentState;
 use crate::store::tables::{batch, instruction, life, upload};
 use crate::store::{Column, Read, Reads, Scan, Shape, Test, Write, Writes, shape};
@@ -35,6 +35,11 @@ pub(in crate::journal) fn is_bound(c: &dyn Read, batch_id: BatchId) -> Result<bo
 /// Returns whether something of a batch may be at its gateway.
 pub(in crate::journal) fn may_be_there(c: &dyn Read, batch_id: BatchId) -> Result<bool, Error> {
     Ok(!lives(c, batch_id, 1, pin::binds)?.is_empty())
+}
+
+/// Returns how many payments of a batch a move leaves behind.
+pub(super) fn left_behind(c: &dyn Read, batch_id: BatchId) -> Result<u64, Error> {
+    Ok(lives(c, batch_id, usize::MAX, moves::leaves_behind)?.len() as u64)
 }
 
 /// Returns how many payments of a batch have a document that was uploaded.

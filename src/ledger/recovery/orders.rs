@@ -18,7 +18,7 @@ pub struct Order {
     pub act: String,
     /// The batch that it is about, as names are kept.
     pub batch: String,
-    /// How many payments it was about; 0: the batch as a whole.
+    /// How many payments it was about; 0: the batch as a whole. Of a move: how many it left behind that had no end yet.
     pub payments: u64,
     /// What tells these payments, and what was ordered of them, from any others.
     pub digest: String,
@@ -71,10 +71,23 @@ impl Order {
         matches!(self.act.as_str(), "retry" | "resolve") && self.batch == batch
     }
 
+    /// Returns whether it has sent a batch to another address of its gateway, or to another account.
+    #[must_use]
+    pub fn is_move(&self) -> bool {
+        matches!(self.act.as_str(), "gateway-moved" | "account-moved")
+    }
+
+    /// Returns whether it has sent a batch elsewhere while payments of it had no end in the old place.
+    #[must_use]
+    pub fn left_payments_behind(&self) -> bool {
+        self.is_move() && self.payments > 0
+    }
+
     /// Says it to a person.
     #[must_use]
     pub fn sentence(&self) -> String {
         let what = match self.payments {
+            _ if self.is_move() => String::new(),
             0 => String::new(),
             1 => "of 1 payment ".to_owned(),
             count => format!("of {count} payments "),

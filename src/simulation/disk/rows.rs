@@ -1,8 +1,10 @@
 //! The rows of the journal as whoever judges it reads them: past its verbs, and with no word of its own codec but the columns.
 
 use crate::domain::{BatchId, EvidenceId, PayerTransactionId, PaymentId, Timestamp};
+use crate::ledger::payer::key;
+use crate::ledger::recovery::Order;
 use crate::lifecycle::State;
-use crate::store::tables::{batch, evidence, identifier, instruction, life};
+use crate::store::tables::{batch, evidence, identifier, instruction, life, lost_order};
 use crate::store::{Read, Reads, Scan, shape};
 
 /// Codes that prove an end, as the interface has them.
@@ -112,8 +114,21 @@ pub(in crate::simulation) fn was_moved(c: &dyn Read, name: &str) -> bool {
     let of_batch = own.map(|own| own.batch_id);
     of_batch.is_some_and(|batch_id| {
         let moves = Scan::by(&evidence::about_batch).at(&MOVED).at(&batch_id);
-        c.any(&moves).expect(READ)
+        c.any(&moves).expect(READ) || is_move_lost(c, name)
     })
+}
+
+/// Returns whether an order that is lost has moved a batch, which left payments behind.
+fn is_move_lost(c: &dyn Read, name: &str) -> bool {
+    let lines: Vec<String> = c
+        .values(&Scan::of(&lost_order::TABLE), lost_order::line)
+        .expect(READ);
+    let orders = lines.iter().filter_map(|line| {
+        let line = line.strip_prefix("order ")?;
+        Order::read(line.trim_end())
+    });
+    let mut of_batch = orders.filter(|order| order.batch == key(name));
+    of_batch.any(|order| order.left_payments_behind())
 }
 
 /// What is on record of a payment, in its order.

@@ -158,3 +158,26 @@ fn a_batch_comes_back_that_was_posted_in_the_place_of_the_journal() {
         );
     }
 }
+
+#[test]
+fn a_move_tells_whether_it_left_payments_behind() {
+    for (act, payments, leaves) in [
+        ("gateway-moved", 3, true),
+        ("account-moved", 1, true),
+        ("gateway-moved", 0, false),
+        ("cancel", 3, false),
+    ] {
+        let given = Order {
+            payments,
+            ..order(1, act, "1")
+        };
+        assert_eq!(given.left_payments_behind(), leaves, "{act} {payments}");
+        // It is the same order, whatever it left behind.
+        assert!(given.is_like(&order(2, act, "1")), "{act}");
+        let counts = given.sentence().contains("of 3 payments");
+        assert_eq!(counts, act == "cancel", "{}", given.sentence());
+        let line = given.to_line();
+        let read = Order::read(line.trim_end().strip_prefix("order ").unwrap());
+        assert_eq!(read, Some(given));
+    }
+}
