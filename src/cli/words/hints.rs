@@ -160,8 +160,8 @@ fn altered(look: &str) -> String {
 }
 
 /// What to do about orders that are lost.
-pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands: (1) load the \
-    files that this journal lacks; (2) run each batch, which asks the gateway, and posts nothing; (3) give the lost \
+pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands (of a journal on a \
+    server, first the one that each machine gives which has used it): (1) load the files that this journal lacks; (2) run each batch, which asks the gateway, and posts nothing; (3) give the lost \
     orders again as they were, and in their order (disburse cancel, resolve, retry, reconcile, schedule, load --amend). Give a retry again as a \
     retry: a row that you mend instead may be paid a second time; (4) confirm that they were given again, or that \
     there were none: disburse recover --orders-given-again --reason TEXT; (5) run again, which posts";

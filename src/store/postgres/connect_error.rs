@@ -76,7 +76,7 @@ pub enum ConnectError {
     },
     /// It asks for a password, and there is none.
     #[error(
-        "the server of the journal at {host} asks for the password of {user}: put it into ~/.pgpass (mode 600), or into the file that journal_password_file names"
+        "the server of the journal at {host} asks for the password of {user}: put it into ~/.pgpass (mode 600), or into the file that journal_password_file or DISBURSE_JOURNAL_PASSWORD_FILE names"
     )]
     NoPassword {
         /// The server.
