@@ -165,19 +165,7 @@ fn what_the_new_place_does_not_have_of_what_was_posted_to_the_old_one_is_not_pos
     world
         .expect(0, &["explain", "b", "--id", &lost])
         .says("it was posted before its batch was moved, so that it is not known in the new place proves nothing");
-    let resolve = [
-        "resolve",
-        "b",
-        "--id",
-        &lost,
-        "--paid",
-        "--reason",
-        "the list of the old gateway",
-        "--evidence",
-        "line 3",
-        "--yes",
-    ];
-    world.expect(0, &resolve);
+    resolve_paid(&world, &lost);
     world.expect(0, &["run", "b", "--yes"]);
     assert_eq!(new.posts().len(), 1);
     world.expect(0, &["verify", "b"]);
@@ -331,22 +319,27 @@ fn what_was_left_behind_by_a_move_that_is_lost_is_not_posted_in_the_new_place() 
     there.expect(0, &["load", "batch.csv", "--batch", "b"]);
     there.expect(4, &["run", "b", "--yes", "--max-wait", "6s"]);
     finish(&there);
+    resolve_paid(&there, &lost);
+    there.expect(0, &["run", "b", "--yes"]);
+    assert_executed_once(&books, 4);
+    assert!(new.posts().is_empty());
+}
+
+/// Records a person's word, by the list of the old gateway.
+fn resolve_paid(world: &World, id: &str) {
     let resolve = [
         "resolve",
         "b",
         "--id",
-        &lost,
+        id,
         "--paid",
         "--reason",
-        "their list",
+        "the list of the old gateway",
         "--evidence",
-        "line 4",
+        "its line",
         "--yes",
     ];
-    there.expect(0, &resolve);
-    there.expect(0, &["run", "b", "--yes"]);
-    assert_executed_once(&books, 4);
-    assert!(new.posts().is_empty());
+    world.expect(0, &resolve);
 }
 
 fn paid_in_part_after_a_copy(world: &World) {
