@@ -41,16 +41,10 @@ pub(super) fn apply(
     (outcomes, word)
 }
 
-/// Returns whether an entry tells what became of the payment, so that "nothing was executed" cannot be all.
-pub(super) fn has_definite(
-    id: &PayerTransactionId,
-    envelope: &Envelope,
-    codes: &CodeTable,
-) -> bool {
-    envelope
-        .entries
-        .iter()
-        .filter(|entry| entry.id.as_deref() == Some(id.as_str()))
+/// Returns whether an entry tells what became of a payment, whichever it names, so that "nothing was executed" cannot be all.
+pub(super) fn has_definite(envelope: &Envelope, codes: &CodeTable) -> bool {
+    let entries = envelope.entries.iter();
+    entries
         .filter_map(|entry| entry.status.code)
         .any(|code| !matches!(codes.of_post(code), Class::InDoubt | Class::NotFound))
 }

@@ -18,7 +18,7 @@ pub(crate) use question::{Question, Response};
 use super::operations::OperationError;
 use super::port::{Outcome, Reply, Signal, StopReason};
 use super::transport::failure::Failure;
-use super::wire::{Envelope, Unreadable, read_envelope, read_words};
+use super::wire::{Envelope, Unreadable, names_a_transaction, read_envelope, read_words};
 use crate::domain::{PayerTransactionId, ResponseDetails};
 use crate::lifecycle::{Class, CodeTable, Event};
 
@@ -166,7 +166,7 @@ fn judged(
     let of = |codes: &[i32], code: Option<i32>| code.is_some_and(|code| codes.contains(&code));
     let counts = match auth {
         Some(auth) if of(&replies.not_authenticated, auth.code) => {
-            return not_let_in(question, ids, status, envelope, codes);
+            return not_let_in(question, ids, response, envelope, codes);
         }
         Some(auth) => of(&replies.authenticated, auth.code),
         // What comes without its authentication is incomplete, and proves nothing, however much it says, but where the dialect
@@ -198,27 +198,33 @@ fn of_server_error(question: Question, event: Event) -> Event {
     planted!(gateway::of_server_error(proven, event))
 }
 
+/// Stands beside a reply that says two things of which one is not so.
+const TELLS: &str = "authentication failed, and yet the reply tells of a payment";
+
 fn not_let_in(
     question: Question,
     ids: &[PayerTransactionId],
-    status: u16,
+    response: &Response<'_>,
     envelope: &Envelope,
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
     let code = envelope.auth.as_ref().and_then(|auth| auth.code);
-    let cause = format!("authStatusCode {}", code.unwrap_or_default());
-    let event = match question {
-        Question::Post => Event::Unauthorised,
-        Question::Status => Event::NoAnswer,
+    let cause = format!("authStatusCode {code}", code = code.unwrap_or_default());
+    // A request is let in or not as a whole: what tells of one payment of it tells of all that nobody knows what became of them.
+    let tells = entries::has_definite(envelope, codes)
+        || response
+            .body
+            .as_ref()
+            .is_ok_and(|body| names_a_transaction(body));
+    let (event, anomaly) = match question {
+        Question::Post if tells => (Event::Lost, Some(TELLS.to_owned())),
+        Question::Post => (Event::Unauthorised, None),
+        Question::Status => (Event::NoAnswer, None),
     };
-    let mut outcomes = all(ids, event, Some(status), &cause);
-    for (id, outcome) in ids.iter().zip(&mut outcomes) {
+    let mut outcomes = all(ids, event, Some(response.status), &cause);
+    for outcome in &mut outcomes {
         outcome.said.description = described(envelope);
-        if question == Question::Post && entries::has_definite(id, envelope, codes) {
-            outcome.event = Event::Lost;
-            outcome.said.anomaly =
-                Some("authentication failed, and yet an entry tells of this payment".to_owned());
-        }
+        outcome.said.anomaly.clone_from(&anomaly);
     }
     let description = described(envelope);
     let reason = if description.is_empty() {

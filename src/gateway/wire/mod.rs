@@ -12,6 +12,7 @@ mod renamed;
 mod reply;
 mod request;
 pub(super) mod text;
+mod traces;
 mod upload;
 mod words;
 
@@ -24,5 +25,6 @@ pub use pushed::{CallbackBody, read_pushed};
 pub use renamed::in_our_words;
 pub use reply::{Entry, Envelope, Status, Unreadable, read_envelope};
 pub use request::{Body, Requests};
+pub use traces::names_a_transaction;
 pub use upload::{UploadReply, document_reference, read_upload};
 pub use words::read_words;
