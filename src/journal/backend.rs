@@ -28,7 +28,8 @@ use crate::journal::{
 use crate::ledger::HeldFor;
 use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
-use crate::store::Transact;
+use crate::store::tables::batch;
+use crate::store::{Reads, Scan, Transact};
 
 impl Journal {
     /// Opens a journal, making it when it is not there: a file, that is.
@@ -111,6 +112,14 @@ impl Journal {
     pub async fn has_batch(&self, name: BatchName) -> Result<bool, Error> {
         self.read(move |c| Ok(crate::journal::codec::values::batch_id(c, name.as_str())?.is_some()))
             .await
+    }
+
+    /// Returns whether the journal has any batch: one that has none knows of no payment.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn has_batches(&self) -> Result<bool, Error> {
+        self.read(|c| Ok(c.any(&Scan::of(&batch::TABLE))?)).await
     }
 
     /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.

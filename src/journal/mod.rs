@@ -55,6 +55,7 @@ pub use recovery::ordered::OrderedPayment;
 pub use relocation::notice::assert_in_use;
 pub use relocation::relocate::{Relocated, relocate};
 pub use run::sessions::LEASE;
+pub use schema::names::{making_name, of_making, rename_to_nobodys_name};
 pub use schema::open::is_gone;
 pub use schema::open::refuse_reserved;
 pub use types::*;

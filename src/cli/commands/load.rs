@@ -280,8 +280,26 @@ pub(in crate::cli) async fn open_and_load(
     }
     match at {
         Location::File(path) if !at.is_there() => load_anew(session, path, input, plan).await,
+        Location::File(path) if is_blank(path) => Err(blank(path)),
         _ => load_beside(session, at, input, plan).await,
     }
+}
+
+/// Returns whether a file is empty. No load leaves one: it is what is left of a journal, or was never one.
+fn is_blank(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+fn blank(path: &Path) -> Error {
+    Error::refused(format!(
+        "journal {}: is an empty file, and no journal; nothing was loaded",
+        output::name(&path.display().to_string())
+    ))
+    .hint(
+        "if a journal was here before, put its newest copy back; if one was being moved here, repeat that move. If there never was one, \
+         remove the file: the next load makes a journal",
+    )
 }
 
 /// Loads the file into a journal that is there.
@@ -308,9 +326,13 @@ async fn load_beside(
         false => None,
     };
     let before = journal.recovery().await?;
+    let is_first = plan.purpose == Purpose::Gateway && !journal.has_batches().await?;
     let loaded = into_journal(session, &journal, input, plan).await;
     recover::warn_missing(&journal).await?;
     let (summary, fresh) = loaded?;
+    if is_first {
+        say_new(session, &at.to_string(), "has no other batch");
+    }
     if presumes && fresh && before.is_none() {
         say_begun(&journal, &batch).await?;
     }
@@ -352,11 +374,7 @@ async fn load_anew(
     let journal = session.journal()?;
     // Whoever types the command of every month in another folder pays everybody once more.
     if is_payment {
-        session.note(&format!(
-            "the journal {} is new: it does not know what other journals have paid. If this payroll was loaded before, \
-            do not run it here: name that journal with --journal, or everybody may be paid twice",
-            output::name(&absolute(path))
-        ));
+        say_new(session, &absolute(path), "is new");
     }
     // Another one may have been in this place before.
     recover::warn(&journal, &session.zone(false)).await?;
@@ -365,6 +383,15 @@ async fn load_anew(
         say_begun(&journal, &batch).await?;
     }
     Ok((journal, summary, fresh))
+}
+
+/// Says what the journal of a first load cannot know.
+fn say_new(session: &Session, name: &str, why: &str) {
+    session.note(&format!(
+        "the journal {} {why}: it does not know what other journals have paid. If this payroll was loaded before, \
+        do not run it here: name that journal with --journal, or everybody may be paid twice",
+        output::name(name)
+    ));
 }
 
 /// Names a file from the root, so that it is seen in which folder it lies.

@@ -9,11 +9,9 @@ use std::time::Duration;
 use crate::cli::Error;
 use crate::cli::terminal::output;
 use crate::domain::Timestamp;
-use crate::journal::Journal;
+use crate::journal::{Journal, making_name, of_making, rename_to_nobodys_name};
 use crate::report::Writeback;
 
-/// What stands between the name of a journal and what tells those in the making apart.
-const LOADING: &str = ".loading-";
 /// What stands beside a journal in the making while its load lives: locked, so that nobody takes it for what a dead one has left.
 const LOCK: &str = "-lock";
 /// What SQLite has beside a file, and the lock, which goes last.
@@ -39,7 +37,7 @@ impl Aside {
     /// Makes a journal beside the place that it is to get.
     pub(in crate::cli) fn begin(place: &Path) -> Result<(Journal, Self), Error> {
         crate::journal::assert_in_use(&place.into())?;
-        let path = aside_of(place);
+        let path = making_name(place);
         let lock = beside(&path, LOCK);
         let mut aside = Self {
             path,
@@ -142,15 +140,14 @@ fn leftovers(place: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
     let Some(name) = place.file_name().and_then(|name| name.to_str()) else {
         return Ok(found);
     };
-    let start = format!("{name}{LOADING}");
     for entry in fs::read_dir(folder_of(place))? {
-        let name = entry?.file_name();
-        let made = name.to_str().and_then(|name| {
-            let end = name.strip_prefix(&start)?;
-            made_by_a_load(end.strip_suffix(LOCK).unwrap_or(end))
-        });
+        let found_name = entry?.file_name();
+        let made = found_name
+            .to_str()
+            .map(|found| found.strip_suffix(LOCK).unwrap_or(found));
+        let made = made.filter(|made| of_making(name, made).is_some_and(is_numbered));
         if let Some(made) = made {
-            let path = place.with_file_name(format!("{start}{made}"));
+            let path = place.with_file_name(made);
             if is_dead(&path)? {
                 found.insert(path);
             }
@@ -159,11 +156,11 @@ fn leftovers(place: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
-/// Returns how a name ends that a load has made: two numbers; `None` of another one.
-fn made_by_a_load(end: &str) -> Option<&str> {
+/// Returns whether a name ends as those that a load makes: with two numbers.
+fn is_numbered(end: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let (process, number) = end.split_once('-')?;
-    (is_number(process) && is_number(number)).then_some(end)
+    let numbers = end.split_once('-');
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
 /// Returns whether a journal in the making is our own, and no load makes it any more.
@@ -198,43 +195,11 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A name that nobody else has: process numbers come again, in containers at every start, and what a killed load left
-/// behind must not be taken for a beginning.
-fn aside_of(path: &Path) -> PathBuf {
-    let (process, number) = (std::process::id(), fastrand::u64(..));
-    beside(path, &format!(".loading-{process}-{number}"))
-}
-
 fn unsynced(path: &Path, error: &std::io::Error) -> Error {
     Error::from(crate::journal::Error::Open {
         path: path.to_owned(),
         cause: format!("disk I/O error while what was loaded was synced: {error}"),
     })
-}
-
-/// Gives a file a name that must be nobody's, at one stroke: a journal with two names is refused.
-fn rename_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    #[cfg(debug_assertions)]
-    if crate::failpoints::names_are_linked() {
-        return link_to_nobodys_name(from, to);
-    }
-    let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);
-    renamed
-        .map_err(std::io::Error::from)
-        .or_else(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Err(error),
-            _ => link_to_nobodys_name(from, to),
-        })
-}
-
-/// The same where the file system cannot: in two strokes, or after no more than a look at the name.
-fn link_to_nobodys_name(from: &Path, to: &Path) -> std::io::Result<()> {
-    match std::fs::hard_link(from, to) {
-        Ok(()) => std::fs::remove_file(from),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
-        Err(_) => std::fs::rename(from, to),
-    }
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -246,12 +211,6 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_journal_in_the_making_shares_its_name_with_no_other_of_the_same_process_number() {
-        let path = Path::new("j.db");
-        assert_ne!(aside_of(path), aside_of(path));
-    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

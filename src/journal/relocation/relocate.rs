@@ -5,8 +5,7 @@
 //! says so, too; the target says no more that it has not arrived, and gets its mark. Cut off before the last commit of the source, the journal is where it was. Cut off after it,
 //! the same move goes on with its last step.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::facts::{ARRIVING, MOVED, moved_to};
@@ -17,6 +16,7 @@ use crate::journal::codec::facts::{note, remove};
 use crate::journal::opening;
 use crate::journal::read::reader::Reader;
 use crate::journal::recovery::opened::opened;
+use crate::journal::schema::names::{making_name, rename_to_nobodys_name};
 use crate::journal::schema::open::{self, Missing};
 use crate::journal::session::deferred_queries::queue_all;
 use crate::journal::session::transaction::WriteSession;
@@ -61,10 +61,12 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
         return Err(Error::NotOwner);
     }
     let mut made = Made::begin(to)?;
-    let target = Reader::of(opening::writable(to, Missing::Create)?, None);
+    let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
     if to.file().is_some() {
         take(target.store())?;
     }
+    #[cfg(debug_assertions)]
+    crate::failpoints::pass("before-rows-arrive");
     let moved = carry(&mut source, &target, &name, &mut made)?;
     notice::leave(from, &name)?;
     settle(target.store())?;
@@ -246,30 +248,30 @@ impl Made {
         if open::is_gone(path) {
             return Err(Error::Gone { path: path.into() });
         }
-        let new = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-        match new {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                // Of a move that was cut off, before anything had arrived or after it; or somebody else's.
-                let missing = match open::was_here(path) {
-                    true => Missing::Refuse,
-                    false => Missing::Create,
-                };
-                let target = opening::writable(to, missing)?;
-                let is_unused = missing == Missing::Create && rows::is_empty(target.store())?;
-                match is_unused || has(target.store(), ARRIVING)? {
-                    true => Ok(Self::nothing()),
-                    false => Err(Error::Exists { path: path.into() }),
-                }
-            }
-            Err(error) => Err(failed(path, &error)),
-            Ok(_) => Ok(Self {
-                path: Some(path.to_owned()),
-                is_kept: false,
-            }),
+        match path.symlink_metadata() {
+            Ok(_) => Self::taken(to, path),
+            // Whatever else is wrong with it is said when the file is made.
+            Err(_) => match make(path)? {
+                true => Ok(Self {
+                    path: Some(path.to_owned()),
+                    is_kept: false,
+                }),
+                false => Self::taken(to, path),
+            },
+        }
+    }
+
+    /// Something is there: of a move that was cut off, before anything had arrived or after it; or somebody else's.
+    fn taken(to: &Location, path: &Path) -> Result<Self, Error> {
+        let missing = match open::was_here(path) {
+            true => Missing::Refuse,
+            false => Missing::Create,
+        };
+        let target = opening::writable(to, missing)?;
+        let is_unused = missing == Missing::Create && rows::is_empty(target.store())?;
+        match is_unused || has(target.store(), ARRIVING)? {
+            true => Ok(Self::nothing()),
+            false => Err(Error::Exists { path: path.into() }),
         }
     }
 
@@ -294,16 +296,59 @@ impl Drop for Made {
         let Some(path) = self.path.as_ref().filter(|_| !self.is_kept) else {
             return;
         };
-        for suffix in ["-wal", "-shm", ""] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            // Made a moment ago, and worth nothing.
-            let _ = fs::remove_file(PathBuf::from(name));
-        }
+        // Made a moment ago, and worth nothing.
+        remove_file(path);
     }
 }
 
-fn failed(path: &Path, cause: &std::io::Error) -> Error {
+/// A file that has no name yet that anybody knows; what is left of it is removed.
+struct Unnamed(PathBuf);
+
+impl Drop for Unnamed {
+    fn drop(&mut self) {
+        remove_file(&self.0);
+    }
+}
+
+/// Makes a file that says of itself, as soon as it has its name, that a journal comes to it: cut off before that, there is none into which
+/// anything could be loaded. `false`: somebody else has made one meanwhile.
+fn make(path: &Path) -> Result<bool, Error> {
+    let unnamed = Unnamed(making_name(path));
+    let said_of_path = |error| match error {
+        Error::Open { cause, .. } => failed(path, &cause),
+        error => error,
+    };
+    let target = opening::writable(&Location::from(&*unnamed.0), Missing::Create);
+    let target = target.map_err(said_of_path)?;
+    take(target.store())?;
+    // Its last connection takes all that was written into the file.
+    drop(target);
+    if beside(&unnamed.0, "-wal").symlink_metadata().is_ok() {
+        return Err(failed(path, &"its log could not be taken into it"));
+    }
+    #[cfg(debug_assertions)]
+    crate::failpoints::pass("before-arrival");
+    match rename_to_nobodys_name(&unnamed.0, path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed(path, &error)),
+    }
+}
+
+/// Removes a file of a journal, with what SQLite has beside it.
+fn remove_file(path: &Path) {
+    for suffix in ["-wal", "-shm", "-journal", ""] {
+        let _ = fs::remove_file(beside(path, suffix));
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn failed(path: &Path, cause: &dyn std::fmt::Display) -> Error {
     Error::Open {
         path: path.into(),
         cause: cause.to_string(),
