@@ -144,10 +144,12 @@ impl Lookout {
         parse(&bytes[..read])
     }
 
-    /// Reads what it says of who posted.
+    /// Reads what it says of who posted. What cannot be read may have named anybody.
     pub(super) fn payers(&self) -> Payers {
+        let Ok(file) = open_file(&self.path, false) else {
+            return Payers::NONE;
+        };
         let read = || {
-            let file = open_file(&self.path, false).ok()?;
             let mut bytes = [0; PAYERS];
             let read = file.read_at(&mut bytes, (NOTE + WORD) as u64).ok()?;
             let mut payers = Payers::NONE;
@@ -157,7 +159,7 @@ impl Lookout {
             }
             Some(payers)
         };
-        read().unwrap_or_default()
+        read().unwrap_or_else(Payers::unknown)
     }
 
     /// Writes it; the file stays open, as it is written after every commit.

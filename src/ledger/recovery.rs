@@ -468,6 +468,20 @@ fn newest<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
     speaks_of_it(witness.journal, &traces.payers).then_some(&traces.payers)
 }
 
+/// Returns who posted, as the lock file alone tells it where the mark is gone: it has seen more than the journal, and nobody knows whether
+/// all. That speaks against another account; which orders are lost, and who posts from now on, it does not tell.
+fn without_mark<'a>(traces: &'a Traces, found: &Found) -> Option<&'a Payers> {
+    let (Mark::Missing | Mark::Unreadable) = &traces.mark else {
+        return None;
+    };
+    let witness = traces.witness.filter(|seen| {
+        seen.epoch > found.epoch || seen.evidence > found.evidence || seen.orders > found.orders
+    })?;
+    let speaks_of_it =
+        found.is_new() || witness.journal == found.journal || traces.payers.tell_of(found.journal);
+    speaks_of_it.then_some(&traces.payers)
+}
+
 /// Returns what is kept of who posted once a journal has taken its place. What is not certain is not kept: the next
 /// one who looks would take it for certain.
 #[must_use]
@@ -531,13 +545,15 @@ impl Told {
 /// Returns who posted, as the place of a journal tells it; `on_record`: the accounts that the journal itself knows.
 #[must_use]
 pub fn told(traces: &Traces, found: &Found, on_record: &[Payer]) -> Told {
-    let Some(payers) = newest(traces, found) else {
-        return Told::default();
+    let (payers, is_all) = match (newest(traces, found), without_mark(traces, found)) {
+        (Some(payers), _) => (payers, true),
+        (None, Some(payers)) => (payers, false),
+        (None, None) => return Told::default(),
     };
     let only = payers.only();
     let others = match only {
         // Of a journal that machines share, one of them has not seen what the others posted, nor from where.
-        _ if found.server.is_some() => None,
+        _ if found.server.is_some() || !is_all => None,
         Some(only) => Some(Posted::By(only.clone())),
         None if payers.is_blank() => Some(Posted::ByNobody),
         None => None,

@@ -8,6 +8,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod accounts;
+mod arrivals;
 mod backups;
 mod bills;
 mod books;

@@ -491,8 +491,6 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
             &found(),
             Some(&acme),
         ),
-        ("no mark", Mark::Missing, None, ahead, &behind, None),
-        ("a torn mark", Mark::Unreadable, None, ahead, &behind, None),
     ] {
         let traces = Traces {
             mark,
@@ -521,6 +519,46 @@ fn what_may_have_been_put_back_with_a_journal_tells_neither_orders_nor_who_poste
         let mut later = kept;
         later.take("c", &acme);
         assert_eq!(later.only().is_some(), expected == by_mark, "{case}");
+    }
+    for (case, mark, witness, found, expected) in [
+        ("no mark", Mark::Missing, ahead, &behind, Some(&other)),
+        (
+            "a torn mark",
+            Mark::Unreadable,
+            ahead,
+            &behind,
+            Some(&other),
+        ),
+        (
+            "no mark, and made anew",
+            Mark::Missing,
+            ahead,
+            &new,
+            Some(&other),
+        ),
+        ("neither is newer", Mark::Missing, same, &found(), None),
+        ("nothing beside it", Mark::Missing, None, &behind, None),
+        (
+            "of another journal",
+            Mark::Missing,
+            ahead,
+            &moved_here,
+            None,
+        ),
+    ] {
+        let traces = Traces {
+            mark,
+            stamp: None,
+            witness,
+            payers: payers_of(&[("b", &other)]),
+        };
+        let heard = told(&traces, found, &[]);
+        let by_lock = heard.batches.first().map(|(_, payer)| payer);
+        assert_eq!(by_lock, expected, "{case}");
+        // Whatever else was posted, or ordered, it may not know.
+        assert_eq!(heard.others, None, "{case}");
+        assert!(orders_lost(&traces, found).unknown, "{case}");
+        assert_eq!(payers_kept(&traces, found), Payers::unknown(), "{case}");
     }
     let unused = Traces {
         mark: Mark::Read(marked()),
