@@ -430,7 +430,7 @@ fn where_the_disk_is_lost_a_person_names_the_account_and_says_that_no_order_is_m
     world
         .expect(0, &named)
         .says("the gateway is asked about it as acme")
-        .says("which orders (such as cancel, retry, resolve) were given since");
+        .says("which orders (such as cancel, retry, resolve, a move to another account or gateway) were given since");
     assert_executed_once(&books, 3);
     assert!(!books.lock().unwrap().asked_by.contains("stranger"));
     // The gateway has shown it to be so: nobody is asked again.
@@ -538,7 +538,9 @@ fn what_had_failed_before_the_copy_is_neither_retried_nor_loaded_anew_unasked() 
             .says(&rows[0].reference);
         let lost = match with_mark {
             true => "1 order by people",
-            false => "which orders (such as cancel, retry, resolve) were given since",
+            false => {
+                "which orders (such as cancel, retry, resolve, a move to another account or gateway) were given since"
+            }
         };
         let left = match with_mark {
             true => "1 order to be given again",

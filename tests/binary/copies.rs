@@ -135,7 +135,7 @@ fn a_mark_whose_mode_was_changed_is_asked_about_and_one_that_was_read_is_not() {
     world
         .expect(4, &NAMED)
         .says("asking about 6 payments first (less than a minute at 1000/s")
-        .says("which orders (such as cancel, retry, resolve) were given since");
+        .says("which orders (such as cancel, retry, resolve, a move to another account or gateway) were given since");
     world.no_order_is_missing(DB);
     world.expect(0, &RUN);
     prove_outcome(&world, "b", &rows, &sandbox.ledger());
@@ -160,7 +160,7 @@ fn whoever_was_withdrawn_after_the_copy_is_not_paid_out_of_it() {
     world.delete_journal();
     fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
 
-    let lost = "1 order by people (such as cancel, retry, a corrected file)";
+    let lost = "1 order by people (such as cancel, retry, a corrected file, a move to another account or gateway)";
     let status = world.expect(0, &["status", "b"]);
     status.says("1 order to be given again, disburse recover shows all of it");
     assert_eq!(status.err.matches("warning").count(), 1, "{status:?}");
@@ -443,7 +443,7 @@ fn rows_that_were_added_after_the_copy_are_orders_that_are_given_again() {
     fs::copy(world.path("copy.db"), world.path(DB)).unwrap();
     world
         .expect(4, &RUN)
-        .says("1 order by people (such as cancel, retry, a corrected file)");
+        .says("1 order by people (such as cancel, retry, a corrected file, a move to another account or gateway)");
     assert_eq!(sandbox.ledger().posts, 0);
     let word = ["recover", "--orders-given-again", "--reason", "x", "--yes"];
     world

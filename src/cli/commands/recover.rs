@@ -141,7 +141,7 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
         &format!(
             "this begins a recovery: before any payment is posted that is unfinished in this journal{others}, or that \
              is loaded before the recovery ends, the gateway is asked about it. The journal cannot know which orders \
-             (such as cancel, retry, resolve, a corrected file) it lacks. Only rehearsals (--sandbox) are posted until \
+             (such as cancel, retry, resolve, a corrected file, a move to another account or gateway) it lacks. Only rehearsals (--sandbox) are posted until \
              somebody confirms that these orders were given again, or that there were none"
         ),
     );
@@ -149,8 +149,8 @@ pub(in crate::cli) fn say_begun(batch: &BatchName, others: u64) {
         "hint",
         &format!(
             "in this order: (1) load every other file that this journal may lack, each under its batch name; (2) run \
-             each batch with the user name that may have posted it, which asks the gateway, and posts nothing: \
-             disburse run {batch} --asked-as USER; (3) give every such order again; (4) confirm that: disburse recover \
+             each batch with the gateway and the user name that may have posted it, which asks there, and posts nothing: \
+             disburse run {batch} --asked-as USER (where it was moved since, also with that order, --account-moved or --gateway-moved); (3) give every such order again; (4) confirm that: disburse recover \
              --orders-given-again --reason TEXT; (5) run each batch again, which posts what was not posted before: \
              disburse run {batch}; (6) end the recovery: disburse recover --done. Payments that replace a failed one \
              are paid after that"

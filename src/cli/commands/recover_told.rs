@@ -74,7 +74,7 @@ pub(super) fn missing_texts(
         texts.push(format!("  … and {} more", missing.len() - LISTED));
     }
     if missing.is_empty() && lost.count > given {
-        texts.push("  no known order is still missing; orders that are known only by their number cannot be compared".to_owned());
+        texts.push("  all orders that are known one by one are given again; of the others only the number is known, so that people must say which they were (a move to another account or gateway is one, too)".to_owned());
     }
     texts
 }
@@ -135,8 +135,11 @@ pub(super) fn lost_json(lost: &Lost) -> Value {
     json!({"names": names, "unnamed": lost.unnamed, "unlike": unlike})
 }
 
-/// Said of a run that asks: away from a terminal it wants the word of a person about the account.
-const AS_WHOM: &str = " (if it says that nobody knows which account posted the batch: add --asked-as USER, the user name of that account at the gateway, and --asked-at URL where the configuration has several gateways)";
+/// Said of a run that asks: away from a terminal it wants the word of a person about the account. What a batch paid where a lost order had
+/// moved it is not known in the place before.
+const AS_WHOM: &str = " (if the batch was moved to another account or gateway since, give that order with this run, with the profile of the new place: --account-moved or --gateway-moved; \
+the old place does not know what the new one paid. If it says that nobody knows which account posted the batch: add --asked-as USER, the user name of that account at the gateway, \
+and --asked-at URL where the configuration has several gateways)";
 
 /// What is to be done, numbered in its order, and what may be done instead.
 pub(super) fn next(

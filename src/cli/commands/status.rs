@@ -293,7 +293,7 @@ fn left_behind_text(count: u64, batch: &BatchName) -> String {
     };
     format!(
         "{} {was} posted before the batch was moved, or may have been, and {has} no end yet: that the new place does not know of {it} proves nothing. What it does not tell, a person decides: ask the people of the old \
-         place, then disburse resolve {batch} ID --paid, or --failed --although-accepted",
+         place, then disburse resolve {batch} ID --paid, or --failed --although-accepted, with --reason TEXT --evidence TEXT",
         output::counted(count, "payment")
     )
 }

@@ -54,7 +54,7 @@ impl Job<'_> {
             .hint(run_with)
             .hint(format!(
                 "if that is no longer possible: settle each posted payment, once the bank or the gateway's people have \
-                 said what became of it: disburse resolve {batch} ID --paid, or --failed --although-accepted. When \
+                 said what became of it: disburse resolve {batch} ID --paid, or --failed --although-accepted, with --reason TEXT --evidence TEXT. When \
                  none is left, repeat this command"
             )));
         }

@@ -15,7 +15,7 @@ use crate::ledger::moves::Move;
 
 /// What to do where the place is gone that a batch was started with.
 const GONE: &str = "if these are gone: settle each posted payment, once the bank or the gateway's people have said what became of it: disburse resolve BATCH \
-                    ID --paid, or --failed --although-accepted. When none is left, repeat this command";
+                    ID --paid, or --failed --although-accepted, with --reason TEXT --evidence TEXT. When none is left, repeat this command";
 
 /// Payments that are asked about at most.
 pub(super) const ASKED_MAX: usize = 20;
@@ -176,7 +176,7 @@ impl Job<'_> {
                 .hint(format!(
                     "run it with the old address as long as that answers. If it is gone: settle each posted payment, \
                      once the bank or the gateway's people have said what became of it: disburse resolve {batch} ID \
-                     --paid, or --failed --although-accepted. When none is left, repeat this command"
+                     --paid, or --failed --although-accepted, with --reason TEXT --evidence TEXT. When none is left, repeat this command"
                 )));
             }
             Move::Proof => journal.witnesses(batch.clone(), ASKED_MAX).await?,

@@ -125,9 +125,9 @@ pub(in crate::cli) fn missed_and_lost_text(
 ) -> String {
     let since = noticed(missed.since, zone);
     let orders = match lost.count {
-        0 => "which orders (such as cancel, retry, resolve) were given since, or that there were none".to_owned(),
+        0 => "which orders (such as cancel, retry, resolve, a move to another account or gateway) were given since, or that there were none".to_owned(),
         count => format!(
-            "that {} by people (such as cancel, retry, a corrected file), which this journal does not have, {} given again",
+            "that {} by people (such as cancel, retry, a corrected file, a move to another account or gateway), which this journal does not have, {} given again",
             output::counted(count, "order"),
             if count == 1 { "was" } else { "were" },
         ),
@@ -143,11 +143,11 @@ pub(in crate::cli) fn missed_and_lost_text(
 pub(in crate::cli) fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
         0 => "this journal may be an older copy or a new one, and it cannot know which orders (such as cancel, retry, \
-              resolve) people gave since. Only rehearsals (--sandbox) are posted until somebody confirms that these \
+              resolve, a move to another account or gateway) people gave since. Only rehearsals (--sandbox) are posted until somebody confirms that these \
               orders were given again, or that there were none"
             .to_owned(),
         count => format!(
-            "this journal, an older copy or a new one, does not have {} by people (such as cancel, retry, a corrected file). Only rehearsals \
+            "this journal, an older copy or a new one, does not have {} by people (such as cancel, retry, a corrected file, a move to another account or gateway). Only rehearsals \
              (--sandbox) are posted until somebody confirms that {} given again",
             output::counted(count, "order"),
             if count == 1 { "it was" } else { "they were" },

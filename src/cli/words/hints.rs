@@ -27,9 +27,14 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
         Error::AlteredLoad { .. } => altered(
             "`disburse status` lists the batches, and `disburse verify BATCH` says what was changed in each",
         ),
-        Error::PayerUnknown { batch, account, .. } => format!(
-            "find out which account posted it. If it was {account}, confirm that: disburse run {batch} --asked-as USER, with that name (and --asked-at URL, where the configuration has several gateways). If it was another account, choose its profile first: {account} would get \
-             \"not found\" for everything. As long as orders of people (cancel, resolve, retry) may be lost, that run only asks: give them again after it, as `disburse recover` lists"
+        Error::PayerUnknown {
+            batch,
+            account,
+            gateway,
+            ..
+        } => format!(
+            "find out which account of which gateway posted it last. If it was {account} at {gateway}, confirm that: disburse run {batch} --asked-as USER, with that name (and --asked-at URL, where the configuration has several gateways). If it was another account, or another gateway, choose its profile first: {account} at {gateway} would say \
+             \"not found\" about everything. As long as orders of people (cancel, resolve, retry) may be lost, that run only asks: give them again after it, as `disburse recover` lists"
         ),
         Error::PayerElsewhere {
             batch,
@@ -38,7 +43,7 @@ pub(in crate::cli) fn named(error: &Error) -> Option<String> {
             ..
         } => format!(
             "choose the profile with the user name {told_account} at {told_gateway}: --asked-as takes no other name here. If the gateway no longer accepts that name, ask its people what became of each \
-             payment, and record it with that profile all the same: resolve {batch} ID --paid, or --failed --although-accepted (payments.csv of disburse report lists the IDs). After disburse recover --done has ended the recovery, you can load what \
+             payment, and record it with that profile all the same: resolve {batch} ID --paid, or --failed --although-accepted, with --reason TEXT --evidence TEXT (payments.csv of disburse report lists the IDs). After disburse recover --done has ended the recovery, you can load what \
              failed under another batch name"
         ),
         Error::BatchesLost { lost } => {
@@ -161,7 +166,7 @@ fn altered(look: &str) -> String {
 
 /// What to do about orders that are lost.
 pub(in crate::cli) const ORDERS_LOST_HINT: &str = "`disburse recover` lists each step with its commands (of a journal on a \
-    server, first the one that each machine gives which has used it): (1) load the files that this journal lacks; (2) run each batch, which asks the gateway, and posts nothing; (3) give the lost \
+    server, first the one that each machine gives which has used it): (1) load the files that this journal lacks; (2) run each batch, which asks the gateway, and posts nothing; where it was moved since, with that order (--account-moved, --gateway-moved) and the profile of the new place; (3) give the lost \
     orders again as they were, and in their order (disburse cancel, resolve, retry, reconcile, schedule, load --amend). Give a retry again as a \
     retry: a row that you mend instead may be paid a second time; (4) confirm that they were given again, or that \
     there were none: disburse recover --orders-given-again --reason TEXT; (5) run again, which posts";

@@ -400,11 +400,11 @@ fn closed_text(why: Closed) -> &'static str {
 /// Says that orders of people are lost.
 fn orders_lost_text(lost: OrdersLost) -> String {
     match lost.count {
-        0 => "people may have given orders (such as cancel, retry, a corrected file) that this journal lacks, and nobody has confirmed that there were none"
+        0 => "people may have given orders (such as cancel, retry, a corrected file, a move to another account or gateway) that this journal lacks, and nobody has confirmed that there were none"
             .to_owned(),
-        1 => "this journal does not have 1 order by people (such as cancel, retry, a corrected file), which was recorded in its place".to_owned(),
+        1 => "this journal does not have 1 order by people (such as cancel, retry, a corrected file, a move to another account or gateway), which was recorded in its place".to_owned(),
         count => format!(
-            "this journal does not have {count} orders by people (such as cancel, retry, a corrected file), which were recorded in its place"
+            "this journal does not have {count} orders by people (such as cancel, retry, a corrected file, a move to another account or gateway), which were recorded in its place"
         ),
     }
 }
