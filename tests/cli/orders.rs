@@ -58,6 +58,11 @@ fn a_rehearsed_payment_is_asked_about_in_the_sandbox_that_it_was_run_against() {
     if states()["paid"]["count"] == 0 {
         let said = resolve(&["--paid"]).finished(0);
         assert!(said.out.contains("-> paid"), "{}", said.out);
+        assert!(
+            said.out.contains(", KES ") && said.out.contains(" to "),
+            "{}",
+            said.out
+        );
     }
 }
 

@@ -74,7 +74,15 @@ pub(super) fn missing_texts(
         texts.push(format!("  … and {} more", missing.len() - LISTED));
     }
     if missing.is_empty() && lost.count > given {
-        texts.push("  all orders that are known one by one are given again; of the others only the number is known, so that people must say which they were (a move to another account or gateway is one, too)".to_owned());
+        let known = match given {
+            0 => "of these only the number is known",
+            _ => {
+                "all that are known one by one are given again; of the others only the number is known"
+            }
+        };
+        texts.push(format!(
+            "  {known}: the people who gave them must say which they were (a move to another account or gateway is one, too)"
+        ));
     }
     texts
 }

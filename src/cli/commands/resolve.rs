@@ -116,14 +116,9 @@ pub(super) enum Spoken {
 }
 
 impl Order<'_> {
+    /// Names the payment, its amount and its recipient: an identifier alone is easily that of another one.
     fn payment(&self) -> String {
-        let money = self.looked.money;
-        format!(
-            "payment {}, {} {}",
-            self.meant.text(),
-            money.currency,
-            output::grouped(&money.to_string())
-        )
+        format!("payment {}, {}", self.meant.text(), self.meant.pays())
     }
 
     async fn paid(self) -> Result<ExitStatus, Error> {
@@ -298,7 +293,8 @@ impl Order<'_> {
             output::json(&value);
         } else {
             let (from, to) = (StateName::words_of(from), StateName::words_of(to));
-            output::line(&format!("{}: {from} -> {to}{why}", self.meant.text()));
+            let (payment, pays) = (self.meant.text(), self.meant.pays());
+            output::line(&format!("{payment}, {pays}: {from} -> {to}{why}"));
         }
     }
 }
