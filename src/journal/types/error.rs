@@ -335,6 +335,20 @@ pub enum Error {
         ours: Duration,
     },
     #[error(
+        "payments of the batch are in doubt that run {runner} on {host} may have posted with resolution.not_found_quarantine = {}s, and \
+         this run has {}s: it could post again what has arrived, and is not shown yet. Set {}s at least on every machine until they \
+         have ended; nothing was sent",
+        theirs.as_secs_f64(),
+        ours.as_secs_f64(),
+        theirs.as_secs_f64()
+    )]
+    ShorterQuarantine {
+        runner: String,
+        host: String,
+        theirs: Duration,
+        ours: Duration,
+    },
+    #[error(
         "run {runner} on {host} posts from the same account, and its dialect says that the gateway counts questions {}, and \
          that of this one says that it does not (rate.shared): together they would send too much. Give all machines the same \
          dialect (a run that was killed counts as at work for another 20 s). From now on this run sends nothing",

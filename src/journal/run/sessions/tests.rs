@@ -464,6 +464,49 @@ fn runs_that_wait_otherwise_for_not_found_are_not_at_work_together() {
     take(60).expect("the first one is gone");
 }
 
+/// The run that posted is gone, and what it posted is not shown by the gateway yet.
+#[test]
+fn a_run_does_not_wait_less_than_the_one_that_posted_what_is_in_doubt() {
+    let mut desk = Desk::with(3);
+    let one = desk.acquire(0, "one");
+    let batch = desk.batch.clone();
+    let waiting = |secs| Policy {
+        not_found_quarantine: Duration::from_secs(secs),
+        ..desk.policy.clone()
+    };
+    let policies = [5, 59, 60, 90].map(waiting);
+    let [shorter, little_shorter, same, longer] = &policies;
+    let posted = desk.claim(1, one, 2);
+    let take = |desk: &mut Desk, secs, policy: &Policy| {
+        let terms = desk.terms(secs, "other");
+        let taken = desk.act(secs, |c, _| acquire(c, &batch, &terms, policy));
+        taken.map(|acquired| acquired.token)
+    };
+    for (secs, policy) in [(20, shorter), (60, shorter), (60, little_shorter)] {
+        let refused = take(&mut desk, secs, policy);
+        let told = refused.unwrap_err().to_string();
+        let says = [
+            "with resolution.not_found_quarantine = 60s",
+            "Set 60s at least",
+        ];
+        assert!(says.iter().all(|words| told.contains(words)), "{told}");
+        assert_eq!(desk.state(posted[0]), State::Posting, "nothing was changed");
+    }
+    let later = take(&mut desk, 61, longer).unwrap();
+    assert_eq!(desk.state(posted[0]), State::InDoubt);
+    // Whoever waits longest of all that were here decides, also for those that waited no less than the first.
+    desk.act(62, |c, policy| leave(c, later, policy)).unwrap();
+    let told = take(&mut desk, 63, same).unwrap_err().to_string();
+    assert!(told.contains("= 90s"), "{told}");
+    // Once nothing is in doubt any more, nobody waits for it.
+    let last = take(&mut desk, 64, longer).unwrap();
+    for seq in posted {
+        desk.tell(65, last, seq, accepted()).unwrap();
+    }
+    desk.act(66, |c, policy| leave(c, last, policy)).unwrap();
+    take(&mut desk, 67, shorter).unwrap();
+}
+
 #[test]
 fn whoever_comes_beside_another_one_asks_about_what_nobody_asks_about_any_more() {
     let mut desk = Desk::with(2);
