@@ -303,9 +303,13 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
         E::NoServerStore { .. } => {
             "name a file with --journal FILE, or use a disburse that was built with its PostgreSQL store"
         }
+        E::ArrivingOther => {
+            "move this journal to another place (disburse journal copy FROM OTHER). Whoever was moving the other one repeats the command of \
+             then, which completes that move; change and remove nothing here until they have"
+        }
         E::Arriving => {
-            "repeat the command that moves it: disburse journal copy FROM TO. If it is refused with this same error, \
-             FROM is whole and has changed since: remove the file TO, or have the owner of that database run `drop schema disburse \
+            "whoever moves a journal here repeats that command: disburse journal copy FROM TO. If it is refused with this same error, and \
+             disburse status of FROM gives no warning that it was moved, FROM is whole and has changed since: remove the file TO, or have the owner of that database run `drop schema disburse \
              cascade` in it, make the journal and its grants again (disburse journal init), then repeat the move"
         }
         E::Storage {

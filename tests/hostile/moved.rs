@@ -155,6 +155,60 @@ fn what_waits_in_the_new_place_while_the_journal_comes_is_refused_whole() {
     assert_eq!(batches, [["one"]]);
 }
 
+/// Cut off before a row has come, or refused: the new place is no journal to pay from, or as it was.
+#[test]
+fn a_place_on_a_server_that_nothing_has_come_to_yet_is_no_place_to_pay_from() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    let gateway = Gateway::start(Mixed::new(642));
+    let setup = Setup {
+        rows: 5,
+        ..Setup::default()
+    };
+    let mut office = Office::open(&gateway, setup);
+    let [old, new, third] = [(); 3].map(|()| server.address(&server.database()));
+    for place in [&old, &new, &third] {
+        assert_eq!(office.call(&["journal", "init", place]).code, Some(0));
+    }
+    office.journal = Some(old.clone());
+    office.pay_to_the_end(9);
+    let posts = gateway.ledger.posts();
+    let copy = ["journal", "copy", &old, &new, "--yes"];
+    let killed = office.start_with(&copy, &[("TORTURE_KILL_AT", "before-rows-arrive:1")]);
+    assert_eq!(killed.wait().code, None);
+    office.journal = Some(new.clone());
+    let paid = office.pay();
+    assert_eq!(paid.code, Some(2), "{paid:?}");
+    assert!(
+        paid.err.contains("was being moved to this place"),
+        "{paid:?}"
+    );
+    assert_eq!(gateway.ledger.posts(), posts);
+    let moved = office.call(&copy);
+    assert_eq!(moved.code, Some(0), "{moved:?}");
+    // What is refused leaves nothing behind: a run is at work.
+    assert!(matches!(office.pay().code, Some(0 | 3)));
+    let is_open = |closed: &str, until: &str| {
+        let database = new.rsplit('/').next().unwrap().split('?').next().unwrap();
+        let set =
+            format!("update disburse.session set closed_at = {closed}, lease_until = {until}");
+        server.psql(database, &set);
+    };
+    is_open("null", "9000000000000000");
+    let refused = office.call(&["journal", "copy", &new, &third, "--yes"]);
+    assert!(refused.err.contains("is in use by the run"), "{refused:?}");
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    is_open("1", "1");
+    office.journal = Some(third.clone());
+    let status = office.call(&["status"]);
+    assert!(status.err.contains("holds no batch yet"), "{status:?}");
+    assert_eq!(gateway.ledger.posts(), posts);
+}
+
 #[test]
 fn a_listener_in_the_old_place_acknowledges_nothing_any_more() {
     let Some(server) = shared(Kind::Installed) else {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::facts::{ARRIVING, MOVED, moved_to};
 use super::{notice, rows};
 use crate::domain::Timestamp;
-use crate::journal::codec::catalog::has;
+use crate::journal::codec::catalog::{self, has};
 use crate::journal::codec::facts::{note, remove};
 use crate::journal::opening;
 use crate::journal::read::reader::Reader;
@@ -62,12 +62,15 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     }
     let mut made = Made::begin(to)?;
     let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
-    if to.file().is_some() {
-        take(target.store())?;
-    }
+    take(target.store())?;
     #[cfg(debug_assertions)]
     crate::failpoints::pass("before-rows-arrive");
-    let moved = carry(&mut source, &target, &name, &mut made)?;
+    let moved = carry(&mut source, &target, &name, &mut made);
+    if moved.is_err() && to.file().is_none() {
+        // A file that was made for it goes with it. Whatever is wrong with the server, the first error says it.
+        let _ = give_back(target.store());
+    }
+    let moved = moved?;
     notice::leave(from, &name)?;
     settle(target.store())?;
     drop(target);
@@ -75,14 +78,27 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     Ok(moved)
 }
 
-/// Has a file say that a journal comes to it, before anything does: it is no place for another one.
+/// Has a place say that a journal comes to it, before anything does: it is no place for another one.
 pub(super) fn take(target: &dyn Transact) -> Result<(), Error> {
+    while_empty(target, |target| note(target, ARRIVING, &1_i64))
+}
+
+/// Has it say so no more, where nothing came.
+fn give_back(target: &dyn Transact) -> Result<(), Error> {
+    while_empty(target, |target| remove(target, ARRIVING))
+}
+
+/// Writes to a place that has no rows, in a transaction of its own.
+fn while_empty(
+    target: &dyn Transact,
+    write: impl FnOnce(&dyn Transact) -> Result<(), Error>,
+) -> Result<(), Error> {
     target.begin()?;
-    let noted = match rows::is_empty(target)? {
-        true => note(target, ARRIVING, &1_i64),
+    let written = rows::is_empty(target).and_then(|is_empty| match is_empty {
+        true => write(target),
         false => Ok(()),
-    };
-    if let Err(error) = noted {
+    });
+    if let Err(error) = written {
         target.rollback()?;
         return Err(error);
     }
@@ -147,6 +163,10 @@ fn arrive(source: &WriteSession, target: &Reader) -> Result<Relocated, Error> {
     assert_nobody_runs(source)?;
     let store = target.store();
     let rows = match has(store, ARRIVING)? && !rows::is_empty(store)? {
+        // It may be in no other place any more.
+        true if catalog::name(store)? != catalog::name(&**source)? => {
+            return Err(Error::ArrivingOther);
+        }
         // Cut off when the rows had arrived: they are taken as they are, unless the source has gone on since.
         true => rows::arrived(source, target.store())?,
         false => rows::copy(source, target.store())?,
@@ -206,6 +226,10 @@ fn finish(from: &Location, to: &Location, name: String) -> Result<Relocated, Err
     let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
     if !has(target.store(), ARRIVING)? {
         return Err(Error::Moved { to: name });
+    }
+    let source = Reader::open(from)?;
+    if catalog::name(target.store())? != catalog::name(source.store())? {
+        return Err(Error::ArrivingOther);
     }
     let moved = proven(&target, rows::count(target.store())?)?;
     settle(target.store())?;

@@ -391,6 +391,37 @@ fn a_move_that_was_cut_off_before_anything_arrived_begins_again() {
     assert_eq!(relocate(&from, &to).unwrap(), moved);
 }
 
+/// It may be in no other place any more: nobody is told to remove it.
+#[test]
+fn a_journal_that_has_arrived_in_part_is_left_alone_by_the_move_of_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (
+        filled(&folder.path().join("a")),
+        filled(&folder.path().join("b")),
+    );
+    let to = file(folder.path(), "to.db");
+    let arrives = || {
+        let source = opened(&one, Missing::Refuse).unwrap();
+        let target = opening::writable(&to, Missing::Create).unwrap();
+        rows::copy(&*source, target.store()).unwrap();
+    };
+    arrives();
+    let is_refused = |error: &Error| matches!(error, Error::ArrivingOther);
+    let error = relocate(&other, &to).unwrap_err();
+    assert!(is_refused(&error), "{error}");
+    drop(Journal::open(&other).unwrap());
+    // Nor by one whose last step is left, which went there before.
+    let whole = std::path::absolute(to.file().unwrap()).unwrap();
+    let gone = opened(&other, Missing::Refuse).unwrap();
+    note(&*gone, MOVED, &whole.to_str().unwrap().to_owned()).unwrap();
+    drop(gone);
+    let error = relocate(&other, &to).unwrap_err();
+    assert!(is_refused(&error), "{error}");
+    assert!(matches!(Journal::open(&to), Err(Error::Arriving)));
+    assert_eq!(relocate(&one, &to).unwrap().payments, 5);
+    drop(Journal::open(&to).unwrap());
+}
+
 /// Nothing may ever have been written in the new place when a copy of it is made.
 #[test]
 fn a_copy_of_what_has_arrived_is_noticed_before_anything_is_written_there() {

@@ -109,6 +109,11 @@ pub enum Error {
     )]
     Arriving,
     #[error(
+        "another journal was being moved to this place, and not all of it has arrived: it may be in no other place any more. \
+         Nothing was moved"
+    )]
+    ArrivingOther,
+    #[error(
         "the journal at the new place is not empty, and a journal can only be moved into an empty one; nothing was \
         moved"
     )]
