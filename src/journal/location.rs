@@ -142,6 +142,17 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Location {
     }
 }
 
+/// Characters of a place that the name of its mark shows at most.
+const SHOWN: usize = 80;
+
+/// Returns a character as a file name shows it.
+fn plain(c: char) -> char {
+    match c.is_ascii_alphanumeric() || matches!(c, '.' | '-') {
+        true => c,
+        false => '_',
+    }
+}
+
 /// The address of a database on a server. It holds no password; the file of one may stand beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
@@ -239,11 +250,7 @@ impl ServerAddress {
     /// Returns the file beside which the mark of this host lies: its name shows the place, and a digest keeps two of them apart.
     #[must_use]
     pub fn mark(&self) -> Option<PathBuf> {
-        let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '.' | '-') {
-            true => c,
-            false => '_',
-        };
-        let shown: String = self.place.chars().map(plain).take(80).collect();
+        let shown: String = self.place.chars().map(plain).take(SHOWN).collect();
         let digest = Sha256::digest(self.place.as_bytes());
         let digest = data_encoding::HEXLOWER.encode(&digest[..6]);
         Some(
@@ -251,6 +258,27 @@ impl ServerAddress {
                 .as_ref()?
                 .join(format!("{shown}-{digest}")),
         )
+    }
+
+    /// Returns whether a mark of this host may be of a database with the same name, by the name of its file: of the same server, however
+    /// that was spelled, it is the same place.
+    #[must_use]
+    pub fn may_be_of_the_database_of(&self, mark: &str) -> bool {
+        let database = self.place.rsplit('/').next().unwrap_or_default();
+        let database: String = database.chars().map(plain).collect();
+        let name = mark.rsplit('/').next().unwrap_or_default();
+        // Behind it stands a digest.
+        let Some((shown, _)) = name.rsplit_once('-') else {
+            return false;
+        };
+        let before = shown
+            .strip_suffix(&database)
+            .and_then(|before| before.strip_suffix('_'));
+        let is_it = before.is_some_and(|before| {
+            let port = before.trim_end_matches(|c: char| c.is_ascii_digit());
+            port.ends_with('_')
+        });
+        is_it || shown.len() >= SHOWN
     }
 
     /// The same address, with the file that the password is in.
@@ -397,6 +425,31 @@ mod tests {
             // Typed again, it is the same place.
             assert_eq!(parsed(&found.typed()), Ok(found.clone()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_mark_is_known_by_its_database_under_every_spelling_of_the_server() {
+        let server = |text: &str| match parsed(text).unwrap() {
+            Location::Server(address) => address.with_state_folder(Some("/state".into())),
+            Location::File(path) => panic!("{}", path.display()),
+        };
+        let address = server("postgres://pay@db/pay");
+        for (other, is_it) in [
+            ("postgres://pay@db/pay", true),
+            ("postgres://root@127.0.0.1:5433,db2/pay", true),
+            ("postgres://pay@/pay?host=/run/postgresql&port=5433", true),
+            ("postgres://pay@db/a_pay", false),
+            ("postgres://pay@db/pay2", false),
+            ("postgres://pay@pay/other", false),
+        ] {
+            let mark = server(other).mark().unwrap().display().to_string();
+            assert_eq!(address.may_be_of_the_database_of(&mark), is_it, "{mark}");
+        }
+        // What its name does not show whole may be it.
+        let long = format!("postgres://pay@{}/other", ["database.example"; 6].join(","));
+        let mark = server(&long).mark().unwrap().display().to_string();
+        assert!(address.may_be_of_the_database_of(&mark), "{mark}");
+        assert!(!address.may_be_of_the_database_of("/state/torn"));
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn looked_at(
     // Mostly there is nothing to write, and nobody who writes is waited for.
     c.begin_reading()?;
     let seen = anew(c, traces).and_then(|(own, renewed)| {
-        let told = told(&**c, seen_here(address).collect(), own)?;
+        let told = told(&**c, address, seen_here(address).collect(), own)?;
         Ok((worst(c, told)?, renewed))
     });
     c.rollback()?;
@@ -141,9 +141,11 @@ struct Told {
 ///
 /// The first of them is what the mark under this address goes on from. A journal that had a name of this one before may be in use still, as
 /// one that was tried out beside it: that counts on this server, or where nothing was seen of this one. What was seen of these very
-/// tables counts under any name: a copy from before a recovery does not know that of after it.
+/// tables counts under any name: a copy from before a recovery does not know that of after it. Where nothing was seen of this journal, what
+/// was seen of any other one in this database counts, too: it was in this place, however that was spelled, and what it posted is lost.
 fn told(
     c: &dyn Transact,
+    address: &ServerAddress,
     all: Vec<(Place, Option<Marked>)>,
     own: Traces,
 ) -> Result<Vec<Told>, Error> {
@@ -158,18 +160,28 @@ fn told(
     let is_first = own.mark == Mark::Missing;
     let unread = all.iter().find(|(_, seen)| seen.is_none());
     let unread = unread.map(|(place, _)| place.shown());
-    let others: Vec<Marked> = all.into_iter().filter_map(|(_, seen)| seen).collect();
-    let is_unseen = is_first && !others.iter().any(|seen| seen.journal == name);
-    let counts = |seen: &Marked| {
+    let others = all.into_iter().filter_map(|(place, seen)| {
+        let is_named_so = address.may_be_of_the_database_of(&place.shown());
+        Some((is_named_so, seen?))
+    });
+    let others: Vec<(bool, Marked)> = others.collect();
+    let is_unseen = is_first && !others.iter().any(|(_, seen)| seen.journal == name);
+    let was_here = |seen: &Marked, is_named_so: bool| {
+        is_there(seen, Origin::is_beside)
+            || is_named_so && is_there(seen, Origin::is_of_the_server_of)
+    };
+    let counts = |seen: &Marked, is_named_so: bool| {
         seen.journal == name
+            || is_unseen && was_here(seen, is_named_so)
             || former.contains(&seen.journal)
             || seen.payers.tell_of(name) && (is_unseen || is_there(seen, Origin::is_beside))
             || is_there(seen, Origin::is_of_the_tables_of)
     };
-    let mut others: Vec<Marked> = others
-        .into_iter()
-        .filter(|seen| !is_own(seen) && counts(seen) && !heard.contains(&digest(seen)))
-        .collect();
+    let counts = |(is_named_so, seen): (bool, Marked)| {
+        let is_new = !is_own(&seen) && !heard.contains(&digest(&seen));
+        (is_new && counts(&seen, is_named_so)).then_some(seen)
+    };
+    let mut others: Vec<Marked> = others.into_iter().filter_map(counts).collect();
     others.sort_by_key(|seen| std::cmp::Reverse((seen.epoch, seen.orders)));
     let mut told: Vec<Told> = others
         .into_iter()
@@ -238,7 +250,7 @@ pub(in crate::journal) fn traces_for_reader(
         own = Traces::NONE;
     }
     let mut first = None;
-    for told in told(c, all, own)? {
+    for told in told(c, address, all, own)? {
         let ours = of_this(c, told.traces, name(c)?)?;
         if look(c, &ours, None)?.0.cause().is_some() {
             return Ok(ours);

@@ -70,6 +70,12 @@ impl Origin {
         (self.system, self.database) == (other.system, other.database)
     }
 
+    /// Returns whether another copy is of the same cluster, in whichever database.
+    #[must_use]
+    pub fn is_of_the_server_of(&self, other: &Self) -> bool {
+        self.system == other.system
+    }
+
     /// Returns whether another copy is of the same tables.
     #[must_use]
     pub fn is_of_the_tables_of(&self, other: &Self) -> bool {

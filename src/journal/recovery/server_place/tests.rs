@@ -225,6 +225,53 @@ async fn what_a_host_has_seen_under_another_spelling_of_the_address_counts() {
     host.is_not_told_who_posted().await;
 }
 
+/// The schema, or the whole database, was made anew: nothing in it tells that payments left from there.
+#[tokio::test]
+async fn a_journal_that_is_made_anew_in_a_database_is_noticed_under_every_spelling() {
+    let Some(server) = shared(Kind::Installed) else {
+        return;
+    };
+    for (anew, spelled) in [
+        ("drop schema disburse cascade", false),
+        ("drop schema disburse cascade", true),
+        ("drop database", false),
+        ("drop database", true),
+    ] {
+        let database = server.database();
+        let mut host = Host::loaded(server, &database).await;
+        assert_eq!(host.claim(1, 2).await, 2);
+        left(server, &database);
+        match anew {
+            "drop database" => {
+                server.psql("postgres", &format!("drop database {database}"));
+                server.psql("postgres", &format!("create database {database}"));
+            }
+            anew => drop(server.psql(&database, anew)),
+        }
+        if spelled {
+            host.spells(&twice(&server.address(&database)));
+        }
+        let mut host = host.with_a_batch().await;
+        let case = format!("{anew}, {spelled}");
+        assert_eq!(host.cause().await, Some(Cause::OtherJournal), "{case}");
+        // Nothing is posted; under another spelling, which account is asked is a person's word.
+        match spelled {
+            true => host.is_not_told_who_posted().await,
+            false => assert_eq!(host.claim(100, 10).await, 0, "{case}"),
+        }
+        // It is noticed once.
+        host.spells(&server.address(&database));
+        host.cause().await;
+        let begun = server.psql(&database, "select count(*) from disburse.recovery");
+        assert_eq!(begun, [["1"]], "{case}");
+        // Another database of the same server is another place.
+        let other = server.database();
+        host.spells(&server.address(&other));
+        let host = host.with_a_batch().await;
+        assert_eq!(host.cause().await, None, "{case}");
+    }
+}
+
 /// Another way to write the address of a server.
 fn twice(address: &str) -> String {
     address.replace("127.0.0.1", "127.0.0.1,127.0.0.1")
