@@ -137,7 +137,10 @@ impl Job<'_> {
     async fn know_the_gateway(&self, home: &Home) -> Result<(), Error> {
         let meant = self.journal.destination(self.batch.clone()).await?;
         let recorded = meant.as_ref().map(|meant| &meant.gateway);
+        // Another batch may have gone elsewhere, and this one with it.
+        let on_record = self.journal.gateways_on_record().await?;
         let known = self.settings.other_gateways.iter().chain(recorded);
+        let known = known.chain(&on_record);
         let others = other_gateways(known.map(String::as_str), &home.gateway);
         match &self.options.asked_at {
             Some(url) if is_same(url, &home.gateway) => Ok(()),

@@ -55,6 +55,18 @@ impl Journal {
         .await
     }
 
+    /// Returns the gateways that any batch of the journal was posted to.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub async fn gateways_on_record(&self) -> Result<Vec<String>, Error> {
+        self.ask_again(CommitMode::Shared, |c| {
+            let payers = on_record(&**c)?.into_iter();
+            Ok(payers.map(|payer| payer.gateway().to_owned()).collect())
+        })
+        .await
+    }
+
     /// Returns the batches that were posted in the place of this journal and that it does not have.
     ///
     /// # Errors
