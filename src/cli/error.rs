@@ -304,8 +304,9 @@ fn hint_about_server(error: &journal::Error) -> Option<&'static str> {
             "name a file with --journal FILE, or use a disburse that was built with its PostgreSQL store"
         }
         E::ArrivingOther => {
-            "move this journal to another place (disburse journal copy FROM OTHER). Whoever was moving the other one repeats the command of \
-             then, which completes that move; change and remove nothing here until they have"
+            "move this journal to another place (disburse journal copy FROM OTHER), unless it was moved before. Whoever was moving the other \
+             one repeats the command of then, which completes that move; change and remove nothing here until they have. Where what there \
+             was of a journal is lost, put its newest copy under a name that no journal has had, and go on there: disburse recover"
         }
         E::Arriving => {
             "whoever moves a journal here repeats that command: disburse journal copy FROM TO. If it is refused with this same error, and \

@@ -12,15 +12,18 @@ use super::facts::{ARRIVING, MOVED, moved_to};
 use super::{notice, rows};
 use crate::domain::Timestamp;
 use crate::journal::codec::catalog::{self, has};
-use crate::journal::codec::facts::{note, remove};
+use crate::journal::codec::facts::{fact, note, remove};
+use crate::journal::lock::RunLock;
 use crate::journal::opening;
 use crate::journal::read::reader::Reader;
 use crate::journal::recovery::opened::opened;
+use crate::journal::recovery::server_copy::names_before;
 use crate::journal::schema::names::{making_name, rename_to_nobodys_name};
 use crate::journal::schema::open::{self, Missing};
 use crate::journal::session::deferred_queries::queue_all;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Location};
+use crate::ledger::recovery::JournalId;
 use crate::store::tables::session;
 use crate::store::{Reads, Scan, Test, Transact, Writes, shape};
 
@@ -60,15 +63,16 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
     if !source.is_owned()? {
         return Err(Error::NotOwner);
     }
-    let mut made = Made::begin(to)?;
+    let comes = catalog::name(&*source)?;
+    let mut made = Made::begin(to, comes)?;
     let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
-    take(target.store())?;
+    take(target.store(), comes)?;
     #[cfg(debug_assertions)]
     crate::failpoints::pass("before-rows-arrive");
     let moved = carry(&mut source, &target, &name, &mut made);
     if moved.is_err() && to.file().is_none() {
         // A file that was made for it goes with it. Whatever is wrong with the server, the first error says it.
-        let _ = give_back(target.store());
+        let _ = give_back(target.store(), comes);
     }
     let moved = moved?;
     notice::leave(from, &name)?;
@@ -79,13 +83,23 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
 }
 
 /// Has a place say that a journal comes to it, before anything does: it is no place for another one.
-pub(super) fn take(target: &dyn Transact) -> Result<(), Error> {
-    while_empty(target, |target| note(target, ARRIVING, &1_i64))
+pub(super) fn take(target: &dyn Transact, comes: JournalId) -> Result<(), Error> {
+    while_empty(target, |target| match has(target, ARRIVING)? {
+        // Nothing of another one has come yet: whichever does first has the place.
+        true => Ok(()),
+        false => note(target, ARRIVING, &comes),
+    })
 }
 
-/// Has it say so no more, where nothing came.
-fn give_back(target: &dyn Transact) -> Result<(), Error> {
-    while_empty(target, |target| remove(target, ARRIVING))
+/// Has it say so no more, where nothing came, and nobody else moves a journal there.
+fn give_back(target: &dyn Transact, comes: JournalId) -> Result<(), Error> {
+    while_empty(target, |target| {
+        let told: Option<JournalId> = fact(target, ARRIVING)?;
+        match told == Some(comes) {
+            true => remove(target, ARRIVING),
+            false => Ok(()),
+        }
+    })
 }
 
 /// Writes to a place that has no rows, in a transaction of its own.
@@ -164,14 +178,17 @@ fn arrive(source: &WriteSession, target: &Reader) -> Result<Relocated, Error> {
     let store = target.store();
     let rows = match has(store, ARRIVING)? && !rows::is_empty(store)? {
         // It may be in no other place any more.
-        true if catalog::name(store)? != catalog::name(&**source)? => {
-            return Err(Error::ArrivingOther);
-        }
+        true if !is_of(source, catalog::name(store)?)? => return Err(Error::ArrivingOther),
         // Cut off when the rows had arrived: they are taken as they are, unless the source has gone on since.
         true => rows::arrived(source, target.store())?,
         false => rows::copy(source, target.store())?,
     };
     proven(target, rows)
+}
+
+/// Returns whether a journal has a name, or had it before.
+fn is_of(source: &WriteSession, called: JournalId) -> Result<bool, Error> {
+    Ok(called == catalog::name(&**source)? || names_before(&**source)?.contains(&called))
 }
 
 /// Proves every batch that has arrived, as `verify` does.
@@ -252,6 +269,8 @@ pub(super) fn settle(target: &dyn Transact) -> Result<(), Error> {
 pub(super) struct Made {
     path: Option<PathBuf>,
     is_kept: bool,
+    /// Of two moves to one file, the first that fails would remove what the other has brought there.
+    _lock: Option<RunLock>,
 }
 
 impl Made {
@@ -260,10 +279,11 @@ impl Made {
         Self {
             path: None,
             is_kept: false,
+            _lock: None,
         }
     }
 
-    fn begin(to: &Location) -> Result<Self, Error> {
+    fn begin(to: &Location, comes: JournalId) -> Result<Self, Error> {
         let Some(path) = to.file() else {
             return Ok(Self::nothing());
         };
@@ -272,31 +292,24 @@ impl Made {
         if open::is_gone(path) {
             return Err(Error::Gone { path: path.into() });
         }
-        match path.symlink_metadata() {
-            Ok(_) => Self::taken(to, path),
-            // Whatever else is wrong with it is said when the file is made.
-            Err(_) => match make(path)? {
-                true => Ok(Self {
+        let lock = || RunLock::take(to, "a move of a journal to this place", Timestamp::now());
+        // Whatever else is wrong with it is said when the file is made.
+        if path.symlink_metadata().is_err() {
+            let lock = lock()?;
+            if make(path, comes)? {
+                return Ok(Self {
                     path: Some(path.to_owned()),
                     is_kept: false,
-                }),
-                false => Self::taken(to, path),
-            },
+                    _lock: Some(lock),
+                });
+            }
         }
-    }
-
-    /// Something is there: of a move that was cut off, before anything had arrived or after it; or somebody else's.
-    fn taken(to: &Location, path: &Path) -> Result<Self, Error> {
-        let missing = match open::was_here(path) {
-            true => Missing::Refuse,
-            false => Missing::Create,
-        };
-        let target = opening::writable(to, missing)?;
-        let is_unused = missing == Missing::Create && rows::is_empty(target.store())?;
-        match is_unused || has(target.store(), ARRIVING)? {
-            true => Ok(Self::nothing()),
-            false => Err(Error::Exists { path: path.into() }),
-        }
+        assert_free(to, path)?;
+        Ok(Self {
+            path: None,
+            is_kept: false,
+            _lock: Some(lock()?),
+        })
     }
 
     /// Makes sure that the name of the file is on disk.
@@ -325,6 +338,20 @@ impl Drop for Made {
     }
 }
 
+/// Refuses a file that is there, unless it is of a move that was cut off, before anything had arrived or after it.
+fn assert_free(to: &Location, path: &Path) -> Result<(), Error> {
+    let missing = match open::was_here(path) {
+        true => Missing::Refuse,
+        false => Missing::Create,
+    };
+    let target = opening::writable(to, missing)?;
+    let is_unused = missing == Missing::Create && rows::is_empty(target.store())?;
+    match is_unused || has(target.store(), ARRIVING)? {
+        true => Ok(()),
+        false => Err(Error::Exists { path: path.into() }),
+    }
+}
+
 /// A file that has no name yet that anybody knows; what is left of it is removed.
 struct Unnamed(PathBuf);
 
@@ -336,7 +363,13 @@ impl Drop for Unnamed {
 
 /// Makes a file that says of itself, as soon as it has its name, that a journal comes to it: cut off before that, there is none into which
 /// anything could be loaded. `false`: somebody else has made one meanwhile.
-fn make(path: &Path) -> Result<bool, Error> {
+fn make(path: &Path, comes: JournalId) -> Result<bool, Error> {
+    if beside(path, "-wal").symlink_metadata().is_ok() {
+        return Err(failed(
+            path,
+            &"a log of a journal that is not there lies beside it: move that -wal file away first",
+        ));
+    }
     let unnamed = Unnamed(making_name(path));
     let said_of_path = |error| match error {
         Error::Open { cause, .. } => failed(path, &cause),
@@ -344,7 +377,7 @@ fn make(path: &Path) -> Result<bool, Error> {
     };
     let target = opening::writable(&Location::from(&*unnamed.0), Missing::Create);
     let target = target.map_err(said_of_path)?;
-    take(target.store())?;
+    take(target.store(), comes)?;
     // Its last connection takes all that was written into the file.
     drop(target);
     if beside(&unnamed.0, "-wal").symlink_metadata().is_ok() {

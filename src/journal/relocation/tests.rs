@@ -13,6 +13,7 @@ use crate::domain::{BatchName, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::codec::catalog::{has, name};
 use crate::journal::codec::facts::note;
 use crate::journal::load::loading;
+use crate::journal::lock::RunLock;
 use crate::journal::opening;
 use crate::journal::payments::apply::apply;
 use crate::journal::read::reader::Reader;
@@ -382,13 +383,45 @@ fn a_move_that_was_cut_off_before_anything_arrived_begins_again() {
     // The tables were not made yet, or were, and nothing was in them.
     drop(opening::writable(&to, Missing::Create).unwrap());
     // It had said that a journal comes to it: nobody loads into what is still empty.
-    take(opening::writable(&to, Missing::Create).unwrap().store()).unwrap();
+    take(
+        opening::writable(&to, Missing::Create).unwrap().store(),
+        [7; 16],
+    )
+    .unwrap();
     assert!(matches!(Journal::open(&to), Err(Error::Arriving)));
     let moved = relocate(&from, &to).unwrap();
     assert_eq!((moved.batches, moved.payments), (1, 5));
     let (from, to) = (to, file(folder.path(), "back.db"));
     std::fs::write(to.file().unwrap(), b"").unwrap();
     assert_eq!(relocate(&from, &to).unwrap(), moved);
+}
+
+/// Of two moves to one file one would remove, when it fails, what the other has brought there.
+#[test]
+fn one_journal_at_a_time_comes_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (filled(folder.path()), file(folder.path(), "to.db"));
+    let other = RunLock::take(&to, "a move of a journal to this place", at(1)).unwrap();
+    let is_held = |error: &Error| matches!(error, Error::Held { .. });
+    let error = relocate(&from, &to).unwrap_err();
+    assert!(is_held(&error) && !to.is_there(), "{error}");
+    // The other one has made it.
+    take(
+        opening::writable(&to, Missing::Create).unwrap().store(),
+        [7; 16],
+    )
+    .unwrap();
+    let error = relocate(&from, &to).unwrap_err();
+    assert!(is_held(&error) && to.is_there(), "{error}");
+    drop(other);
+    assert_eq!(relocate(&from, &to).unwrap().payments, 5);
+    // A log that nobody has brought into its journal is no part of this one.
+    let (from, to) = (to, file(folder.path(), "back.db"));
+    let log = folder.path().join("back.db-wal");
+    std::fs::write(&log, b"log").unwrap();
+    let error = relocate(&from, &to).unwrap_err().to_string();
+    assert!(error.contains("move that -wal file away first"), "{error}");
+    assert_eq!(std::fs::read(log).unwrap(), b"log");
 }
 
 /// It may be in no other place any more: nobody is told to remove it.

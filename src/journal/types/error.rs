@@ -109,8 +109,8 @@ pub enum Error {
     )]
     Arriving,
     #[error(
-        "another journal was being moved to this place, and not all of it has arrived: it may be in no other place any more. \
-         Nothing was moved"
+        "another journal was being moved to this place, and not all of it has arrived: it may be in no other place any more; \
+         nothing was moved"
     )]
     ArrivingOther,
     #[error(
