@@ -198,8 +198,9 @@ impl Held<'_> {
                     })
                     .map_err(|cause| failed(path, &cause))?;
                 lookout.ends();
-                lookout.write(&Witness::of(&marked));
+                // In this order: whoever finds a newer witness takes the accounts beside it for as new.
                 lookout.write_payers(&marked.payers);
+                lookout.write(&Witness::of(&marked));
                 *mark = Mark::Read(marked);
             }
             #[cfg(test)]
