@@ -166,9 +166,10 @@ fn told(
     });
     let others: Vec<(bool, Marked)> = others.collect();
     let is_unseen = is_first && !others.iter().any(|(_, seen)| seen.journal == name);
+    let never_ran = epoch(c)? == Epoch::NONE;
     let was_here = |seen: &Marked, is_named_so: bool| {
         is_there(seen, Origin::is_beside)
-            || is_named_so && is_there(seen, Origin::is_of_the_server_of)
+            || never_ran && is_named_so && is_there(seen, Origin::is_of_the_server_of)
     };
     let counts = |seen: &Marked, is_named_so: bool| {
         seen.journal == name
