@@ -29,7 +29,7 @@ use crate::ledger::HeldFor;
 use crate::ledger::slots::{Granted, RunnerTime, SlotRequest};
 use crate::lifecycle::{Policy, StepContext};
 use crate::store::tables::batch;
-use crate::store::{Reads, Scan, Transact};
+use crate::store::{Reads, Scan, Test, Transact};
 
 impl Journal {
     /// Opens a journal, making it when it is not there: a file, that is.
@@ -114,12 +114,13 @@ impl Journal {
             .await
     }
 
-    /// Returns whether the journal has any batch: one that has none knows of no payment.
+    /// Returns whether the journal has any batch that is no rehearsal: one that has none knows of no payment.
     ///
     /// # Errors
     /// Faults of the journal.
-    pub async fn has_batches(&self) -> Result<bool, Error> {
-        self.read(|c| Ok(c.any(&Scan::of(&batch::TABLE))?)).await
+    pub async fn has_payments(&self) -> Result<bool, Error> {
+        let payments = || Scan::of(&batch::TABLE).only(batch::rehearsal, Test::is_not(&true));
+        self.read(move |c| Ok(c.any(&payments())?)).await
     }
 
     /// Takes a batch for a run: pins its gateway, begins a new epoch, and turns intents without an outcome into doubts.

@@ -326,7 +326,7 @@ async fn load_beside(
         false => None,
     };
     let before = journal.recovery().await?;
-    let is_first = plan.purpose == Purpose::Gateway && !journal.has_batches().await?;
+    let is_first = plan.purpose == Purpose::Gateway && !journal.has_payments().await?;
     let loaded = into_journal(session, &journal, input, plan).await;
     recover::warn_missing(&journal).await?;
     let (summary, fresh) = loaded?;
