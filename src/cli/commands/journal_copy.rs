@@ -25,9 +25,10 @@ pub(super) async fn copy(session: &Session, places: &JournalCopy) -> Result<Exit
         shown(&from)
     );
     confirmed(places.yes, &what).await?;
-    let _lock = RunLock::take(&from, "a move of the journal", Timestamp::now())?;
+    let now = Timestamp::now();
+    let _lock = RunLock::take(&from, "a move of the journal", now)?;
     let (source, target) = (from.clone(), to.clone());
-    let moved = tokio::task::spawn_blocking(move || relocate(&source, &target))
+    let moved = tokio::task::spawn_blocking(move || relocate(&source, &target, now))
         .await
         .map_err(Error::broke_off)??;
     tell(session, &to, moved);

@@ -50,7 +50,7 @@ shape! {
 /// # Errors
 /// [`Error::NotOwner`]; [`Error::Held`]; [`Error::Exists`], [`Error::NotEmpty`], [`Error::Arriving`] for the target; [`Error::Moved`] for a source that is
 /// elsewhere; [`Error::NotSound`] when the journal is not what was recorded. Then it is where it was.
-pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
+pub fn relocate(from: &Location, to: &Location, now: Timestamp) -> Result<Relocated, Error> {
     let name = whole_name(to)?;
     let earlier = moved_to(Reader::open(from)?.store())?;
     if let Some(earlier) = earlier {
@@ -64,7 +64,7 @@ pub fn relocate(from: &Location, to: &Location) -> Result<Relocated, Error> {
         return Err(Error::NotOwner);
     }
     let comes = catalog::name(&*source)?;
-    let mut made = Made::begin(to, comes)?;
+    let mut made = Made::begin(to, comes, now)?;
     let target = Reader::of(opening::writable(to, Missing::Refuse)?, None);
     take(target.store(), comes)?;
     #[cfg(debug_assertions)]
@@ -283,7 +283,7 @@ impl Made {
         }
     }
 
-    fn begin(to: &Location, comes: JournalId) -> Result<Self, Error> {
+    fn begin(to: &Location, comes: JournalId, now: Timestamp) -> Result<Self, Error> {
         let Some(path) = to.file() else {
             return Ok(Self::nothing());
         };
@@ -292,7 +292,7 @@ impl Made {
         if open::is_gone(path) {
             return Err(Error::Gone { path: path.into() });
         }
-        let lock = || RunLock::take(to, "a move of a journal to this place", Timestamp::now());
+        let lock = || RunLock::take(to, "a move of a journal to this place", now);
         // Whatever else is wrong with it is said when the file is made.
         if path.symlink_metadata().is_err() {
             let lock = lock()?;

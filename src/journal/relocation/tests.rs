@@ -272,7 +272,7 @@ fn nothing_is_written_where_a_journal_was_and_it_is_still_read() {
     let from = filled(folder.path());
     let beside = Journal::open_existing(&from).unwrap();
     let to = file(folder.path(), "to.db");
-    let moved = relocate(&from, &to).unwrap();
+    let moved = relocate(&from, &to, at(1)).unwrap();
     assert_eq!((moved.batches, moved.payments), (1, 5));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -284,11 +284,11 @@ fn nothing_is_written_where_a_journal_was_and_it_is_still_read() {
     assert!(is_refused(&refused), "{refused}");
     assert!(is_refused(&Journal::open(&from).unwrap_err()));
     assert!(
-        is_refused(&relocate(&from, &to).unwrap_err()),
+        is_refused(&relocate(&from, &to, at(1)).unwrap_err()),
         "once is enough"
     );
     assert!(is_refused(
-        &relocate(&from, &file(folder.path(), "other.db")).unwrap_err()
+        &relocate(&from, &file(folder.path(), "other.db"), at(1)).unwrap_err()
     ));
     assert!(!folder.path().join("other.db").exists());
     let reader = Reader::open(&from).unwrap();
@@ -306,7 +306,7 @@ fn an_earlier_copy_that_is_put_back_and_a_new_journal_are_refused_where_a_journa
     let (path, copy) = (from.file().unwrap(), folder.path().join("copy.db"));
     std::fs::copy(path, &copy).unwrap();
     let to = file(folder.path(), "to.db");
-    relocate(&from, &to).unwrap();
+    relocate(&from, &to, at(1)).unwrap();
     let whole = std::path::absolute(to.file().unwrap()).unwrap();
     let is_refused = |error: &Error| matches!(error, Error::Moved { to } if Path::new(to) == whole);
     for suffix in ["-wal", "-shm", ".mark", ".lock", ""] {
@@ -322,13 +322,13 @@ fn an_earlier_copy_that_is_put_back_and_a_new_journal_are_refused_where_a_journa
     ] {
         assert!(is_refused(&refused), "{refused}");
     }
-    let back = relocate(&to, &from).unwrap_err();
+    let back = relocate(&to, &from, at(1)).unwrap_err();
     assert!(matches!(back, Error::Exists { .. }), "{back}");
     assert!(!path.exists());
     std::fs::rename(copy, path).unwrap();
     for refused in [
         Journal::open(&from).unwrap_err(),
-        relocate(&from, &file(folder.path(), "other.db")).unwrap_err(),
+        relocate(&from, &file(folder.path(), "other.db"), at(1)).unwrap_err(),
     ] {
         assert!(is_refused(&refused), "{refused}");
     }
@@ -355,7 +355,7 @@ fn a_move_that_was_cut_off_is_finished_by_the_same_command() {
         assert!(matches!(error, Error::Arriving), "{error}");
     }
     drop(Journal::open(&from).unwrap());
-    let moved = relocate(&from, &to).unwrap();
+    let moved = relocate(&from, &to, at(1)).unwrap();
     assert_eq!((moved.batches, moved.payments), (1, 5));
     assert!(matches!(Journal::open(&from), Err(Error::Moved { .. })));
     // After it: the last step is left.
@@ -363,7 +363,7 @@ fn a_move_that_was_cut_off_is_finished_by_the_same_command() {
     note(target.store(), ARRIVING, &1_i64).unwrap();
     drop(target);
     std::fs::remove_file(folder.path().join("from.db.moved")).unwrap();
-    let moved = relocate(&from, &to).unwrap();
+    let moved = relocate(&from, &to, at(1)).unwrap();
     assert!(notice::read(&from).unwrap().is_some());
     assert_eq!((moved.batches, moved.payments), (1, 5));
     drop(Journal::open(&to).unwrap());
@@ -377,7 +377,7 @@ fn a_move_that_was_cut_off_before_anything_arrived_begins_again() {
     std::fs::write(to.file().unwrap(), b"").unwrap();
     // A journal without rows, in a place that knows of a journal which is not there any more.
     std::fs::write(folder.path().join("to.db.mark"), b"").unwrap();
-    assert!(relocate(&from, &to).is_err());
+    assert!(relocate(&from, &to, at(1)).is_err());
     drop(Journal::open(&from).unwrap());
     std::fs::remove_file(folder.path().join("to.db.mark")).unwrap();
     // The tables were not made yet, or were, and nothing was in them.
@@ -389,11 +389,11 @@ fn a_move_that_was_cut_off_before_anything_arrived_begins_again() {
     )
     .unwrap();
     assert!(matches!(Journal::open(&to), Err(Error::Arriving)));
-    let moved = relocate(&from, &to).unwrap();
+    let moved = relocate(&from, &to, at(1)).unwrap();
     assert_eq!((moved.batches, moved.payments), (1, 5));
     let (from, to) = (to, file(folder.path(), "back.db"));
     std::fs::write(to.file().unwrap(), b"").unwrap();
-    assert_eq!(relocate(&from, &to).unwrap(), moved);
+    assert_eq!(relocate(&from, &to, at(1)).unwrap(), moved);
 }
 
 /// Of two moves to one file one would remove, when it fails, what the other has brought there.
@@ -403,7 +403,7 @@ fn one_journal_at_a_time_comes_to_a_file() {
     let (from, to) = (filled(folder.path()), file(folder.path(), "to.db"));
     let other = RunLock::take(&to, "a move of a journal to this place", at(1)).unwrap();
     let is_held = |error: &Error| matches!(error, Error::Held { .. });
-    let error = relocate(&from, &to).unwrap_err();
+    let error = relocate(&from, &to, at(1)).unwrap_err();
     assert!(is_held(&error) && !to.is_there(), "{error}");
     // The other one has made it.
     take(
@@ -411,15 +411,15 @@ fn one_journal_at_a_time_comes_to_a_file() {
         [7; 16],
     )
     .unwrap();
-    let error = relocate(&from, &to).unwrap_err();
+    let error = relocate(&from, &to, at(1)).unwrap_err();
     assert!(is_held(&error) && to.is_there(), "{error}");
     drop(other);
-    assert_eq!(relocate(&from, &to).unwrap().payments, 5);
+    assert_eq!(relocate(&from, &to, at(1)).unwrap().payments, 5);
     // A log that nobody has brought into its journal is no part of this one.
     let (from, to) = (to, file(folder.path(), "back.db"));
     let log = folder.path().join("back.db-wal");
     std::fs::write(&log, b"log").unwrap();
-    let error = relocate(&from, &to).unwrap_err().to_string();
+    let error = relocate(&from, &to, at(1)).unwrap_err().to_string();
     assert!(error.contains("move that -wal file away first"), "{error}");
     assert_eq!(std::fs::read(log).unwrap(), b"log");
 }
@@ -440,7 +440,7 @@ fn a_journal_that_has_arrived_in_part_is_left_alone_by_the_move_of_another_one()
     };
     arrives();
     let is_refused = |error: &Error| matches!(error, Error::ArrivingOther);
-    let error = relocate(&other, &to).unwrap_err();
+    let error = relocate(&other, &to, at(1)).unwrap_err();
     assert!(is_refused(&error), "{error}");
     drop(Journal::open(&other).unwrap());
     // Nor by one whose last step is left, which went there before.
@@ -448,10 +448,10 @@ fn a_journal_that_has_arrived_in_part_is_left_alone_by_the_move_of_another_one()
     let gone = opened(&other, Missing::Refuse).unwrap();
     note(&*gone, MOVED, &whole.to_str().unwrap().to_owned()).unwrap();
     drop(gone);
-    let error = relocate(&other, &to).unwrap_err();
+    let error = relocate(&other, &to, at(1)).unwrap_err();
     assert!(is_refused(&error), "{error}");
     assert!(matches!(Journal::open(&to), Err(Error::Arriving)));
-    assert_eq!(relocate(&one, &to).unwrap().payments, 5);
+    assert_eq!(relocate(&one, &to, at(1)).unwrap().payments, 5);
     drop(Journal::open(&to).unwrap());
 }
 
@@ -460,7 +460,7 @@ fn a_journal_that_has_arrived_in_part_is_left_alone_by_the_move_of_another_one()
 fn a_copy_of_what_has_arrived_is_noticed_before_anything_is_written_there() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (filled(folder.path()), file(folder.path(), "to.db"));
-    relocate(&from, &to).unwrap();
+    relocate(&from, &to, at(1)).unwrap();
     let copy = file(folder.path(), "copy.db");
     std::fs::copy(to.file().unwrap(), copy.file().unwrap()).unwrap();
     for (place, is_noticed) in [(to, false), (copy, true)] {
@@ -486,12 +486,12 @@ fn what_arrived_is_out_of_date_once_the_source_has_gone_on() {
     }
     let before = std::fs::read(to.file().unwrap()).unwrap();
     for _ in 0..2 {
-        let refused = relocate(&from, &to).unwrap_err();
+        let refused = relocate(&from, &to, at(1)).unwrap_err();
         assert!(matches!(refused, Error::Arriving), "{refused}");
     }
     assert_eq!(std::fs::read(to.file().unwrap()).unwrap(), before);
     // The journal is where it was, and can go elsewhere.
-    relocate(&from, &file(folder.path(), "other.db")).unwrap();
+    relocate(&from, &file(folder.path(), "other.db"), at(1)).unwrap();
 }
 
 #[test]
@@ -500,10 +500,13 @@ fn a_place_that_has_something_is_refused_and_left_as_it_was() {
     let from = filled(folder.path());
     let there = filled(&folder.path().join("other"));
     let before = std::fs::read(there.file().unwrap()).unwrap();
-    assert!(matches!(relocate(&from, &there), Err(Error::Exists { .. })));
+    assert!(matches!(
+        relocate(&from, &there, at(1)),
+        Err(Error::Exists { .. })
+    ));
     assert_eq!(std::fs::read(there.file().unwrap()).unwrap(), before);
     let nowhere = file(folder.path(), "no/to.db");
-    assert!(relocate(&from, &nowhere).is_err());
+    assert!(relocate(&from, &nowhere, at(1)).is_err());
     let source = opened(&from, Missing::Refuse).unwrap();
     let mut other = WriteSession::new(Keeper::Memory(Memory::default()));
     note(&*other, "journal", &[7_u8; 16]).unwrap();
@@ -513,7 +516,7 @@ fn a_place_that_has_something_is_refused_and_left_as_it_was() {
     assert_eq!(moved_to(&*source).unwrap(), None);
     // It can still go elsewhere.
     drop(source);
-    relocate(&from, &file(folder.path(), "to.db")).unwrap();
+    relocate(&from, &file(folder.path(), "to.db"), at(1)).unwrap();
 }
 
 #[test]
@@ -527,7 +530,7 @@ fn what_is_not_as_it_was_recorded_goes_nowhere() {
         source.set(&paid, life::state, &State::Failed).unwrap();
     }
     let to = file(folder.path(), "to.db");
-    let error = relocate(&from, &to).unwrap_err();
+    let error = relocate(&from, &to, at(1)).unwrap_err();
     assert!(matches!(error, Error::NotSound { .. }), "{error}");
     for name in ["to.db", "to.db-wal", "to.db-shm"] {
         assert!(!folder.path().join(name).exists(), "{name}");
@@ -551,7 +554,7 @@ fn a_journal_goes_to_a_server_and_back() {
             panic!("{text}");
         };
         make(address).unwrap();
-        let moved = relocate(&from, &there).unwrap();
+        let moved = relocate(&from, &there, at(1)).unwrap();
         assert_eq!((moved.batches, moved.payments), (1, 5));
         let reader = Reader::open(&there).unwrap();
         assert_eq!(reader.misfits().unwrap(), Vec::<String>::new());
@@ -565,10 +568,10 @@ fn a_journal_goes_to_a_server_and_back() {
             let gone = act(&mut c, |c| sessions::leave(c, began.token, &policy));
             assert_eq!(gone.unwrap(), 0);
         }
-        let full = relocate(&filled(&folder.path().join("2")), &there).unwrap_err();
+        let full = relocate(&filled(&folder.path().join("2")), &there, at(1)).unwrap_err();
         assert!(matches!(full, Error::NotEmpty), "{full}");
         let back = file(folder.path(), "back.db");
-        let again = relocate(&there, &back).unwrap();
+        let again = relocate(&there, &back, at(1)).unwrap();
         assert_eq!((again.batches, again.payments), (1, 5));
         assert!(matches!(Journal::open(&there), Err(Error::Moved { .. })));
         let mut home = opened(&back, Missing::Refuse).unwrap();
