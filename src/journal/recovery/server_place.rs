@@ -160,11 +160,7 @@ fn told(
     let is_first = own.mark == Mark::Missing;
     let unread = all.iter().find(|(_, seen)| seen.is_none());
     let unread = unread.map(|(place, _)| place.shown());
-    let others = all.into_iter().filter_map(|(place, seen)| {
-        let is_named_so = address.may_be_of_the_database_of(&place.shown());
-        Some((is_named_so, seen?))
-    });
-    let others: Vec<(bool, Marked)> = others.collect();
+    let others = with_names(address, all);
     let is_unseen = is_first && !others.iter().any(|(_, seen)| seen.journal == name);
     let never_ran = epoch(c)? == Epoch::NONE;
     let was_here = |seen: &Marked, is_named_so: bool| {
@@ -221,6 +217,15 @@ fn told(
         told.insert(0, own);
     }
     Ok(told)
+}
+
+/// Returns the marks that can be read, and whether each may be of a database with the name of this one.
+fn with_names(address: &ServerAddress, all: Vec<(Place, Option<Marked>)>) -> Vec<(bool, Marked)> {
+    let all = all.into_iter().filter_map(|(place, seen)| {
+        let is_named_so = address.may_be_of_the_database_of(&place.shown());
+        Some((is_named_so, seen?))
+    });
+    all.collect()
 }
 
 /// Returns the first of what was seen by which the journal may have missed something; where there is none, the first of all.
