@@ -116,3 +116,28 @@ fn what_the_lock_file_tells_of_who_posted_counts_without_the_mark() {
     assert_executed_once(&books, 3);
     assert_eq!(others.lock().unwrap().executed_by("acme"), 0);
 }
+
+/// Of an account with that name at the gateway that is configured, nobody knows whether it is the one that is meant.
+#[test]
+fn a_name_alone_is_not_enough_where_another_batch_went_to_another_gateway() {
+    let (old, books) = gateway(|_| Some(139));
+    let (new, others) = gateway(|_| Some(139));
+    let mut world = World::new(&Setup::default()).towards(&old.url());
+    world.write_rows("other.csv", &rows(3, 154));
+    world.expect(0, &["pay", "other.csv", "--batch", "other", "--yes"]);
+    world = world.towards(&new.url());
+    world.write_rows("batch.csv", &rows(2, 155));
+    let load = ["load", "batch.csv", "--batch", "b", "--presume-posted"];
+    world.expect(0, &load);
+    let named = [&RUN[..], &["--asked-as", "acme"]].concat();
+    world
+        .expect(2, &named)
+        .says("--asked-as names an account, and not which gateway")
+        .says(&old.url());
+    let url = new.url();
+    let whole = [&named[..], &["--asked-at", &url]].concat();
+    world.disburse(&whole);
+    assert_eq!(world.count("b", "ready"), 2);
+    assert_executed_once(&books, 3);
+    assert_eq!(others.lock().unwrap().executed_by("acme"), 0);
+}

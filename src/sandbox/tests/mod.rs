@@ -81,7 +81,7 @@ impl Bench {
         let client = reqwest::Client::builder()
             .no_proxy()
             .retry(reqwest::retry::never())
-            .timeout(Duration::from_secs(5))
+            .timeout(Duration::from_secs(30))
             .build()
             .unwrap();
         Self { sandbox, client }
