@@ -209,7 +209,7 @@ fn not_let_in(
     codes: &CodeTable,
 ) -> (Vec<Outcome>, Word) {
     let code = envelope.auth.as_ref().and_then(|auth| auth.code);
-    let cause = format!("authStatusCode {code}", code = code.unwrap_or_default());
+    let cause = format!("authStatusCode {}", code.unwrap_or_default());
     // A request is let in or not as a whole: what tells of one payment of it tells of all that nobody knows what became of them.
     let tells = entries::has_definite(envelope, codes)
         || response

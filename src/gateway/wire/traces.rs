@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::reply::read_raw;
 
-/// The members by which a gateway names a payment that it has: section 4.2 has both.
+/// The members by which a gateway names a payment that it has: section 2.4 has both.
 const NAMES: [&str; 2] = ["gatewayTransactionID", "receiptNumber"];
 
 /// Returns whether a body names a transaction of the gateway, or a receipt, under whatever member and at whatever depth. A refused payment

@@ -174,11 +174,11 @@ fn told(
             || seen.payers.tell_of(name) && (is_unseen || is_there(seen, Origin::is_beside))
             || is_there(seen, Origin::is_of_the_tables_of)
     };
-    let counts = |(is_named_so, seen): (bool, Marked)| {
+    let to_hear = |(is_named_so, seen): (bool, Marked)| {
         let is_new = !is_own(&seen) && !heard.contains(&digest(&seen));
         (is_new && counts(&seen, is_named_so)).then_some(seen)
     };
-    let mut others: Vec<Marked> = others.into_iter().filter_map(counts).collect();
+    let mut others: Vec<Marked> = others.into_iter().filter_map(to_hear).collect();
     others.sort_by_key(|seen| std::cmp::Reverse((seen.epoch, seen.orders)));
     let mut told: Vec<Told> = others
         .into_iter()
