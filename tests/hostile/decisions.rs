@@ -249,6 +249,41 @@ fn fails_where_it_is_not_known(dialect: &'static str) {
     assert_eq!(state(&office), "failed");
 }
 
+/// Whoever posted it may have known that the gateway shows a payment no sooner.
+#[test]
+fn a_quarantine_that_was_made_shorter_proves_nothing_of_what_is_in_doubt() {
+    let mouth = Mouth::open(Effect::EXECUTE);
+    let office = mouth.office("1h");
+    let text = std::fs::read_to_string(office.path("disburse.toml")).unwrap();
+    let waits = |long: &str| {
+        let key = "not_found_quarantine = ";
+        let longer = text.replace(&format!("{key}\"1100ms\""), &format!("{key}\"{long}\""));
+        std::fs::write(office.path("disburse.toml"), longer).unwrap();
+    };
+    waits("1h");
+    assert_eq!(office.pay().code, Some(4));
+    mouth.says(NOT_FOUND);
+    waits("1100ms");
+    for _ in 0..2 {
+        let ended = office.pay();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        for words in [
+            "payments of the batch (1) are in doubt that a run had with resolution.not_found_quarantine = 3600s",
+            "this run has 1.1s",
+            "Set 3600s at least",
+        ] {
+            assert!(ended.err.contains(words), "{words}: {ended:?}");
+        }
+        // Its own quarantine is over, and "not found" is said twice.
+        std::thread::sleep(millis(1200));
+        refuses(&failed(&office, &["--yes"]), "which proves nothing before");
+        assert_eq!(state(&office), "in_doubt");
+    }
+    waits("61m");
+    assert_eq!(office.pay().code, Some(4));
+    assert_eq!(mouth.gateway.ledger.posts(), 1);
+}
+
 #[test]
 fn what_is_learned_while_the_gateway_is_asked_makes_the_decision_void() {
     let mouth = Mouth::open(Effect::EXECUTE);

@@ -363,7 +363,7 @@ pub static KEYS: &[Key] = &[
         Some("2m"),
         // Without a quarantine a gateway that is merely slow to index a payment would have it sent twice.
         at_least(100),
-        "How long after a payment's last post an answer of not found proves nothing; only after that is the payment posted again. Longer than request_timeout. Do not shorten it while payments are in doubt: a run on a journal on a server refuses that, one on a file does not.",
+        "How long after a payment's last post an answer of not found proves nothing; only after that is the payment posted again. Longer than request_timeout. While payments are in doubt, a run with a shorter one than they were posted with is refused.",
     ),
     key(
         "resolution.give_up_after",

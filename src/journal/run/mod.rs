@@ -17,6 +17,7 @@ pub(super) mod pin;
 pub(super) mod pinned;
 mod posting_terms;
 pub(super) mod probed;
+pub(super) mod quarantine;
 mod question;
 mod redirect;
 pub(super) mod reread;

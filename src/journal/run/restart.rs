@@ -17,7 +17,7 @@ use crate::store::{Field, Read, Reads, Scan, Write, Writes, shape};
 const PAGE: usize = 1000;
 
 /// The payments of a batch in a state that are asked about, by the time when they are.
-fn asked_about<'a>(batch_id: &'a BatchId, state: &'a State) -> Scan<'a> {
+pub(super) fn asked_about<'a>(batch_id: &'a BatchId, state: &'a State) -> Scan<'a> {
     Scan::by(&life::ask_queue).at(batch_id).at(state)
 }
 

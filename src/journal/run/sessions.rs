@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use super::open_lanes::counted;
 use super::session_claims::{claimed_by, forget_claims};
 use crate::domain::{BatchId, Epoch, ResponseDetails, Timestamp};
 use crate::journal::payments::apply::apply;
@@ -63,9 +62,6 @@ pub(in crate::journal) fn begin(
     let now = c.store_time()?;
     let quarantine = millis(policy.not_found_quarantine);
     assert_one_quarantine(c, batch_id, quarantine)?;
-    if !c.any(&Scan::by(&session::session_open).at(&batch_id))? {
-        assert_no_shorter_quarantine(c, batch_id, quarantine)?;
-    }
     let home: Option<Home> = c.first(&Scan::of(&batch::TABLE).at(&batch_id))?;
     let (gateway, account) = home.map_or((None, None), |home| (home.gateway, home.account));
     let (gateway, account) = (gateway.unwrap_or_default(), account.unwrap_or_default());
@@ -105,35 +101,6 @@ fn assert_one_quarantine(c: &WriteSession, batch_id: BatchId, ours: u64) -> Resu
             ours: Duration::from_millis(ours),
         }),
     }
-}
-
-/// Refuses a run that would take "not found" for true sooner than a run did that is gone, while payments are in doubt: that one may have
-/// posted them to a gateway which shows a payment no sooner. Where another run is at work, it waits as long as that one, which was let in.
-fn assert_no_shorter_quarantine(
-    c: &WriteSession,
-    batch_id: BatchId,
-    ours: u64,
-) -> Result<(), Error> {
-    c.write_tallies()?;
-    for state in [State::Posting, State::InDoubt] {
-        if !c.any(&counted(&batch_id, &state))? {
-            continue;
-        }
-        let longer = ours.saturating_add(1);
-        let others = Scan::of(&session::TABLE)
-            .only(session::batch_id, Test::is(&batch_id))
-            .only(session::quarantine, Test::at_least(&longer));
-        let others = c.list::<Beside>(&others)?.into_iter();
-        if let Some(longest) = others.max_by_key(|other| other.quarantine) {
-            return Err(Error::ShorterQuarantine {
-                runner: longest.runner,
-                host: longest.host,
-                theirs: Duration::from_millis(longest.quarantine),
-                ours: Duration::from_millis(ours),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Refuses a run beside others of its account that ask within the limit of posts where it does not, or the other way round.

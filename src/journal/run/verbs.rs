@@ -13,7 +13,7 @@ use super::open_lanes::{OpenLane, counted, is_open, is_signed, open_lanes};
 use super::pin::pin;
 use super::rest::{What, disturb, last};
 use super::restart::{ask_given_up, count_anew, doubt_anew, restart_waits};
-use super::{session_claims, sessions};
+use super::{quarantine, session_claims, sessions};
 use crate::domain::{BatchId, BatchName, Epoch, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::approval::standing::approvals;
 use crate::journal::codec::catalog::{epoch, known_batch};
@@ -90,6 +90,10 @@ pub(in crate::journal) fn acquire(
         }
         c.watch_clock(token.epoch, clock);
     }
+    let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
+    if is_alone {
+        quarantine::assert_no_shorter(c, batch_id, policy)?;
+    }
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]
@@ -104,7 +108,6 @@ pub(in crate::journal) fn acquire(
         c.acted(batch_id, terms.now, "run", Value::Null)?;
     }
     in_force::begin(c, batch_id, terms.limits.as_ref(), is_open, terms.now)?;
-    let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
     let confirmed = planted!(journal::confirmed_beside(token.confirmed, is_alone));
     let token = RunToken { confirmed, ..token };
     let abandoned = expired + wait_anew(c, batch_id, terms, policy, (is_alone, was_set))?;

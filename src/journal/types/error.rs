@@ -340,16 +340,15 @@ pub enum Error {
         ours: Duration,
     },
     #[error(
-        "payments of the batch are in doubt that run {runner} on {host} may have posted with resolution.not_found_quarantine = {}s, and \
-         this run has {}s: it could post again what has arrived, and is not shown yet. Set {}s at least on every machine until they \
-         have ended; nothing was sent",
+        "payments of the batch ({payments}) are in doubt that a run had with resolution.not_found_quarantine = {}s, and this run has \
+         {}s: it could post again what has arrived, and is not shown yet. Set {}s at least, on every machine, until they have ended; \
+         nothing was sent",
         theirs.as_secs_f64(),
         ours.as_secs_f64(),
         theirs.as_secs_f64()
     )]
     ShorterQuarantine {
-        runner: String,
-        host: String,
+        payments: u64,
         theirs: Duration,
         ours: Duration,
     },

@@ -1,0 +1,138 @@
+//! The quarantine that a payment was posted with: whoever posted it may have known that its gateway shows a payment no sooner.
+//!
+//! Every claim and every doubt rests on a policy, which its evidence names. So it is known of each payment how long its runs waited until
+//! "not found" counts, whichever machine they ran on and whichever journal it was then.
+
+use std::time::Duration;
+
+use super::open_lanes::counted;
+use super::restart::asked_about;
+use crate::domain::{BatchId, EvidenceId, PaymentId, PolicyId};
+use crate::journal::Error;
+use crate::journal::payments::first_claims::{ClaimBlock, blocks};
+use crate::journal::session::transaction::WriteSession;
+use crate::lifecycle::{Policy, State};
+use crate::store::tables::{evidence, life, policy};
+use crate::store::{Reads, Scan, Test, shape};
+
+shape! {
+    struct Recorded of policy { policy_id: PolicyId, not_found_quarantine: i64 }
+}
+
+/// Quarantines of a batch that are longer than the one of whoever asks.
+struct Longer {
+    policies: Vec<Recorded>,
+    /// First and last payment of what was claimed together with one of them.
+    claimed: Vec<(i64, i64, i64)>,
+}
+
+impl Longer {
+    /// Looks for them; `None` where there are none, as where the configuration was never changed.
+    fn find(c: &WriteSession, batch_id: BatchId, ours: Duration) -> Result<Option<Self>, Error> {
+        let least = millis(ours).saturating_add(1);
+        let longer =
+            Scan::of(&policy::TABLE).only(policy::not_found_quarantine, Test::at_least(&least));
+        let policies: Vec<Recorded> = c.list(&longer)?;
+        if policies.is_empty() {
+            return Ok(None);
+        }
+        let mut found = Self {
+            policies,
+            claimed: Vec::new(),
+        };
+        c.flush()?;
+        c.each(
+            &blocks(&batch_id, &EvidenceId::NONE),
+            |block: ClaimBlock| {
+                if let Some(quarantine) = found.of_policy(block.policy_id) {
+                    let runs = block.range()?.runs()?.into_iter();
+                    let claimed = runs.map(|(first, last)| (first, last, quarantine));
+                    found.claimed.extend(claimed);
+                }
+                Ok::<_, Error>(())
+            },
+        )?;
+        Ok(Some(found))
+    }
+
+    fn of_policy(&self, policy: Option<PolicyId>) -> Option<i64> {
+        let recorded = self
+            .policies
+            .iter()
+            .find(|one| Some(one.policy_id) == policy);
+        recorded.map(|one| one.not_found_quarantine)
+    }
+
+    /// The longest one that a payment was posted or waited with.
+    fn of_payment(&self, c: &WriteSession, seq: PaymentId) -> Result<Option<i64>, Error> {
+        let own = Scan::by(&evidence::evidence_by_payment).at(&seq);
+        let own: Vec<Option<PolicyId>> = c.values(&own, evidence::policy_id)?;
+        let own = own.into_iter().filter_map(|policy| self.of_policy(policy));
+        let together = self
+            .claimed
+            .iter()
+            .filter(|(first, last, _)| (*first..=*last).contains(&seq.get()))
+            .map(|(_, _, quarantine)| *quarantine);
+        Ok(own.chain(together).max())
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn duration(millis: i64) -> Duration {
+    Duration::from_millis(millis.unsigned_abs())
+}
+
+/// Refuses a run that would take "not found" for true sooner than a run did that had a payment in hand which is sent or in doubt.
+pub(in crate::journal) fn assert_no_shorter(
+    c: &WriteSession,
+    batch_id: BatchId,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let ours = policy.not_found_quarantine;
+    let Some(longer) = Longer::find(c, batch_id, ours)? else {
+        return Ok(());
+    };
+    let mut open: Vec<PaymentId> = c.values(&asked_about(&batch_id, &State::InDoubt), life::seq)?;
+    c.write_tallies()?;
+    // They are in no index, and only a run that broke off leaves some.
+    if c.any(&counted(&batch_id, &State::Posting))? {
+        let under_way = Scan::of(&life::TABLE)
+            .only(life::batch_id, Test::is(&batch_id))
+            .only(life::state, Test::is(&State::Posting));
+        open.extend(c.values::<PaymentId>(&under_way, life::seq)?);
+    }
+    let (mut payments, mut longest) = (0, None);
+    for seq in open {
+        let found = longer.of_payment(c, seq)?;
+        payments += u64::from(found.is_some());
+        longest = longest.max(found);
+    }
+    match longest {
+        None => Ok(()),
+        Some(theirs) => Err(Error::ShorterQuarantine {
+            payments,
+            theirs: duration(theirs),
+            ours,
+        }),
+    }
+}
+
+/// The policy by which a person may decide about a payment: "not found" counts no sooner than for the runs that had it.
+pub(in crate::journal) fn no_shorter(
+    c: &WriteSession,
+    (batch_id, seq): (BatchId, PaymentId),
+    policy: &Policy,
+) -> Result<Policy, Error> {
+    let ours = policy.not_found_quarantine;
+    let longest = match Longer::find(c, batch_id, ours)? {
+        Some(longer) => longer.of_payment(c, seq)?,
+        None => None,
+    };
+    Ok(Policy {
+        not_found_quarantine: longest.map_or(ours, duration),
+        ..policy.clone()
+    })
+}
