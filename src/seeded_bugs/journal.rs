@@ -95,6 +95,14 @@ pub(crate) fn waits_stand<E>() -> Option<Result<(), E>> {
         .then_some(Ok(()))
 }
 
+/// Quarantines of a batch that are longer than the one of whoever asks.
+pub(crate) fn longer_quarantines<T>(found: Vec<T>) -> Vec<T> {
+    match SeededBug::QuarantineOfWhoeverAsks.is_active() {
+        true => Vec::new(),
+        false => found,
+    }
+}
+
 /// How far a batch is approved.
 pub(crate) fn approved<E>() -> Option<Result<Bound, E>> {
     SeededBug::ApprovalUnbounded

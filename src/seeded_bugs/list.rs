@@ -77,6 +77,8 @@ pub(crate) enum SeededBug {
     FenceIgnored,
     /// A restart trusts the waits of an earlier process, whatever has become of the clock.
     WaitsOutliveTheClock,
+    /// "Not found" counts by the configuration of whoever asks, whoever posted.
+    QuarantineOfWhoeverAsks,
     /// A commit that failed counts.
     FailedCommitCounts,
     /// A payment leaves before its document is uploaded.
@@ -229,7 +231,7 @@ pub(crate) enum SeededBug {
 
 impl SeededBug {
     /// Those that the simulation finds. The others are found by the tables of tests of their rules.
-    pub(crate) const ALL: [Self; 91] = [
+    pub(crate) const ALL: [Self; 92] = [
         Self::ForgottenIsStranger,
         Self::RepostOnLoss,
         Self::LossIsUnsent,
@@ -256,6 +258,7 @@ impl SeededBug {
         Self::TallyForgotten,
         Self::FenceIgnored,
         Self::WaitsOutliveTheClock,
+        Self::QuarantineOfWhoeverAsks,
         Self::FailedCommitCounts,
         Self::DocumentForgotten,
         Self::OtherDocumentOnRepost,

@@ -20,10 +20,11 @@ use crate::gateway::{Profile, Secrets, wire::Requests};
 use crate::journal::simulated::{Fuse, Latency, Process, set_clock};
 use crate::journal::weather::Path;
 use crate::journal::{Closed, Error, Home, Journal, Kind, Runner, Transition};
-use crate::ledger::confirmation::{Answer, Confirmation};
+use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
 use crate::preflight::{RequestPolicy, Uploads};
+use crate::simulation::disk::rows;
 use crate::simulation::operator::accounts::owner;
 use crate::simulation::outside::file_service::FileService;
 use crate::simulation::outside::line::Line;
@@ -55,6 +56,8 @@ struct Settings {
     healthy: bool,
     settle_on: SettleOn,
     drain_after: Option<u64>,
+    /// Its configuration takes "not found" for true too soon for this gateway: [`hurried`].
+    is_hurried: bool,
     limits: Limits,
     ceilings: Option<Arc<crate::ledger::limits::Limits>>,
 }
@@ -115,6 +118,16 @@ pub(super) fn policy(callbacks: bool, settle_on: SettleOn) -> Arc<Policy> {
         callbacks,
         ..Policy::default()
     })
+}
+
+/// The waits of a machine with another configuration: "not found" is true for it before the gateway shows what it has.
+///
+/// Nothing but what others posted shows whether it is kept from that: what such a run posts itself would be its own fault, so it posts nothing.
+pub(super) fn hurried(policy: &Policy) -> Policy {
+    Policy {
+        not_found_quarantine: Duration::from_secs(2),
+        ..policy.clone()
+    }
 }
 
 impl Scene {
@@ -286,6 +299,11 @@ impl Scene {
         Ok(())
     }
 
+    /// Whether the journal can tell whoever comes with another configuration: in one that was lost and begun anew, nothing is to be learned.
+    pub(super) fn knows_the_quarantine(&self) -> bool {
+        self.disk.look(rows::knows_a_quarantine)
+    }
+
     fn settings(&self, healthy: bool, user: &'static str, ordeal: Ordeal) -> Settings {
         let mut shape = self.world.lock();
         let blows = !healthy && shape.chance(|f| f.crash);
@@ -295,6 +313,7 @@ impl Scene {
             crashes: shape.rng.u32(0..3) > 0,
         });
         let drain_after = (!healthy && shape.rng.u32(0..4) == 0).then(|| shape.rng.u64(0..40_000));
+        let is_hurried = !healthy && shape.rng.u32(0..8) == 0 && self.knows_the_quarantine();
         let rate = if shape.rng.bool() {
             1
         } else {
@@ -329,7 +348,10 @@ impl Scene {
         shape
             .limits
             .extend(ceilings.clone().map(|limits| (run, limits)));
-        shape.note(|| format!("run {run} of {user} begins: {fuse:?} {limits:?} {ordeal:?}"));
+        shape.note(|| {
+            let hurry = if is_hurried { "hurried " } else { "" };
+            format!("run {run} of {user} begins: {hurry}{fuse:?} {limits:?} {ordeal:?}")
+        });
         Settings {
             run,
             user,
@@ -337,6 +359,7 @@ impl Scene {
             healthy,
             settle_on: self.settle_on,
             drain_after,
+            is_hurried,
             limits,
             ceilings,
         }
@@ -351,10 +374,8 @@ impl Scene {
         ordeal: Ordeal,
     ) {
         let settings = self.settings(healthy, user, ordeal);
-        let (run, spoilt) = (
-            settings.run,
-            settings.fuse.is_some_and(|fuse| !fuse.crashes),
-        );
+        let (run, is_hurried) = (settings.run, settings.is_hurried);
+        let spoilt = settings.fuse.is_some_and(|fuse| !fuse.crashes);
         let dead = CancellationToken::new();
         let journal = self.open_for(Some((run, healthy)), settings.fuse, &dead);
         // It is large: on the heap.
@@ -389,6 +410,9 @@ impl Scene {
                     Error::Altered { .. } => tampered,
                     // It would change what a run goes by that is at work, or was killed a moment ago: later it may.
                     Error::Held { .. } => is_shared,
+                    // Two of them have another configuration, and one is at work or was killed a moment ago.
+                    Error::OtherQuarantine { .. } => is_shared,
+                    Error::ShorterQuarantine { .. } => is_hurried,
                     // Of a run that had read the clock before it was set.
                     Error::SessionClosed {
                         why: Closed::ClockSet,
@@ -527,7 +551,11 @@ impl Scene {
         let callbacks = limits.callbacks || listened;
         self.sign(settings.healthy, settings.user).await;
         let shown = journal.shown(self.batch()).await?;
-        let confirmation = Confirmation::of(shown.open(), shown.bound, Answer::Flag);
+        let (mut policy, mut bound) = (policy(callbacks, settings.settle_on), shown.bound);
+        if settings.is_hurried {
+            (policy, bound) = (Arc::new(hurried(&policy)), Bound::NOTHING);
+        }
+        let confirmation = Confirmation::of(shown.open(), bound, Answer::Flag);
         let shown = self.generations().iter().map(|g| g.id).collect();
         let pacing = Pacing::of(&journal);
         let plan = Plan {
@@ -544,7 +572,7 @@ impl Scene {
             home: Self::home(settings.user),
             confirmation,
             approval: self.eyes.rule_of_run(),
-            policy: policy(callbacks, settings.settle_on),
+            policy,
             pacing,
             limits: Limits {
                 callbacks,

@@ -1,17 +1,19 @@
 //! The quarantine that a payment was posted with: whoever posted it may have known that its gateway shows a payment no sooner.
 //!
 //! Every claim and every doubt rests on a policy, which its evidence names. So it is known of each payment how long its runs waited until
-//! "not found" counts, whichever machine they ran on and whichever journal it was then.
+//! "not found" counts, whichever machine they ran on and whichever journal it was then. Of one that an earlier journal may have posted it is not
+//! known: for that, the longest counts that this journal knows.
 
 use std::time::Duration;
 
 use super::open_lanes::counted;
 use super::restart::asked_about;
-use crate::domain::{BatchId, EvidenceId, PaymentId, PolicyId};
+use crate::domain::{BatchId, PaymentId, PolicyId};
 use crate::journal::Error;
-use crate::journal::payments::first_claims::{ClaimBlock, blocks};
+use crate::journal::codec::events::{CLAIMED_TOGETHER, PRESUMED_POSTED, event_numbers};
+use crate::journal::payments::first_claims::ClaimBlock;
 use crate::journal::session::transaction::WriteSession;
-use crate::lifecycle::{Policy, State};
+use crate::lifecycle::{Event, Policy, State};
 use crate::store::tables::{evidence, life, policy};
 use crate::store::{Reads, Scan, Test, shape};
 
@@ -19,7 +21,11 @@ shape! {
     struct Recorded of policy { policy_id: PolicyId, not_found_quarantine: i64 }
 }
 
-/// Quarantines of a batch that are longer than the one of whoever asks.
+shape! {
+    struct Rests of evidence { event: i64, policy_id: Option<PolicyId> }
+}
+
+/// Quarantines in the journal that are longer than the one of whoever asks.
 struct Longer {
     policies: Vec<Recorded>,
     /// First and last payment of what was claimed together with one of them.
@@ -28,11 +34,11 @@ struct Longer {
 
 impl Longer {
     /// Looks for them; `None` where there are none, as where the configuration was never changed.
-    fn find(c: &WriteSession, batch_id: BatchId, ours: Duration) -> Result<Option<Self>, Error> {
+    fn find(c: &WriteSession, ours: Duration) -> Result<Option<Self>, Error> {
         let least = millis(ours).saturating_add(1);
         let longer =
             Scan::of(&policy::TABLE).only(policy::not_found_quarantine, Test::at_least(&least));
-        let policies: Vec<Recorded> = c.list(&longer)?;
+        let policies: Vec<Recorded> = planted!(journal::longer_quarantines(c.list(&longer)?));
         if policies.is_empty() {
             return Ok(None);
         }
@@ -41,17 +47,15 @@ impl Longer {
             claimed: Vec::new(),
         };
         c.flush()?;
-        c.each(
-            &blocks(&batch_id, &EvidenceId::NONE),
-            |block: ClaimBlock| {
-                if let Some(quarantine) = found.of_policy(block.policy_id) {
-                    let runs = block.range()?.runs()?.into_iter();
-                    let claimed = runs.map(|(first, last)| (first, last, quarantine));
-                    found.claimed.extend(claimed);
-                }
-                Ok::<_, Error>(())
-            },
-        )?;
+        let together = Scan::by(&evidence::about_batch).at(&CLAIMED_TOGETHER);
+        c.each(&together, |block: ClaimBlock| {
+            if let Some(quarantine) = found.of_policy(block.policy_id) {
+                let runs = block.range()?.runs()?.into_iter();
+                let claimed = runs.map(|(first, last)| (first, last, quarantine));
+                found.claimed.extend(claimed);
+            }
+            Ok::<_, Error>(())
+        })?;
         Ok(Some(found))
     }
 
@@ -66,8 +70,19 @@ impl Longer {
     /// The longest one that a payment was posted or waited with.
     fn of_payment(&self, c: &WriteSession, seq: PaymentId) -> Result<Option<i64>, Error> {
         let own = Scan::by(&evidence::evidence_by_payment).at(&seq);
-        let own: Vec<Option<PolicyId>> = c.values(&own, evidence::policy_id)?;
-        let own = own.into_iter().filter_map(|policy| self.of_policy(policy));
+        let [claimed, abandoned] =
+            [Event::Claimed, Event::Abandoned].map(|event| event_numbers(event).0);
+        let own = c.list::<Rests>(&own)?.into_iter();
+        let own = own.filter_map(|row| match row.event {
+            PRESUMED_POSTED => self
+                .claimed
+                .iter()
+                .map(|(.., quarantine)| *quarantine)
+                .max(),
+            event if event == claimed || event == abandoned => self.of_policy(row.policy_id),
+            // What a person orders rests on no wait, whatever stands there.
+            _ => None,
+        });
         let together = self
             .claimed
             .iter()
@@ -92,7 +107,7 @@ pub(in crate::journal) fn assert_no_shorter(
     policy: &Policy,
 ) -> Result<(), Error> {
     let ours = policy.not_found_quarantine;
-    let Some(longer) = Longer::find(c, batch_id, ours)? else {
+    let Some(longer) = Longer::find(c, ours)? else {
         return Ok(());
     };
     let mut open: Vec<PaymentId> = c.values(&asked_about(&batch_id, &State::InDoubt), life::seq)?;
@@ -123,11 +138,11 @@ pub(in crate::journal) fn assert_no_shorter(
 /// The policy by which a person may decide about a payment: "not found" counts no sooner than for the runs that had it.
 pub(in crate::journal) fn no_shorter(
     c: &WriteSession,
-    (batch_id, seq): (BatchId, PaymentId),
+    seq: PaymentId,
     policy: &Policy,
 ) -> Result<Policy, Error> {
     let ours = policy.not_found_quarantine;
-    let longest = match Longer::find(c, batch_id, ours)? {
+    let longest = match Longer::find(c, ours)? {
         Some(longer) => longer.of_payment(c, seq)?,
         None => None,
     };

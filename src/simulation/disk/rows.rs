@@ -24,6 +24,8 @@ const CALLED_FAILED: i64 = 10;
 const NOTED: i64 = 20;
 /// Its batch was moved to another account.
 const MOVED: i64 = 61;
+/// A run has claimed payments together.
+const CLAIMED_TOGETHER: i64 = 30;
 /// An earlier journal may have posted it.
 pub(in crate::simulation) const PRESUMED: i64 = 21;
 
@@ -144,6 +146,12 @@ pub(in crate::simulation) fn batches(c: &dyn Read) -> Vec<Batch> {
 pub(in crate::simulation) fn batch(c: &dyn Read, batch_id: BatchId) -> Batch {
     let found = c.first(&Scan::of(&batch::TABLE).at(&batch_id));
     found.expect(READ).expect("a payment has a batch")
+}
+
+/// Returns whether a journal knows with which quarantine a run has claimed payments.
+pub(in crate::simulation) fn knows_a_quarantine(c: &dyn Read) -> bool {
+    let claims = Scan::by(&evidence::about_batch).at(&CLAIMED_TOGETHER);
+    c.any(&claims).expect(READ)
 }
 
 /// Returns whether a row is not over with a payment: it has not failed, or whoever said so has spoken of it otherwise since.

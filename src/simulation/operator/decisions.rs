@@ -14,7 +14,7 @@ use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
 use crate::lifecycle::{Policy, State, StepContext};
 use crate::simulation::disk::rows;
 use crate::simulation::judge::oracle::Generation;
-use crate::simulation::life::policy;
+use crate::simulation::life::{hurried, policy};
 use crate::simulation::scene::Scene;
 
 /// After so long the operator may say that an open payment failed, although the gateway has it.
@@ -44,13 +44,18 @@ enum Truth {
 }
 
 impl Scene {
-    /// The waits of an operator who loses patience sooner than a run.
+    /// The waits of an operator who loses patience sooner than a run, sometimes with another configuration.
     fn patience(&self) -> Policy {
         let longest = Duration::from_secs(GIVE_UP_AFTER_S);
+        let of_runs = policy(true, self.settle_on);
+        let is_hurried = self.world.lock().rng.u32(0..4) == 0 && self.knows_the_quarantine();
         Policy {
             give_up_after: longest,
             delivered_give_up_after: longest,
-            ..Policy::clone(&policy(true, self.settle_on))
+            ..match is_hurried {
+                true => hurried(&of_runs),
+                false => Policy::clone(&of_runs),
+            }
         }
     }
 

@@ -11,13 +11,12 @@ use crate::lifecycle::State;
 use crate::simulation::disk::rows;
 use crate::store::Read;
 
-/// What may have been paid to a number by posts between two times: neither failed nor withdrawn nor unsent, the payment itself
-/// included. What is in conflict had failed, and may have been given back.
+/// What may have been paid to a number by posts between two times: neither failed nor withdrawn nor unsent, nor what is ready to be posted
+/// again because it was not found; the payment itself included. What is in conflict had failed, and may have been given back.
 fn paid_to(c: &dyn Read, msisdn: &str, (from, until): (i64, i64)) -> i64 {
     let lives = rows::lives(c).into_iter().filter(|life| {
         let may_be_paid = match life.state {
-            State::Ready => life.exposures > 0,
-            State::Failed | State::Cancelled | State::Conflict => false,
+            State::Ready | State::Failed | State::Cancelled | State::Conflict => false,
             _ => true,
         };
         may_be_paid && life.posted_at.is_some_and(|at| from <= at && at < until)
