@@ -396,6 +396,9 @@ fn to_text(marked: &Marked, turn: u64, named: Option<u64>) -> String {
     }
     text.push_str(&format!("epoch {}\n", marked.epoch));
     text.push_str(&format!("orders {}\n", marked.orders));
+    if marked.quarantine > 0 {
+        text.push_str(&format!("quarantine {}\n", marked.quarantine));
+    }
     if let Some(ServerPosition { origin, turn }) = marked.server {
         text.push_str(&format!("server {turn} {origin}\n"));
     }
@@ -444,7 +447,7 @@ fn parse(page: &[u8]) -> Option<Page> {
         return None;
     }
     let (mut turn, mut journal, mut born, mut epoch) = (None, None, None, None);
-    let (mut named, mut orders, mut server) = (None, 0, None);
+    let (mut named, mut orders, mut server, mut quarantine) = (None, 0, None, 0);
     let (mut positions, mut given) = (Vec::new(), Vec::new());
     let mut payers = Payers::NONE;
     for line in lines {
@@ -456,6 +459,7 @@ fn parse(page: &[u8]) -> Option<Page> {
             "written" => named = Some(value.parse().ok()?),
             "epoch" => epoch = Some(value.parse().ok()?),
             "orders" => orders = value.parse().ok()?,
+            "quarantine" => quarantine = value.parse().ok()?,
             "order" => given.push(Order::read(value)?),
             "server" => {
                 let (turn, origin) = value.split_once(' ')?;
@@ -485,6 +489,7 @@ fn parse(page: &[u8]) -> Option<Page> {
         positions,
         payers,
         server,
+        quarantine,
     };
     Some(Page {
         turn: turn?,

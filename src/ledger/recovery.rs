@@ -78,6 +78,8 @@ pub struct Marked {
     pub payers: Payers,
     /// Of a journal on a server: how far that was.
     pub server: Option<ServerPosition>,
+    /// The longest time, in milliseconds, for which a run of this place, or of the journals before it in its place, took "not found" for no proof.
+    pub quarantine: u64,
 }
 
 /// When a mark was written. All in nanoseconds since 1970.
@@ -607,6 +609,7 @@ pub fn advance(before: &Mark, moved: &Marked) -> Option<Marked> {
             (Some(before), Some(moved)) => Some(before.latest(moved)),
             (before, moved) => before.or(moved),
         },
+        quarantine: before.quarantine.max(moved.quarantine),
     })
 }
 

@@ -6,6 +6,7 @@ use crate::ledger::recovery::POSITIONS_MAX;
 fn marked(epoch: i64) -> Marked {
     Marked {
         journal: [7; 16],
+        quarantine: u64::MAX,
         born: Some(u64::MAX),
         epoch: Epoch::new(epoch),
         orders: u64::MAX,

@@ -19,13 +19,13 @@ use crate::journal::codec::events::RECOVERY_BEGAN;
 use crate::journal::codec::facts;
 use crate::journal::evidence::salt;
 use crate::journal::operator::names;
-use crate::journal::run::sessions;
+use crate::journal::run::{quarantine, sessions};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::writer::queue::CommitMode;
 use crate::journal::{Error, Presuming};
 use crate::ledger::Purpose;
 use crate::ledger::recovery::{
-    Cause, Found, Order, OrdersLost, Presumption, Ran, Told, Traces, begins_recovery,
+    Cause, Found, Mark, Order, OrdersLost, Presumption, Ran, Told, Traces, begins_recovery,
     missing_orders, orders_lost, ran_since, told,
 };
 use crate::store::tables::{evidence, instruction, recovery};
@@ -42,6 +42,8 @@ pub(in crate::journal) struct Missing {
     missing: Vec<Order>,
     told: Told,
     ran: Vec<Ran>,
+    /// The longest quarantine, in milliseconds, that a run here had.
+    quarantine: u64,
     /// It was just made: whatever it has was loaded after what may be missing.
     is_new: bool,
 }
@@ -60,6 +62,10 @@ impl Missing {
             missing: missing_orders(traces, found),
             told: told(traces, found, &payers::on_record(c)?),
             ran: ran_since(traces, found),
+            quarantine: match &traces.mark {
+                Mark::Read(marked) => marked.quarantine,
+                Mark::Missing | Mark::Unreadable => 0,
+            },
             is_new: found.is_new(),
         })
     }
@@ -109,6 +115,7 @@ pub(in crate::journal) fn noticed(c: &WriteSession, missing: &Missing) -> Result
     note_lost(c, recovery_id, &missing.missing)?;
     payers::told(c, &told)?;
     when_done::judge_anew(c)?;
+    quarantine::note_of_the_place(c, missing.quarantine)?;
     if lost.count > 0 {
         // Counted from here on, so that the next copy of now does not miss them once more.
         let both = missing.known.saturating_add(lost.count);

@@ -17,9 +17,9 @@ pub(in crate::journal) fn marked(
     payers: Payers,
     before: &Mark,
 ) -> Result<Marked, Error> {
-    let before = match before {
-        Mark::Read(marked) => &marked.given[..],
-        Mark::Missing | Mark::Unreadable => &[],
+    let (before, quarantine) = match before {
+        Mark::Read(marked) => (&marked.given[..], marked.quarantine),
+        Mark::Missing | Mark::Unreadable => (&[][..], 0),
     };
     Ok(Marked {
         journal: name(c)?,
@@ -30,6 +30,7 @@ pub(in crate::journal) fn marked(
         positions: Vec::new(),
         payers,
         server: c.server_position(),
+        quarantine,
     })
 }
 

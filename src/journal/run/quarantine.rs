@@ -2,7 +2,7 @@
 //!
 //! Every claim and every doubt rests on a policy, which its evidence names. So it is known of each payment how long its runs waited until
 //! "not found" counts, whichever machine they ran on and whichever journal it was then. Of one that an earlier journal may have posted it is not
-//! known: for that, the longest counts that this journal knows.
+//! known: for that, the longest counts that this journal knows, or that the mark in its place has told of.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use super::restart::asked_about;
 use crate::domain::{BatchId, PaymentId, PolicyId};
 use crate::journal::Error;
 use crate::journal::codec::events::{CLAIMED_TOGETHER, PRESUMED_POSTED, event_numbers};
+use crate::journal::codec::facts::{fact, note};
 use crate::journal::payments::first_claims::ClaimBlock;
 use crate::journal::session::transaction::WriteSession;
 use crate::lifecycle::{Event, Policy, State};
@@ -28,6 +29,8 @@ shape! {
 /// Quarantines in the journal that are longer than the one of whoever asks.
 struct Longer {
     policies: Vec<Recorded>,
+    /// The longest one of what was in this place before, where it is one of them.
+    of_the_place: Option<i64>,
     /// First and last payment of what was claimed together with one of them.
     claimed: Vec<(i64, i64, i64)>,
 }
@@ -38,12 +41,17 @@ impl Longer {
         let least = millis(ours).saturating_add(1);
         let longer =
             Scan::of(&policy::TABLE).only(policy::not_found_quarantine, Test::at_least(&least));
-        let policies: Vec<Recorded> = planted!(journal::longer_quarantines(c.list(&longer)?));
-        if policies.is_empty() {
+        let of_the_place = fact::<i64>(c, OF_THE_PLACE)?.filter(|place| *place >= least);
+        let (policies, of_the_place): (Vec<Recorded>, _) = planted!(journal::longer_quarantines((
+            c.list(&longer)?,
+            of_the_place
+        )));
+        if policies.is_empty() && of_the_place.is_none() {
             return Ok(None);
         }
         let mut found = Self {
             policies,
+            of_the_place,
             claimed: Vec::new(),
         };
         c.flush()?;
@@ -74,11 +82,10 @@ impl Longer {
             [Event::Claimed, Event::Abandoned].map(|event| event_numbers(event).0);
         let own = c.list::<Rests>(&own)?.into_iter();
         let own = own.filter_map(|row| match row.event {
-            PRESUMED_POSTED => self
-                .claimed
-                .iter()
-                .map(|(.., quarantine)| *quarantine)
-                .max(),
+            PRESUMED_POSTED => {
+                let here = self.claimed.iter().map(|(.., quarantine)| *quarantine);
+                here.chain(self.of_the_place).max()
+            }
             event if event == claimed || event == abandoned => self.of_policy(row.policy_id),
             // What a person orders rests on no wait, whatever stands there.
             _ => None,
@@ -89,6 +96,19 @@ impl Longer {
             .filter(|(first, last, _)| (*first..=*last).contains(&seq.get()))
             .map(|(_, _, quarantine)| *quarantine);
         Ok(own.chain(together).max())
+    }
+}
+
+/// The name of the fact that says the longest quarantine of what was in the place of the journal before.
+const OF_THE_PLACE: &str = "quarantine";
+
+/// Notes the longest quarantine, in milliseconds, that the mark in the place of the journal tells of.
+pub(in crate::journal) fn note_of_the_place(c: &WriteSession, told: u64) -> Result<(), Error> {
+    let told = i64::try_from(told).unwrap_or(i64::MAX);
+    let known: i64 = fact(c, OF_THE_PLACE)?.unwrap_or(0);
+    match told > known {
+        true => note(&**c, OF_THE_PLACE, &told),
+        false => Ok(()),
     }
 }
 

@@ -94,6 +94,9 @@ pub(in crate::journal) fn acquire(
     if is_alone {
         quarantine::assert_no_shorter(c, batch_id, policy)?;
     }
+    if Purpose::of_gateway(&terms.home.gateway) != Purpose::Rehearsal {
+        c.mark_quarantine(policy.not_found_quarantine);
+    }
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]

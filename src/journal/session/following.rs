@@ -2,6 +2,7 @@
 //! written.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use crate::domain::Epoch;
 use crate::journal::Error;
@@ -31,6 +32,8 @@ pub(super) struct Following {
     copy: Cell<Option<Origin>>,
     /// A run began in this transaction.
     new_epoch: Cell<Option<Epoch>>,
+    /// The quarantine of a run that begins, in milliseconds.
+    new_quarantine: Cell<u64>,
     /// A person gave an order in this transaction: so many are on record now.
     new_orders: Cell<Option<u64>>,
     /// And these were given.
@@ -48,6 +51,7 @@ impl Following {
     /// Begins a transaction.
     pub(super) fn begin(&self) {
         self.new_epoch.take();
+        self.new_quarantine.take();
         self.new_orders.take();
         self.new_given.take();
     }
@@ -101,6 +105,11 @@ impl Following {
         self.new_epoch.set(Some(epoch));
     }
 
+    pub(super) fn take_quarantine(&self, quarantine: Duration) {
+        let millis = u64::try_from(quarantine.as_millis()).unwrap_or(u64::MAX);
+        self.new_quarantine.set(millis);
+    }
+
     pub(super) fn take_order(&self, order: Order) {
         self.new_orders.set(Some(order.number));
         self.new_given.borrow_mut().push(order);
@@ -135,6 +144,7 @@ impl Following {
             positions,
             payers,
             server: store.server_position(),
+            quarantine: self.new_quarantine.take(),
         })
     }
 }

@@ -158,6 +158,11 @@ impl WriteSession {
         self.following.take_epoch(epoch);
     }
 
+    /// Lets the mark say for how long the run that begins takes "not found" for no proof.
+    pub(in crate::journal) fn mark_quarantine(&self, quarantine: Duration) {
+        self.following.take_quarantine(quarantine);
+    }
+
     /// Lets the mark follow an order of a person that a copy must not forget.
     pub(in crate::journal) fn mark_order(&self, order: Order) {
         self.following.take_order(order);

@@ -30,6 +30,7 @@ fn marked() -> Marked {
         positions: vec![position(1, 10, 7), position(2, 20, 8)],
         payers: Payers::NONE,
         server: None,
+        quarantine: 120_000,
     }
 }
 
@@ -207,6 +208,7 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
         positions: positions.to_vec(),
         payers: Payers::NONE,
         server: None,
+        quarantine: 120_000,
     };
     let table = [
         (
@@ -232,6 +234,15 @@ fn a_mark_goes_forward_only_and_never_over_that_of_another_journal() {
             "a new epoch",
             before.clone(),
             moved(4, &[]),
+            Some(moved(4, &[position(1, 10, 7), position(2, 20, 8)])),
+        ),
+        (
+            "a longer quarantine, and a shorter one",
+            before.clone(),
+            Marked {
+                quarantine: 5_000,
+                ..moved(4, &[])
+            },
             Some(moved(4, &[position(1, 10, 7), position(2, 20, 8)])),
         ),
         (
