@@ -20,7 +20,7 @@ use crate::gateway::{
 };
 use crate::journal::{DuplicateProbe, Home};
 use crate::ledger::duplicate_check::DuplicateCheck;
-use crate::ledger::pin::{Destination, READ_AS_DOCUMENT};
+use crate::ledger::pin::{self, Destination};
 use crate::lifecycle::{Class, CodeTable, Policy};
 use sha2::{Digest as _, Sha256};
 
@@ -234,8 +234,16 @@ fn undated(settings: &Settings) -> impl Iterator<Item = &ServiceCode> {
 
 /// Returns what a batch keeps of the way in which replies are read.
 pub(super) fn reading(settings: &Settings) -> String {
-    let digest = settings.dialect.dialect.reading_digest();
-    digest.unwrap_or_else(|| READ_AS_DOCUMENT.to_owned())
+    let dialect = settings.dialect.dialect.reading_digest();
+    let differing = codes(settings).differing();
+    let meanings: String = differing
+        .iter()
+        .map(|(which, code, class)| format!("{which} {code} {}\n", class.name()))
+        .collect();
+    let digest = Sha256::digest(meanings.as_bytes());
+    let digest = data_encoding::HEXLOWER.encode(&digest[..8]);
+    let codes = (!differing.is_empty()).then_some(digest);
+    pin::reading(dialect.as_deref(), codes.as_deref())
 }
 
 /// Returns whether a person has ordered that replies are read by the dialect in force; an order for another one is refused.
@@ -243,10 +251,11 @@ pub(super) fn reading(settings: &Settings) -> String {
 /// # Errors
 /// Names both.
 pub(super) fn accepts_reading(settings: &Settings, ordered: Option<&str>) -> Result<bool, Error> {
-    let in_force = reading(settings);
+    let reading = reading(settings);
+    let in_force = pin::dialect_of(&reading);
     match ordered {
         None => Ok(false),
-        Some(digest) if digest == in_force => Ok(true),
+        Some(digest) if pin::dialect_of(digest) == in_force => Ok(true),
         Some(digest) => Err(Error::refused(format!(
             "--accept-dialect {digest}: the dialect in force reads replies as {in_force}; nothing was sent"
         ))
@@ -296,7 +305,8 @@ fn account_of(settings: &Settings, username: &str) -> Result<String, Error> {
             .iter()
             .map(|key| ("signing key", key.expose_secret())),
     );
-    if dialect.names_a_token() {
+    // The gateway may go by the token alone.
+    if dialect.names_a_token() || settings.profile.payment_bearer {
         shown.push(("client_id", settings.profile.client_id.as_bytes()));
     }
     if shown.is_empty() {

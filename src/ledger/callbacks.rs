@@ -34,7 +34,7 @@ pub fn misread(batch: Reading<'_>, listener: Reading<'_>) -> Option<&'static str
             Some("heard by a listener of another gateway, and not read")
         }
         _ if batch.named() != listener.named() => {
-            Some("heard by a listener with another dialect, and not read")
+            Some("heard by a listener with another dialect or other codes, and not read")
         }
         _ => None,
     }
@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn a_callback_is_read_only_as_its_batch_is() {
         const GATEWAY: &str = "heard by a listener of another gateway, and not read";
-        const DIALECT: &str = "heard by a listener with another dialect, and not read";
+        const DIALECT: &str =
+            "heard by a listener with another dialect or other codes, and not read";
         let reading = |gateway, dialect| Reading { gateway, dialect };
         for (batch, listener, expected) in [
             ((Some("g"), None), (Some("g"), None), None),

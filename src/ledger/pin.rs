@@ -10,6 +10,36 @@ use crate::lifecycle::{PaymentState, State};
 /// The way in which replies are read where nothing else is on record.
 pub const READ_AS_DOCUMENT: &str = "document";
 
+/// Between the dialect by which replies are read and the codes that the configuration reads otherwise than the document.
+const CODES: char = '+';
+
+/// Names the way in which replies are read: by a dialect, and by codes with another meaning than the document gives them.
+#[must_use]
+pub fn reading(dialect: Option<&str>, codes: Option<&str>) -> String {
+    let dialect = dialect.unwrap_or(READ_AS_DOCUMENT);
+    match codes {
+        Some(codes) => format!("{dialect}{CODES}{codes}"),
+        None => dialect.to_owned(),
+    }
+}
+
+/// Returns the dialect of a way in which replies are read.
+#[must_use]
+pub fn dialect_of(reading: &str) -> &str {
+    reading.split(CODES).next().unwrap_or(reading)
+}
+
+/// Judges the way in which replies are read; `bound` says whether something may have been read in the way on record.
+///
+/// Another dialect may be that of another gateway: a person accepts it. Codes get their meaning as it is found out: that is taken at once.
+#[must_use]
+pub fn judge_reading(on_record: &str, configured: &str, bound: bool) -> Pin {
+    match judge(Some(dialect_of(on_record)), dialect_of(configured), bound) {
+        Pin::Stands if on_record != configured => Pin::Taken,
+        judged => judged,
+    }
+}
+
 /// What becomes of the account of a batch when a run, a bill or an upload comes with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pin {
@@ -21,8 +51,8 @@ pub enum Pin {
     Refused,
 }
 
-/// Judges the account that is configured by the one on record, or the way in which replies are read; `bound` says whether
-/// something of the batch may be there, or may have been read.
+/// Judges the account that is configured by the one on record, or the dialect; `bound` says whether something of the batch may be there, or
+/// may have been read.
 #[must_use]
 pub fn judge(on_record: Option<&str>, configured: &str, bound: bool) -> Pin {
     let pin = match on_record {

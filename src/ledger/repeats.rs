@@ -54,6 +54,8 @@ pub struct TermsByService {
     pub default: Terms,
     /// Of those that do.
     pub services: BTreeMap<ServiceCode, Terms>,
+    /// References name the period that is paid: the same one is the same debt however long ago it was paid.
+    pub references_name_a_period: bool,
 }
 
 impl TermsByService {
@@ -82,9 +84,24 @@ impl TermsByService {
         all.any(|terms| terms.references_restart)
     }
 
-    /// Returns the longest window of all.
+    /// Returns the terms between two rows whose references compare so.
+    #[must_use]
+    pub fn by_references(&self, terms: Terms, references: References) -> Terms {
+        match self.references_name_a_period && references == References::Same {
+            true => Terms {
+                window: Duration::MAX,
+                ..terms
+            },
+            false => terms,
+        }
+    }
+
+    /// Returns for how long a load is looked at, at the longest.
     #[must_use]
     pub fn longest(&self) -> Duration {
+        if self.references_name_a_period {
+            return Duration::MAX;
+        }
         let windows = self.services.values().map(|terms| terms.window);
         windows.fold(self.default.window, Duration::max)
     }
@@ -164,16 +181,16 @@ pub fn counts(standing: Standing, age: Duration, terms: &Terms) -> bool {
     planted!(ledger::counts(counts, standing))
 }
 
-/// Returns whether a row is what a person has withdrawn elsewhere, within the window: perhaps it is not to be paid here either. It is
-/// let in, and shown.
+/// Returns whether a row is what a person has withdrawn elsewhere, within the window, after a failure or before: perhaps it is not to be paid
+/// here either. It is let in, and shown.
 #[must_use]
 pub fn is_of_withdrawn(
     likeness: Likeness,
-    standing: Standing,
+    is_withdrawn: bool,
     age: Duration,
     terms: &Terms,
 ) -> bool {
-    likeness == Likeness::Repeat && standing == Standing::Cancelled && age < terms.window
+    likeness == Likeness::Repeat && is_withdrawn && age < terms.window
 }
 
 /// Returns whether a row may be another one whose amount was changed: of the same recipient and service, and no references tell

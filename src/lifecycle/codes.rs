@@ -126,6 +126,23 @@ impl CodeTable {
         planted!(lifecycle::class_of(class.unwrap_or(Class::InDoubt), code))
     }
 
+    /// Returns what differs from the document: codes of replies to posts, then those of status replies and callbacks, each in their order.
+    #[must_use]
+    pub fn differing(&self) -> Vec<(&'static str, i32, Class)> {
+        let document = Self::default();
+        let of = |which, codes: &BTreeMap<i32, Class>, of_document: &BTreeMap<i32, Class>| {
+            let meaning = |code| of_document.get(code).copied().unwrap_or(Class::InDoubt);
+            let differing = codes
+                .iter()
+                .filter(|(code, class)| meaning(code) != **class);
+            let differing = differing.map(|(code, class)| (which, *code, *class));
+            differing.collect::<Vec<_>>()
+        };
+        let mut found = of("post", &self.posts, &document.posts);
+        found.extend(of("status", &self.statuses, &document.statuses));
+        found
+    }
+
     /// Adds or moves a code of replies to posts.
     pub fn set_post(&mut self, code: i32, class: Class) {
         self.posts.insert(code, class);

@@ -35,6 +35,7 @@ mod office;
 mod oracle;
 mod plain;
 mod pushes;
+mod readings;
 mod refusals;
 mod restored;
 mod roles;

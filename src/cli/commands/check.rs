@@ -171,8 +171,13 @@ fn plan(
         purpose: crate::ledger::Purpose::Unknown,
         amend: false,
         allow_equal_rows: arguments.file.allow_equal_rows,
-        repeats: repeats::plan(settings, arguments.sandbox, None)
-            .map(|plan| RepeatPlan { record, ..plan }),
+        repeats: repeats::plan(
+            settings,
+            arguments.sandbox,
+            None,
+            arguments.file.period.is_some(),
+        )
+        .map(|plan| RepeatPlan { record, ..plan }),
         skip_bad_rows: false,
         presume_posted: false,
         expect_count: arguments.file.expect_count,

@@ -247,6 +247,7 @@ pub(in crate::cli) fn plan(
             settings,
             purpose == Purpose::Rehearsal,
             options.allow_repeats.clone(),
+            file.period.is_some(),
         ),
         skip_bad_rows: options.on_error == OnError::Skip,
         presume_posted: options.presume_posted,

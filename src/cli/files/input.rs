@@ -26,7 +26,7 @@ use crate::cli::config::Settings;
 use crate::cli::terminal::output;
 use crate::cli::words::mistakes::Mistakes;
 use crate::domain::{BatchName, WireZone};
-use crate::intake::layout::Layout;
+use crate::intake::layout::{Layout, Period};
 use crate::intake::{self, Encoding, Format, Options, Reader, Rules};
 use crate::journal::{CrossRowError, LoadLayout, LoadRow};
 use crate::report::FileIdentity;
@@ -75,6 +75,14 @@ impl Input {
     /// Returns the zone that its days are read in.
     pub(in crate::cli) fn zone(&self) -> WireZone {
         self.rules.zone.clone().unwrap_or_else(WireZone::utc)
+    }
+
+    /// Returns the period that each of its references names, where a layout puts one behind them.
+    pub(in crate::cli) fn period(&self) -> Option<&str> {
+        match &self.options.layout.as_ref()?.period {
+            Period::Given(period) => Some(period),
+            Period::None | Period::Open => None,
+        }
     }
 
     /// Opens the file of a command.

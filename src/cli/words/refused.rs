@@ -25,7 +25,7 @@ pub(in crate::cli) fn refused(
         LoadRefusal::BadRows {
             repeats: Some(repeats),
             ..
-        } => repeats::refused(file, repeats, bad.saturating_sub(repeats.rows), back),
+        } => repeats::refused(input, repeats, bad.saturating_sub(repeats.rows), back),
         LoadRefusal::BadRows { .. } => Error::refused(format!(
             "{file}: {} with errors; nothing was loaded",
             output::counted(bad, "row")

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use crate::cli::Error;
 use crate::cli::config::Settings;
+use crate::cli::files::input::Input;
+use crate::cli::gateway;
 use crate::cli::session::Session;
 use crate::cli::terminal::output;
 use crate::journal::{ALIKE_MAX, Alike, AlikeKind, RepeatPlan, RepeatedLoad, Repeats};
 use crate::ledger::Became;
 use crate::ledger::payer::{Back, CameBack};
-use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::ledger::repeats::{Terms, TermsByService};
 
 /// Returns what is a repeat by the configuration.
@@ -27,26 +28,27 @@ pub(in crate::cli) fn terms(settings: &Settings) -> TermsByService {
     TermsByService {
         default,
         services: services.collect(),
+        references_name_a_period: false,
     }
 }
 
-/// Returns how a load looks for repeats. A rehearsal moves no money, so that nothing of it is paid twice.
+/// Returns how a load looks for repeats; `names_a_period`: each reference of the file names the period that it pays. A rehearsal moves no
+/// money, so that nothing of it is paid twice.
 pub(in crate::cli) fn plan(
     settings: &Settings,
     sandbox: bool,
     allowed: Option<String>,
+    names_a_period: bool,
 ) -> Option<RepeatPlan> {
     (!sandbox).then(|| RepeatPlan {
-        terms: terms(settings),
+        terms: TermsByService {
+            references_name_a_period: names_a_period,
+            ..terms(settings)
+        },
         allowed: allowed.map(|digest| digest.trim().to_ascii_lowercase()),
-        reading: Some(reading(settings)),
+        reading: Some(gateway::reading(settings)),
         record: None,
     })
-}
-
-fn reading(settings: &Settings) -> String {
-    let digest = settings.dialect.dialect.reading_digest();
-    digest.unwrap_or_else(|| READ_AS_DOCUMENT.to_owned())
 }
 
 /// The same of a retry. A journal can be worked on where no configuration is; then a repeat is what it is by default.
@@ -61,7 +63,8 @@ pub(in crate::cli) fn of_retry(session: &Session) -> RepeatPlan {
 }
 
 /// Refuses a file whose rows repeat others; `bad` is how many rows have errors of their own.
-pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Back) -> Error {
+pub(in crate::cli) fn refused(input: &Input, repeats: &Repeats, bad: u64, back: Back) -> Error {
+    let file = &input.name;
     let others = match bad {
         0 => String::new(),
         bad => format!(
@@ -118,7 +121,14 @@ pub(in crate::cli) fn refused(file: &str, repeats: &Repeats, bad: u64, back: Bac
         _ => (error, false),
     };
     let todo = what_to_do(back, is_whole, repeats).into_iter();
-    todo.fold(error, Error::hint)
+    let error = todo.fold(error, Error::hint);
+    if let Some(period) = input.period() {
+        return error.hint(format!(
+            "each reference of the file names the period {period}, so that the same one is the same debt however long ago it was paid. If the file \
+             pays another month, take that month's file, and name that month with --period, and a batch of its own. What failed is paid with disburse retry"
+        ));
+    }
+    error
         .hint(
             "use references that name the payment, such as EMP-00001-2026-12, and not only the person: otherwise next month's payment looks like \
              this one. Do not change references in this file: paid rows would be paid again",

@@ -204,6 +204,11 @@ pub(in crate::journal) fn is_of_nothing(number: i64) -> bool {
         .contains(&number)
 }
 
+/// Returns whether a row of evidence is what a post was answered with, whatever that was read to mean.
+pub(in crate::journal) fn is_answer_to_a_post(number: i64) -> bool {
+    matches!(number, 2 | 5 | OTHER_REPLY)
+}
+
 /// Returns whether what the gateway said with a row of evidence is about another payment.
 pub(in crate::journal) fn is_about_another(number: i64) -> bool {
     (OTHER_REPLY..=OTHER_CALLBACK).contains(&number)

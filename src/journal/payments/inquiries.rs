@@ -9,7 +9,8 @@ use crate::domain::{BatchId, EvidenceId, LaneId, PaymentId, PolicyId, Timestamp}
 use crate::journal::codec::catalog::id_of;
 use crate::journal::codec::detail::parsed;
 use crate::journal::codec::events::{
-    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, REPLACED, class_of,
+    NOTED_CALLBACK, OTHER_ANSWER, OTHER_CALLBACK, OTHER_REPLY, READING_ACCEPTED, READING_TAKEN,
+    REPLACED, class_of,
 };
 use crate::journal::codec::values::{NEVER, corrupt};
 use crate::journal::recovery::noticed::open_recovery;
@@ -195,10 +196,11 @@ fn noticed(c: &dyn Read, seq: PaymentId) -> Result<BTreeSet<EvidenceId>, Error> 
     let own = Scan::of(&instruction::TABLE).at(&seq);
     let batch_id: Option<BatchId> = c.value(&own, instruction::batch_id)?;
     if let Some(batch_id) = batch_id {
-        let read_anew = Scan::by(&evidence::about_batch)
-            .at(&READING_ACCEPTED)
-            .at(&batch_id);
-        noticed.extend(c.values::<EvidenceId>(&read_anew, evidence::evidence_id)?);
+        // The first one comes before all that was ever heard.
+        for kind in [READING_ACCEPTED, READING_TAKEN] {
+            let read_anew = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
+            noticed.extend(c.values::<EvidenceId>(&read_anew, evidence::evidence_id)?);
+        }
     }
     Ok(noticed)
 }

@@ -1,6 +1,7 @@
 //! What evidence makes of a payment: replies, answers, callbacks, and the generations of its row. The rules are in the ledger and the lifecycle.
 
 pub(super) mod agreed;
+pub(super) mod answered;
 pub(super) mod apply;
 pub(super) mod ask_stale;
 pub(super) mod callbacks;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::inquiries::doubt;
 use crate::domain::{BatchId, BatchName, LoadId, PayerTransactionId, PaymentId, Timestamp};
-use crate::journal::codec::catalog::{batch_of, of_batch};
+use crate::journal::codec::catalog::{batch_of, of_batch, reading};
 use crate::journal::codec::events::WATCHED;
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
@@ -22,6 +22,7 @@ use crate::journal::session::members::{of_row, split};
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{DebtElsewhere, Error};
 use crate::ledger::intact::{Mismatch, watches};
+use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::ledger::repeats::Standing;
 use crate::lifecycle::{Policy, State, StepContext};
 use crate::store::tables::{batch, evidence, instruction, life, load, watched};
@@ -195,7 +196,9 @@ pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Resul
         return Ok(watched);
     }
     let against_others = watched_between(first, last);
-    let vouched = Vouched::default();
+    // The run that is about to post them has said how it reads replies.
+    let read_as = reading(c, batch_of(c, *first)?)?;
+    let vouched = Vouched::read_as(Some(read_as.as_deref().unwrap_or(READ_AS_DOCUMENT)));
     c.each_until(&against_others, |pair: Against| {
         // What was learned in this transaction is read as well.
         c.flush()?;

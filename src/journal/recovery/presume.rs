@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::domain::{BatchId, PaymentId, Timestamp};
+use crate::domain::{BatchId, PaymentId, ResponseDetails, Timestamp};
 use crate::journal::Error;
 use crate::journal::codec::events::PRESUMED_POSTED;
 use crate::journal::codec::lives::save_life;
@@ -11,6 +11,8 @@ use crate::journal::evidence::chain::Evidence;
 use crate::journal::operator::on_record;
 use crate::journal::operator::pages::{PAGE, Pages, Standing};
 use crate::journal::operator::withdrawal;
+use crate::journal::payments::answered::was_answered;
+use crate::journal::payments::apply::apply;
 use crate::journal::payments::unstarted::begin_all;
 use crate::journal::run::lanes::open_all;
 use crate::journal::session::expected::in_turn;
@@ -19,7 +21,7 @@ use crate::journal::session::transaction::WriteSession;
 use crate::journal::verify::checks::edited;
 use crate::ledger::HeldFor;
 use crate::ledger::recovery::is_presumed;
-use crate::lifecycle::{Policy, RecordedEvent, State, StepContext, fold};
+use crate::lifecycle::{Event, Policy, RecordedEvent, State, StepContext, fold};
 use crate::store::tables::{instruction, life};
 use crate::store::{Read, Reads, Scan};
 
@@ -88,15 +90,56 @@ pub(in crate::journal) fn presume(
     presume_those(c, batch_id, (reach.states(), &fits), now)
 }
 
-/// Gives back to asking what may have left and was not found since: "not found" was heard in a reading that counts no more.
-pub(in crate::journal) fn ask_exposed(
+/// Gives back to asking what was called not found, or not executed, in a reading that counts no more: what may have left and is ready again,
+/// and whatever is ready or cancelled after a reply to its post.
+pub(in crate::journal) fn ask_unexecuted(
     c: &WriteSession,
     batch_id: BatchId,
     now: Timestamp,
-) -> Result<u64, Error> {
+) -> Result<(), Error> {
     c.flush()?;
-    let is_exposed = |life: &Standing| Ok(life.exposures > 0);
-    presume_those(c, batch_id, (&[State::Ready], &is_exposed), now)
+    let was_posted = |life: &Standing| life.attempts > 0 && life.exposures == 0;
+    let answered = |life: &Standing| Ok(was_posted(life) && was_answered(c, life.seq)?);
+    let pages = Pages::of(c, batch_id, &[State::Ready])?;
+    // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
+    let edited = edited(c, batch_id)?;
+    each(
+        c,
+        |after| pages.behind(c, after, &answered),
+        |c, seq| match edited.contains(&seq) {
+            true => Ok(false),
+            false => doubt(c, seq, now),
+        },
+    )?;
+    let rests_on_it = |life: &Standing| {
+        Ok(match life.state {
+            State::Cancelled => answered(life)?,
+            _ => life.exposures > 0,
+        })
+    };
+    let states = &[State::Ready, State::Cancelled];
+    presume_those(c, batch_id, (states, &rests_on_it), now).map(drop)
+}
+
+/// Takes a post for one whose reply was lost.
+fn doubt(c: &WriteSession, seq: PaymentId, now: Timestamp) -> Result<bool, Error> {
+    let mut subject = subject(c, seq)?;
+    let from = subject.moved.from;
+    let said = ResponseDetails {
+        anomaly: Some("what its post was answered with is read in another way now".to_owned()),
+        ..ResponseDetails::default()
+    };
+    let moment = StepContext { now, jitter: 0 };
+    apply(
+        c,
+        &mut subject,
+        Event::Lost,
+        &said,
+        moment,
+        &Policy::default(),
+    )?;
+    c.moved(&subject, from)?;
+    Ok(true)
 }
 
 /// Which payments: the states that they stand at, and what else has to be so.

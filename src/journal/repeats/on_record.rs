@@ -13,6 +13,7 @@ use crate::journal::codec::catalog::of_payment;
 use crate::journal::codec::events::{is_heard, is_of_nothing};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{Stored, corrupt};
+use crate::journal::payments::answered::was_answered;
 use crate::journal::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::run::belongs::assert_rehearsals;
 use crate::journal::session::members::{Member, of_row};
@@ -41,6 +42,8 @@ pub(in crate::journal) struct Other {
     pub(in crate::journal) standing: Standing,
     /// In the word of a report, or what is to be known beyond it.
     pub(in crate::journal) state: &'static str,
+    /// A person has withdrawn its newest payment.
+    pub(in crate::journal) is_withdrawn: bool,
     /// It has failed by the word of a person, which the gateway has not confirmed.
     pub(in crate::journal) by_word: bool,
     /// It has failed, and the journal may have missed what became of it: the gateway is asked again before anything leaves for its debt.
@@ -136,27 +139,28 @@ fn read_other(
     let loaded_at = loaded_at.ok_or_else(|| corrupt("a row without its load"))?;
     let loaded_at = stored.received_at.max(loaded_at);
     let has_begun = c.any(&Scan::of(&life::TABLE).at(&seq))?;
-    let (standing, told, newest, generations) = match has_begun {
+    let (standing, told, is_withdrawn, newest, generations) = match has_begun {
         false => {
             let told = stored
                 .instruction
                 .money
                 .amount
                 .map(|_| Told::State(State::Ready));
-            (Standing::Unfinished, told, loaded_at, vec![seq])
+            (Standing::Unfinished, told, false, loaded_at, vec![seq])
         }
         true => {
             let members = of_row(c, seq)?;
-            let (standing, told) = standing_of_row(c, vouched, seq, &members)?;
+            let (standing, told, is_withdrawn) = standing_of_row(c, vouched, seq, &members)?;
             let newest = newest_of_row(c, &members, loaded_at)?;
             let generations = members.iter().map(|member| member.seq).collect();
-            (standing, Some(told), newest, generations)
+            (standing, Some(told), is_withdrawn, newest, generations)
         }
     };
     Ok(Some(Other {
         seq,
         row: stored.instruction,
         standing,
+        is_withdrawn,
         state: told.map_or("unpriced", Told::text),
         by_word: told == Some(Told::ByWord),
         missed: told == Some(Told::Missed),
@@ -165,31 +169,34 @@ fn read_other(
     }))
 }
 
-/// Returns where a row stands by all its generations, and the words for it.
+/// Returns where a row stands by all its generations, the words for it, and whether a person has withdrawn it.
 fn standing_of_row(
     c: &dyn Read,
     vouched: &Vouched,
     seq: PaymentId,
     members: &[Member],
-) -> Result<(Standing, Told), Error> {
+) -> Result<(Standing, Told, bool), Error> {
     let generations: Vec<Generation> = members
         .iter()
         .map(|member| generation(c, member))
         .collect::<Result<_, Error>>()?;
     let history = History(&generations);
-    let read_otherwise = history.has_failed() && vouched.is_read_otherwise(c, seq)?;
+    let read_otherwise = history.rests_on_a_reply() && vouched.is_read_otherwise(c, seq)?;
     let is_vouched = read_otherwise || !history.is_unpaid() || vouched.stands(c, seq)?;
-    Ok(history.standing(read_otherwise, is_vouched))
+    let (standing, told) = history.standing(read_otherwise, is_vouched);
+    Ok((standing, told, history.is_withdrawn()))
 }
 
 fn generation(c: &dyn Read, member: &Member) -> Result<Generation, Error> {
     let is_cancelled = member.life.state == State::Cancelled;
+    let was_posted = member.life.attempts > 0;
     let is_taken_back = is_taken_back(c, member)?;
     let is_missed = is_taken_back && doubt_of(c, member.seq)? == Doubt::Missed;
     Ok(Generation {
         state: member.life.state,
         has_code: member.life.code.is_some(),
-        has_left: member.life.attempts > 0 && (!is_cancelled || was_heard_of(c, member.seq)?),
+        has_left: was_posted && (!is_cancelled || was_heard_of(c, member.seq)?),
+        was_answered: was_posted && is_cancelled && was_answered(c, member.seq)?,
         taken_back: planted!(journal::is_taken_back(is_taken_back)).then_some(match is_missed {
             true => TakenBack::Missed,
             false => TakenBack::Spoken,

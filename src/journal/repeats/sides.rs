@@ -335,6 +335,7 @@ impl Sides<'_, '_> {
         let terms = self.terms(row, other);
         let reference = row.reference.as_ref().map(|reference| reference.as_str());
         let references = References::of(reference, other.reference());
+        let terms = self.plan.terms.by_references(terms, references);
         let likeness = match other.is_retried() {
             // Its reference comes again because it had failed.
             true if is_of_failure(
@@ -349,7 +350,7 @@ impl Sides<'_, '_> {
             _ => likeness(references, same_payment, &terms),
         };
         let age = self.load.plan.now.since(other.newest);
-        if is_of_withdrawn(likeness, other.standing, age, &terms) {
+        if is_of_withdrawn(likeness, other.is_withdrawn, age, &terms) {
             self.found.add(Table::Withdrawn, seq, load_id, other.seq)?;
         }
         if is_watched(likeness, other.standing) {

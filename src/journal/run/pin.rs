@@ -21,6 +21,7 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::digests;
 use crate::journal::payments::agreed::judged;
+use crate::journal::payments::answered::is_any_unexecuted_by_an_answer;
 use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::recovery::payers;
 use crate::journal::session::payments::subject;
@@ -174,9 +175,13 @@ pub(in crate::journal) fn pin(
             configured: home.gateway.clone(),
         });
     }
+    // What was called not executed may have been, by another reading.
+    let on_record = reading(c, batch_id)?;
+    let was_read = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+    let is_read_anew = was_read != home.reading && is_any_unexecuted_by_an_answer(c, batch_id)?;
     if let Some(pinned) = wire.filter(|pinned| *pinned != home.wire) {
         // Only what may have left is repeated, and a repeat needs the same bytes.
-        if may_be_there(c, batch_id)? {
+        if is_read_anew || may_be_there(c, batch_id)? {
             return Err(Error::OtherWire {
                 batch: batch.clone(),
                 pinned,
@@ -186,11 +191,12 @@ pub(in crate::journal) fn pin(
         assert_nothing_was_edited(c, batch_id, batch)?;
     }
     let on_record = account(c, batch_id)?;
-    let judged = judge(c, (batch_id, batch), on_record.as_deref(), &home.account)?;
+    let belongs = (on_record.as_deref(), home.account.as_str());
+    let judged = judge(c, (batch_id, batch), belongs, is_read_anew)?;
     if judged == Pin::Refused {
         return Err(other_account(batch, on_record, &home.account));
     }
-    let read = judge_reading(c, (batch_id, batch), home)?;
+    let read = judge_reading(c, (batch_id, batch), home, is_read_anew)?;
     if !is_pinned || judged == Pin::Taken || read.is_some() {
         sessions::assert_alone(c, batch_id)?;
     }
@@ -229,12 +235,12 @@ fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) ->
 fn judge(
     c: &WriteSession,
     (batch_id, batch): (BatchId, &BatchName),
-    on_record: Option<&str>,
-    configured: &str,
+    (on_record, configured): (Option<&str>, &str),
+    is_read_anew: bool,
 ) -> Result<Pin, Error> {
     // Looked for only where it decides: every life may have to be read.
     let differs = on_record.is_some_and(|account| account != configured);
-    let bound = differs && may_be_there(c, batch_id)?;
+    let bound = differs && (is_read_anew || may_be_there(c, batch_id)?);
     if differs && !bound {
         assert_nothing_was_edited(c, batch_id, batch)?;
     }
@@ -247,17 +253,23 @@ fn judge_reading(
     c: &WriteSession,
     (batch_id, batch): (BatchId, &BatchName),
     home: &Home,
+    is_read_anew: bool,
 ) -> Result<Option<(i64, Option<String>)>, Error> {
     let on_record = reading(c, batch_id)?;
     let stands = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
-    match judge(c, (batch_id, batch), Some(stands), &home.reading)? {
+    let differs = pin::dialect_of(stands) != pin::dialect_of(&home.reading);
+    let bound = differs && (is_read_anew || may_be_there(c, batch_id)?);
+    if differs && !bound {
+        assert_nothing_was_edited(c, batch_id, batch)?;
+    }
+    match pin::judge_reading(stands, &home.reading, bound) {
         Pin::Stands => Ok(None),
         Pin::Taken => Ok(Some((READING_TAKEN, on_record))),
         Pin::Refused if home.accepts_reading => Ok(Some((READING_ACCEPTED, on_record))),
         Pin::Refused => Err(Error::OtherReading {
             batch: batch.clone(),
-            pinned: stands.to_owned(),
-            configured: home.reading.clone(),
+            pinned: pin::dialect_of(stands).to_owned(),
+            configured: pin::dialect_of(&home.reading).to_owned(),
         }),
     }
 }
@@ -272,7 +284,7 @@ fn take_reading(
     if kind == READING_ACCEPTED {
         let before = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
         let why = format!(
-            "replies are read as {reading} from now on, and were read as {before}; what failed, or was not found, is asked about again"
+            "replies are read as {reading} from now on, and were read as {before}; what failed, was not found, or was not executed, is asked about again"
         );
         c.acted_because(batch_id, now, "accept-dialect", &why)?;
     }
@@ -285,10 +297,8 @@ fn take_reading(
         detail: Some(&json!({"reading": reading, "before": before}).to_string()),
         ..Evidence::default()
     })?;
-    match kind == READING_ACCEPTED {
-        true => reread::ask_again(c, batch_id, now),
-        false => Ok(()),
-    }
+    // Of a batch of which nothing has left, nothing is found.
+    reread::ask_again(c, batch_id, now)
 }
 
 /// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
@@ -350,7 +360,8 @@ fn account_move(
 ) -> Result<(String, Move), Error> {
     let configured = &home.account;
     let on_record = account(c, batch_id)?;
-    if judge(c, (batch_id, batch), on_record.as_deref(), configured)? == Pin::Refused {
+    let belongs = (on_record.as_deref(), configured.as_str());
+    if judge(c, (batch_id, batch), belongs, false)? == Pin::Refused {
         let needs = match witnesses(c, batch_id, 1)?.is_empty() {
             true => Move::Impossible,
             false => Move::Proof,

@@ -1,10 +1,10 @@
-//! What follows from an order that replies are read in another way: what an earlier reading has called failed or not found is
-//! asked about once more, before anything is paid again on its word.
+//! What follows from an order that replies are read in another way: what an earlier reading has called failed, not found or not
+//! executed is asked about once more, before anything is paid again on its word.
 
 use crate::domain::{BatchId, PaymentId, Timestamp};
 use crate::journal::Error;
 use crate::journal::payments::generations::settle;
-use crate::journal::recovery::presume::ask_exposed;
+use crate::journal::recovery::presume::ask_unexecuted;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::lifecycle::{State, StepContext};
@@ -27,7 +27,7 @@ fn failed<'a>(batch_id: &'a BatchId, after: &'a PaymentId) -> Scan<'a> {
 
 /// Has the gateway asked again, once the order is on the chain.
 pub(super) fn ask_again(c: &WriteSession, batch_id: BatchId, now: Timestamp) -> Result<(), Error> {
-    ask_exposed(c, batch_id, now)?;
+    ask_unexecuted(c, batch_id, now)?;
     c.flush()?;
     let mut after = PaymentId::NONE;
     loop {

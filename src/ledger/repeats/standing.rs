@@ -58,6 +58,8 @@ pub struct Generation {
     pub has_code: bool,
     /// It was posted at least once.
     pub has_left: bool,
+    /// It was cancelled after a reply to its post.
+    pub was_answered: bool,
     /// Its failure is worth nothing any more.
     pub taken_back: Option<TakenBack>,
 }
@@ -80,7 +82,7 @@ pub enum Told {
     State(State),
     /// In one that its evidence contradicts.
     Edited,
-    /// Failed by another reading of replies than the one in force.
+    /// Unpaid by another reading of replies than the one in force.
     ReadOtherwise,
     /// Failed, and the journal may have missed what became of it since.
     Missed,
@@ -98,7 +100,7 @@ impl Told {
             Self::State(state) => state.name(),
             Self::Edited => "not where its evidence says",
             Self::ReadOtherwise => {
-                "not certain to be unpaid: replies about its batch were read by another dialect than the one in force, by which it may be paid"
+                "not certain to be unpaid: replies about its batch were read by another dialect, or by other meanings of codes, than those in force, by which it may be paid"
             }
             Self::Missed => {
                 "not certain to be unpaid: this journal may have missed what became of it since it ended"
@@ -114,11 +116,23 @@ impl Told {
 pub struct History<'r>(pub &'r [Generation]);
 
 impl History<'_> {
-    /// Returns whether the gateway called a generation failed, so that it counts by which dialect it was read.
+    /// Returns whether a generation is unpaid by what the gateway said of it, so that it counts how that was read: it was called failed, or it
+    /// was cancelled after a reply to its post that called it not executed.
     #[must_use]
-    pub fn has_failed(self) -> bool {
-        let mut generations = self.0.iter();
-        generations.any(|generation| generation.state == State::Failed && generation.has_code)
+    pub fn rests_on_a_reply(self) -> bool {
+        self.0.iter().any(|generation| match generation.state {
+            State::Failed => generation.has_code,
+            State::Cancelled => generation.was_answered,
+            _ => false,
+        })
+    }
+
+    /// Returns whether a person has withdrawn what was to be paid of the row last.
+    #[must_use]
+    pub fn is_withdrawn(self) -> bool {
+        self.0
+            .last()
+            .is_some_and(|newest| newest.state == State::Cancelled)
     }
 
     /// Returns whether the row is unpaid by its state, so that it counts whether its evidence says the same.
@@ -127,11 +141,11 @@ impl History<'_> {
         matches!(self.state(), State::Failed | State::Cancelled)
     }
 
-    /// Returns where the row stands. `read_otherwise`: its failures were read by another dialect than the one in force; `is_vouched`: its
+    /// Returns where the row stands. `read_otherwise`: what the gateway said of it was read in another way than now; `is_vouched`: its
     /// evidence leads to where it stands.
     #[must_use]
     pub fn standing(self, read_otherwise: bool, is_vouched: bool) -> (Standing, Told) {
-        if self.has_failed() && read_otherwise {
+        if self.rests_on_a_reply() && read_otherwise {
             return (Standing::Unfinished, Told::ReadOtherwise);
         }
         if !self.is_unpaid() {
@@ -170,11 +184,18 @@ mod tests {
             state,
             has_code: true,
             has_left: true,
+            was_answered: false,
             taken_back: None,
         }
     }
 
     const FAILED: Generation = at(State::Failed);
+
+    /// Cancelled after its post was called not executed.
+    const ANSWERED: Generation = Generation {
+        was_answered: true,
+        ..at(State::Cancelled)
+    };
 
     const fn taken_back(why: TakenBack) -> Generation {
         Generation {
@@ -230,16 +251,29 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_by_another_dialect_is_none() {
+    fn a_row_is_withdrawn_whose_newest_payment_is() {
+        let cancelled = at(State::Cancelled);
+        for (row, expected) in [
+            (&[cancelled][..], true),
+            (&[FAILED, cancelled], true),
+            (&[cancelled, at(State::Ready)], false),
+            (&[FAILED], false),
+        ] {
+            assert_eq!(History(row).is_withdrawn(), expected, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_unpaid_by_another_reading_is_not_certain_to_be() {
         let told = (Standing::Unfinished, Told::ReadOtherwise);
-        for row in [&[FAILED][..], &[FAILED, NEVER_LEFT]] {
-            assert!(History(row).has_failed());
+        for row in [&[FAILED][..], &[FAILED, NEVER_LEFT], &[ANSWERED]] {
+            assert!(History(row).rests_on_a_reply());
             assert_eq!(History(row).standing(true, true), told, "{row:?}");
         }
         // What the gateway has not called failed rests on no reading.
         for row in [BY_WORD, NEVER_LEFT, at(State::Paid)] {
             let row = [row];
-            assert!(!History(&row).has_failed());
+            assert!(!History(&row).rests_on_a_reply());
             assert_eq!(
                 History(&row).standing(true, true),
                 History(&row).standing(false, true)

@@ -78,9 +78,9 @@ fn what_a_person_has_withdrawn_within_the_window_is_shown() {
     for likeness in [Likeness::None, Likeness::Alike, Likeness::Repeat] {
         for standing in standings {
             for age in [0, 19, 20, 400] {
-                let found = is_of_withdrawn(likeness, standing, DAY * age, &Terms::default());
-                let expected =
-                    likeness == Likeness::Repeat && standing == Standing::Cancelled && age < 20;
+                let is_withdrawn = standing == Standing::Cancelled;
+                let found = is_of_withdrawn(likeness, is_withdrawn, DAY * age, &Terms::default());
+                let expected = likeness == Likeness::Repeat && is_withdrawn && age < 20;
                 assert_eq!(found, expected, "{likeness:?} {standing:?} {age}");
             }
         }
@@ -486,6 +486,7 @@ fn a_service_may_have_terms_of_its_own() {
             },
         )]
         .into(),
+        ..TermsByService::default()
     };
     assert_eq!(terms.of(&salaries).window, DAY * 25);
     assert!(terms.of(&salaries).references_restart);
@@ -537,6 +538,7 @@ fn of_two_services_the_stricter_terms_count() {
     let terms = TermsByService {
         default: Terms::default(),
         services: [(daily.clone(), hour), (monthly.clone(), RESTART)].into(),
+        ..TermsByService::default()
     };
     let table = [
         (&daily, &daily, DAY / 24, true),
@@ -619,5 +621,29 @@ fn a_failure_whose_payment_came_later_under_another_reference_is_shown() {
             expected,
             "{references:?} {same_payment} {standing:?}"
         );
+    }
+}
+
+/// A reference with a month in it does not come again in the next one.
+#[test]
+fn a_reference_that_names_its_period_is_the_same_debt_for_ever() {
+    for (names_a_period, references, for_ever) in [
+        (false, References::Same, false),
+        (false, References::Differ, false),
+        (true, References::Same, true),
+        (true, References::Differ, false),
+        (true, References::Missing, false),
+    ] {
+        let all = TermsByService {
+            references_name_a_period: names_a_period,
+            ..TermsByService::default()
+        };
+        let terms = all.by_references(Terms::default(), references);
+        let paid = |days| counts(Standing::Ended, DAY * days, &terms);
+        assert!(paid(19));
+        assert_eq!(paid(400), for_ever, "{names_a_period} {references:?}");
+        // What has failed, or was withdrawn, is paid by whoever has it now.
+        assert!(!counts(Standing::Failed, DAY, &terms));
+        assert_eq!(all.longest() > DAY * 400, names_a_period);
     }
 }

@@ -1,0 +1,146 @@
+//! Codes get another meaning in the configuration once somebody has found out what they mean: what an earlier meaning had called failed, or
+//! not executed, may have been paid.
+
+use super::gateway::Gateway;
+use super::office::{BATCH, Ended, Office, Setup};
+use super::oracle::payments;
+use super::script::{Answer, Both, Conduct, Effect, Post, Query};
+
+/// A gateway that executes every first post, and answers with a code that its people mean otherwise.
+fn gateway(code: i32) -> Gateway {
+    Gateway::start(Both(
+        move |post: &Post<'_>| match post.nth {
+            1 => Conduct {
+                effect: Effect::EXECUTE,
+                code,
+                ..Conduct::honest()
+            },
+            _ => Conduct::honest(),
+        },
+        |query: &Query<'_>| Answer::honest(query),
+    ))
+}
+
+/// An office of two rows of one lane, which have met that code.
+fn office(gateway: &Gateway) -> Office {
+    let setup = Setup {
+        rows: 2,
+        services: 1,
+        max_wait: "4s",
+        ..Setup::default()
+    };
+    Office::open(gateway, setup)
+}
+
+/// Says what the code means here.
+fn means(office: &Office, words: &str) {
+    let path = office.path("disburse.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, format!("{text}\n[post_codes]\n{words}\n")).unwrap();
+}
+
+#[track_caller]
+fn ends(office: &Office, code: i32, arguments: &[&str]) -> Ended {
+    let ended = office.call(arguments);
+    assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:?}");
+    ended
+}
+
+fn run(office: &Office, batch: &str) -> Ended {
+    office.call(&["run", batch, "--yes", "--max-wait", "6s"])
+}
+
+#[track_caller]
+fn each_was_paid_once(gateway: &Gateway, office: &Office) {
+    assert_eq!(gateway.ledger.executions(), 2);
+    assert_eq!(gateway.ledger.posts(), 2);
+    ends(office, 0, &["report", BATCH, "--out", "report"]);
+    for (reference, row) in payments(office) {
+        assert_eq!(row.state, "paid", "{reference}");
+    }
+}
+
+/// 230 is the document's word for a float that did not suffice.
+#[test]
+fn what_was_kept_back_by_a_code_that_means_something_else_is_asked_about_first() {
+    let gateway = gateway(230);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(5));
+    means(&office, "230 = \"in_doubt\"");
+    ends(&office, 0, &["resume-lane", BATCH, "LANE_0"]);
+    let ended = run(&office, BATCH);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    each_was_paid_once(&gateway, &office);
+}
+
+/// What is withdrawn by that word stays withdrawn, and a person is told that it was paid.
+#[test]
+fn what_was_cancelled_on_such_a_word_is_a_repeat_in_another_batch() {
+    let gateway = gateway(230);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(5));
+    ends(&office, 0, &["cancel", BATCH, "--yes"]);
+    let load = ["load", "batch.csv", "--batch", "again"];
+    means(&office, "230 = \"in_doubt\"");
+    let ended = ends(&office, 2, &load);
+    assert!(ended.err.contains("not certain to be unpaid"), "{ended:?}");
+    assert_eq!(gateway.ledger.executions(), 2);
+    // Its own batch asks about it.
+    let ended = run(&office, BATCH);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    each_was_paid_once(&gateway, &office);
+    ends(&office, 2, &load);
+}
+
+/// 106 is the document's word for a refusal.
+#[test]
+fn what_failed_by_a_code_that_means_something_else_is_not_paid_again() {
+    let gateway = gateway(106);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(3));
+    means(&office, "106 = \"in_doubt\"");
+    let ended = ends(&office, 2, &["load", "batch.csv", "--batch", "again"]);
+    assert!(ended.err.contains("not certain to be unpaid"), "{ended:?}");
+    office.call(&["retry", BATCH, "--yes"]);
+    let ended = run(&office, BATCH);
+    assert_eq!(gateway.ledger.executions(), 2, "{ended:?}");
+    assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// What was loaded elsewhere while it was still called failed.
+#[test]
+fn what_stands_in_the_place_of_such_a_failure_does_not_leave() {
+    let gateway = gateway(106);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(3));
+    ends(&office, 0, &["load", "batch.csv", "--batch", "again"]);
+    means(&office, "106 = \"in_doubt\"");
+    let ended = run(&office, "again");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("not certain to be unpaid"), "{ended:?}");
+    assert_eq!(gateway.ledger.posts(), 2);
+    // Once its own batch has asked, everybody knows that it was paid.
+    run(&office, BATCH);
+    let ended = run(&office, "again");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(gateway.ledger.executions(), 2);
+    assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// A code that nobody has met changes nothing.
+#[test]
+fn a_code_that_was_added_asks_about_nothing_where_nothing_rests_on_codes() {
+    let gateway = Gateway::start(|_: &Post<'_>| Conduct::honest());
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(0));
+    let asked = || {
+        let books = gateway.ledger.books();
+        books.deals.values().map(|deal| deal.queries).sum::<u32>()
+    };
+    let before = asked();
+    means(&office, "555 = \"refused\"");
+    let ended = run(&office, BATCH);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(asked(), before);
+    each_was_paid_once(&gateway, &office);
+}
