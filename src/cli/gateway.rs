@@ -308,6 +308,8 @@ fn account_of(settings: &Settings, username: &str) -> Result<String, Error> {
     // The gateway may go by the token alone.
     if dialect.names_a_token() || settings.profile.payment_bearer {
         shown.push(("client_id", settings.profile.client_id.as_bytes()));
+        let issuer = settings.profile.auth_url.as_ref();
+        shown.extend(issuer.map(|url| ("auth_url", url.as_str().as_bytes())));
     }
     if shown.is_empty() {
         return Ok(username);

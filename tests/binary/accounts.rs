@@ -139,6 +139,40 @@ pub fn assert_executed_once(books: &Mutex<Books>, payments: usize) {
     );
 }
 
+/// A gateway may go by the token that payments carry, and not by the name in their bodies.
+#[test]
+fn whoever_a_token_is_given_to_is_a_part_of_the_account() {
+    let setup = Setup {
+        more: "payment_bearer = true\n",
+        ..Setup::default()
+    };
+    let (mut world, sandbox) = World::with_sandbox(&setup, &[]);
+    world.write_rows("batch.csv", &rows(2, 121));
+    world.expect(0, &PAY);
+    let refused = |world: &World| {
+        world
+            .expect(2, &RUN)
+            .says("batch b belongs to account acme#");
+    };
+    for (name, value) in [
+        ("DISBURSE_CLIENT_ID", "others"),
+        ("DISBURSE_PAYMENT_BEARER", "false"),
+    ] {
+        world.set(name, value);
+        refused(&world);
+        world.unset(name);
+    }
+    // The same server under another name may give tokens of somebody else.
+    let elsewhere = sandbox.base_url.replace("127.0.0.1", "localhost");
+    let mut other = world.command(&RUN);
+    other.env("DISBURSE_AUTH_URL", elsewhere);
+    let done = world.start_as(other).wait();
+    assert_eq!(done.code, Some(2), "{done:?}");
+    done.says("batch b belongs to account acme#");
+    world.expect(0, &RUN);
+    assert_eq!(sandbox.ledger().executed_once, 2);
+}
+
 #[test]
 fn another_account_at_the_same_address_is_asked_nothing_and_posts_nothing() {
     // Every post is executed, and its reply lost.

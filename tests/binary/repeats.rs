@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use crate::accounts::{PAY, gateway};
 use crate::files::{Row, rows};
 use crate::sandbox::Sandbox;
 use crate::world::{Done, Setup, World};
@@ -120,6 +121,66 @@ fn yesterdays_file_is_refused_and_what_the_window_frees_passes() {
         .says("20 rows repeat")
         .says("--allow-same-content allows nothing any more");
     assert_eq!(sandbox.ledger().posts, 40);
+}
+
+/// A layout whose references name the period that is paid.
+const STAFF: &str = r#"
+[layouts.staff-1]
+decimal = "."
+period = "required"
+[layouts.staff-1.columns]
+reference = "Staff No"
+msisdn = "Mobile"
+amount = "Net Pay"
+[layouts.staff-1.constants]
+service_code = "B2C_MPESA"
+"#;
+
+/// Month by month the same people: last month's file, or last month's period, is paid once however late it is given again.
+#[test]
+fn what_a_period_names_is_paid_once_however_long_ago_it_was() {
+    let setup = Setup {
+        more: STAFF,
+        ..setup()
+    };
+    let (mut world, sandbox) = World::with_sandbox(&setup, &[]);
+    let staff = |amount| {
+        format!("Staff No,Mobile,Net Pay\nE1,254712345001,{amount}\nE2,254712345002,200.00\n")
+    };
+    world.write("nov.csv", &staff("100.00"));
+    world.write("dec.csv", &staff("110.00"));
+    let pay = |file, batch, period| {
+        let layout = ["--layout", "staff-1", "--period", period];
+        [&pay(file, batch)[..], &layout].concat()
+    };
+    world.expect(0, &pay("nov.csv", "nov", "2026-11"));
+    world.set("DISBURSE_REPEATS_WINDOW", "0s");
+    for file in ["nov.csv", "dec.csv"] {
+        world
+            .expect(2, &pay(file, "dec", "2026-11"))
+            .says("2 rows repeat what was loaded before")
+            .says("each reference of the file names the period 2026-11");
+        let check = ["check", file, "--layout", "staff-1", "--period", "2026-11"];
+        world.expect(2, &check).says("E1-2026-11");
+    }
+    assert_eq!(sandbox.ledger().executed_once, 2);
+    world.expect(0, &pay("dec.csv", "dec", "2026-12"));
+    assert_eq!(sandbox.ledger().executed_once, 4);
+    assert_eq!(sandbox.ledger().posts, 4);
+}
+
+/// Somebody left after the payment had failed: their retry is withdrawn.
+#[test]
+fn what_was_withdrawn_after_a_failure_is_shown_where_it_comes_again() {
+    let (server, _) = gateway(|_| Some(110));
+    let world = World::new(&setup()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(2, 174));
+    world.expect(3, &PAY);
+    world.expect(0, &["retry", "b", "--yes"]);
+    world.expect(0, &["cancel", "b", "--yes", "--reason", "left the company"]);
+    world
+        .expect(0, &["load", "batch.csv", "--batch", "again"])
+        .says("2 rows of batch.csv repeat rows that were cancelled in batch b");
 }
 
 /// Runs SQL over the journal, as somebody who may write the file does.

@@ -85,7 +85,9 @@ fn a_batch_that_was_cancelled_leads_somewhere_however_it_is_loaded_again() {
     let said = desk.run(&PAY).finished(3);
     assert!(said.err.contains(told), "{}", said.err);
     assert!(
-        said.err.ends_with("hint: what was cancelled is never paid under this batch name; to pay it after all, load it under another batch name\n"),
+        said.err.ends_with(
+            "do not pay it again. To pay it after all, load it under another batch name\n"
+        ),
         "{}",
         said.err
     );

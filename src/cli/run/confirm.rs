@@ -186,9 +186,9 @@ pub(super) async fn notes(
             None => String::new(),
         };
         session.note(&format!(
-            "note: {}{amounts} {} not in it; `disburse report {batch}` lists them",
+            "note: {}{amounts} {}; `disburse report {batch} --out reports/{batch}` lists what was rejected",
             output::counted(rejected.count, "rejected row"),
-            if rejected.count == 1 { "is" } else { "are" },
+            if rejected.count == 1 { "is not in it" } else { "are not in it" },
         ));
     }
     Ok(())

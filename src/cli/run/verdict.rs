@@ -257,8 +257,8 @@ fn tell_who_is_not_paid(
     if failed + conflict + rejected == 0 {
         output::complain(
             "hint",
-            "what was cancelled is never paid under this batch name; to pay it after all, load it under another batch \
-            name",
+            "what was cancelled is never paid under this batch name. If another row was loaded in its place, nothing is left to do: do not pay it \
+            again. To pay it after all, load it under another batch name",
         );
     }
 }
@@ -319,7 +319,8 @@ fn tell_rejected(batch: &BatchName, purpose: Purpose, knows_all: bool) {
         }
     };
     let hint = format!(
-        "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}. A row that was \
+        "{first}: mend the corrections file, then: disburse load FILE --batch {batch} --amend{}, with --layout and --period as \
+             they were where the batch was loaded with them. A row that was \
              rejected as a repeat is refused again, unless --allow-repeats says that it is a debt of its own. To \
              withdraw a row that must not be paid: disburse cancel {batch} --rejected LINE --reason TEXT",
         sandbox_flag(purpose)

@@ -97,10 +97,13 @@ fn layout_changed(file: &str, layout: &str, batch: &str, source: &str) -> Error 
         "{file}: layout {layout}, or the period that it is given, is not as it was when it read {source} for batch {batch}; nothing was loaded"
     ))
     .hint(format!(
-        "if {file} is a file of an earlier period, which batch {batch} has paid or pays: take the file of this period"
+        "if {file} pays another period than batch {batch}: give it a batch of its own, with that period (--batch NAME --period PERIOD)"
     ))
     .hint(format!(
-        "with another layout, rows without a reference become other payments, and would be paid again. Restore the layout; or, if it was wrong and paid nothing, save the corrected one under another name, such as {layout}-b, and use --layout {layout}-b"
+        "if it is a file of an earlier period, which batch {batch} has paid or pays: take the file of this period"
+    ))
+    .hint(format!(
+        "with another layout, rows without a reference become other payments, and would be paid again. If the layout was edited, restore it; or, if it was wrong and paid nothing, save the corrected one under another name, such as {layout}-b, and use --layout {layout}-b"
     ))
 }
 

@@ -175,10 +175,7 @@ pub(in crate::journal) fn pin(
             configured: home.gateway.clone(),
         });
     }
-    // What was called not executed may have been, by another reading.
-    let on_record = reading(c, batch_id)?;
-    let was_read = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
-    let is_read_anew = was_read != home.reading && is_any_unexecuted_by_an_answer(c, batch_id)?;
+    let is_read_anew = is_read_anew(c, batch_id, home)?;
     if let Some(pinned) = wire.filter(|pinned| *pinned != home.wire) {
         // Only what may have left is repeated, and a repeat needs the same bytes.
         if is_read_anew || may_be_there(c, batch_id)? {
@@ -198,7 +195,7 @@ pub(in crate::journal) fn pin(
     }
     let read = judge_reading(c, (batch_id, batch), home, is_read_anew)?;
     if !is_pinned || judged == Pin::Taken || read.is_some() {
-        sessions::assert_alone(c, batch_id)?;
+        assert_alone(c, batch_id, read.is_some())?;
     }
     payers::assert_known(c, batch_id, batch, home)?;
     destination::assert_meant(c, (batch_id, batch), home)?;
@@ -222,6 +219,25 @@ pub(in crate::journal) fn pin(
         take_reading(c, batch_id, (kind, before), &home.reading, now)?;
     }
     Ok((batch_id, last_claim_at))
+}
+
+/// Returns whether posts of a batch were called not executed in another reading than that of a command: they may have been.
+fn is_read_anew(c: &WriteSession, batch_id: BatchId, home: &Home) -> Result<bool, Error> {
+    let on_record = reading(c, batch_id)?;
+    let was_read = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+    Ok(was_read != home.reading && is_any_unexecuted_by_an_answer(c, batch_id)?)
+}
+
+/// Refuses what all runs of a batch go by to be changed while another one is at work; `reads_anew`: it is how replies are read.
+fn assert_alone(c: &WriteSession, batch_id: BatchId, reads_anew: bool) -> Result<(), Error> {
+    sessions::assert_alone(c, batch_id).map_err(|error| match error {
+        Error::Held { holder } if reads_anew => Error::Held {
+            holder: format!(
+                "{holder}, which reads replies in another way: its dialect, [status_codes] or [post_codes] are not those of this configuration"
+            ),
+        },
+        other => other,
+    })
 }
 
 fn other_account(batch: &BatchName, pinned: Option<String>, configured: &str) -> Error {

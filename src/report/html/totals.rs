@@ -105,7 +105,7 @@ impl Block {
 </table>
 {%- endfor %}
 {%- if rejected != "0" || rejected_control != "0" %}
-<p class="{% if rejected_agrees %}quiet{% else %}differs{% endif %}">Rejected lines, never sent and not in the control totals: {{ rejected }}{% if !rejected_amounts.is_empty() %} ({{ rejected_amounts }}, as far as their amounts could be read){% endif %}; recorded when loaded: {{ rejected_control }}.</p>
+<p class="{% if rejected_agrees %}quiet{% else %}differs{% endif %}">Lines that were rejected, or skipped by the layout, never sent and not in the control totals: {{ rejected }}{% if !rejected_amounts.is_empty() %} ({{ rejected_amounts }}, as far as their amounts could be read){% endif %}; recorded when loaded: {{ rejected_control }}.</p>
 {%- endif %}
 </section>
 "#
