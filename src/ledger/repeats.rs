@@ -90,18 +90,15 @@ impl TermsByService {
         match self.references_name_a_period && references == References::Same {
             true => Terms {
                 window: Duration::MAX,
-                ..terms
+                references_restart: false,
             },
             false => terms,
         }
     }
 
-    /// Returns for how long a load is looked at, at the longest.
+    /// Returns the longest window of all.
     #[must_use]
     pub fn longest(&self) -> Duration {
-        if self.references_name_a_period {
-            return Duration::MAX;
-        }
         let windows = self.services.values().map(|terms| terms.window);
         windows.fold(self.default.window, Duration::max)
     }

@@ -24,7 +24,7 @@ use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
 use crate::preflight::{RequestPolicy, Uploads};
-use crate::simulation::disk::rows;
+use crate::simulation::hurry::hurried;
 use crate::simulation::operator::accounts::owner;
 use crate::simulation::outside::file_service::FileService;
 use crate::simulation::outside::line::Line;
@@ -56,7 +56,7 @@ struct Settings {
     healthy: bool,
     settle_on: SettleOn,
     drain_after: Option<u64>,
-    /// Its configuration takes "not found" for true too soon for this gateway: [`hurried`].
+    /// Its configuration takes "not found" for true too soon for this gateway.
     is_hurried: bool,
     limits: Limits,
     ceilings: Option<Arc<crate::ledger::limits::Limits>>,
@@ -118,16 +118,6 @@ pub(super) fn policy(callbacks: bool, settle_on: SettleOn) -> Arc<Policy> {
         callbacks,
         ..Policy::default()
     })
-}
-
-/// The waits of a machine with another configuration: "not found" is true for it before the gateway shows what it has.
-///
-/// Nothing but what others posted shows whether it is kept from that: what such a run posts itself would be its own fault, so it posts nothing.
-pub(super) fn hurried(policy: &Policy) -> Policy {
-    Policy {
-        not_found_quarantine: Duration::from_secs(2),
-        ..policy.clone()
-    }
 }
 
 impl Scene {
@@ -299,11 +289,6 @@ impl Scene {
         Ok(())
     }
 
-    /// Whether the journal can tell whoever comes with another configuration: in one that was lost and begun anew, nothing is to be learned.
-    pub(super) fn knows_the_quarantine(&self) -> bool {
-        self.disk.look(rows::knows_a_quarantine)
-    }
-
     fn settings(&self, healthy: bool, user: &'static str, ordeal: Ordeal) -> Settings {
         let mut shape = self.world.lock();
         let blows = !healthy && shape.chance(|f| f.crash);
@@ -313,7 +298,7 @@ impl Scene {
             crashes: shape.rng.u32(0..3) > 0,
         });
         let drain_after = (!healthy && shape.rng.u32(0..4) == 0).then(|| shape.rng.u64(0..40_000));
-        let is_hurried = !healthy && shape.rng.u32(0..8) == 0 && self.knows_the_quarantine();
+        let is_hurried = !healthy && self.hurries(3);
         let rate = if shape.rng.bool() {
             1
         } else {

@@ -6,6 +6,7 @@
 
 mod disk;
 mod faults;
+mod hurry;
 mod judge;
 mod life;
 mod operator;
@@ -22,6 +23,7 @@ use std::sync::OnceLock;
 use crate::journal::simulated::{Disk, Medium, Shelf};
 use crate::lifecycle::SettleOn;
 use disk::places::Places;
+use hurry::Hurry;
 use operator::again::Again;
 use operator::destinations::Destinations;
 use operator::diary::Diary;
@@ -108,6 +110,7 @@ fn simulate_on(medium: Medium, seed: u64, traced: bool) -> Outcome {
         limited: Played::of(seed),
         eyes: Eyes::of(seed),
         together: Together::of(seed, is_shared),
+        hurry: Hurry::of(seed),
         accounts: RefCell::default(),
         waited: Cell::default(),
         rows: RefCell::default(),

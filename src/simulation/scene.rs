@@ -13,6 +13,7 @@ use crate::journal::LoadPlan;
 use crate::journal::simulated::{Disk, Shelf};
 use crate::lifecycle::{CodeTable, SettleOn};
 use crate::simulation::disk::places::Places;
+use crate::simulation::hurry::Hurry;
 use crate::simulation::operator::again::Again;
 use crate::simulation::operator::destinations::Destinations;
 use crate::simulation::operator::diary::Diary;
@@ -41,6 +42,7 @@ pub(super) struct Scene {
     pub(super) limited: Played,
     pub(super) eyes: Eyes,
     pub(super) together: Together,
+    pub(super) hurry: Hurry,
     /// The user names that the operator has in the configuration, by the batch that it is for.
     pub(super) accounts: RefCell<BTreeMap<BatchName, &'static str>>,
     /// How long the operator has waited until what is in doubt may be decided.

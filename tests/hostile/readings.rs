@@ -4,14 +4,23 @@
 use super::gateway::Gateway;
 use super::office::{BATCH, Ended, Office, Setup};
 use super::oracle::payments;
-use super::script::{Answer, Both, Conduct, Effect, Post, Query};
+use super::script::{Answer, Both, Conduct, Effect, Post, Query, millis};
 
 /// A gateway that executes every first post, and answers with a code that its people mean otherwise.
 fn gateway(code: i32) -> Gateway {
+    gateway_that_shows_after(0, code)
+}
+
+/// The same, which shows what it has executed after so many milliseconds.
+fn gateway_that_shows_after(ms: u64, code: i32) -> Gateway {
     Gateway::start(Both(
         move |post: &Post<'_>| match post.nth {
             1 => Conduct {
-                effect: Effect::EXECUTE,
+                effect: Effect::Execute {
+                    visible: millis(ms),
+                    settled: millis(ms),
+                    code: 140,
+                },
                 code,
                 ..Conduct::honest()
             },
@@ -124,6 +133,61 @@ fn what_stands_in_the_place_of_such_a_failure_does_not_leave() {
     let ended = run(&office, "again");
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert_eq!(gateway.ledger.executions(), 2);
+    assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// One "not found" confirms no such failure while the gateway may not show the post yet.
+#[test]
+fn what_the_gateway_does_not_show_yet_confirms_no_failure() {
+    let gateway = gateway_that_shows_after(1_000, 106);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(3));
+    ends(&office, 0, &["load", "batch.csv", "--batch", "again"]);
+    means(&office, "106 = \"in_doubt\"");
+    // It asks at once, and for as long as it takes.
+    run(&office, BATCH);
+    let ended = run(&office, "again");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(gateway.ledger.executions(), 2);
+    assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// Whatever was withdrawn of a row, what it had failed with is asked about.
+#[test]
+fn a_failure_whose_retry_was_cancelled_is_asked_about_by_its_batch() {
+    let gateway = gateway(106);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(3));
+    ends(&office, 0, &["retry", BATCH, "--yes"]);
+    ends(&office, 0, &["cancel", BATCH, "--yes"]);
+    means(&office, "106 = \"in_doubt\"");
+    let load = ["load", "batch.csv", "--batch", "again"];
+    ends(&office, 2, &load);
+    run(&office, BATCH);
+    let told = office.call(&["explain", BATCH, "ROW-00000"]).out;
+    assert!(told.contains("status reply: 140"), "{told}");
+    ends(&office, 2, &load);
+    assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// The meaning of a code may change more than once.
+#[test]
+fn what_was_cancelled_is_asked_about_each_time_that_a_meaning_changes() {
+    let gateway = gateway(230);
+    let office = office(&gateway);
+    assert_eq!(office.pay().code, Some(5));
+    ends(&office, 0, &["cancel", BATCH, "--yes"]);
+    let load = ["load", "batch.csv", "--batch", "again"];
+    for (words, other) in [
+        ("230 = \"in_doubt\"", ""),
+        ("230 = \"no_float\"", "555 = \"refused\""),
+    ] {
+        means(&office, &format!("{words}\n{other}"));
+        ends(&office, 2, &load);
+        let text = std::fs::read_to_string(office.path("disburse.toml")).unwrap();
+        let (before, _) = text.split_once("\n[post_codes]").unwrap();
+        std::fs::write(office.path("disburse.toml"), before).unwrap();
+    }
     assert_eq!(gateway.ledger.posts(), 2);
 }
 

@@ -204,9 +204,14 @@ pub(in crate::journal) fn is_of_nothing(number: i64) -> bool {
         .contains(&number)
 }
 
-/// Returns whether a row of evidence is what a post was answered with, whatever that was read to mean.
-pub(in crate::journal) fn is_answer_to_a_post(number: i64) -> bool {
-    matches!(number, 2 | 5 | OTHER_REPLY)
+/// Returns whether a row of evidence is a reply to a post, whatever its code was read to mean.
+pub(in crate::journal) fn is_reply(number: i64) -> bool {
+    matches!(number, 5 | OTHER_REPLY)
+}
+
+/// Returns whether a row of evidence says that a post was answered by not letting the account in.
+pub(in crate::journal) fn is_not_let_in(number: i64) -> bool {
+    number == event_numbers(Event::Unauthorised).0
 }
 
 /// Returns whether what the gateway said with a row of evidence is about another payment.

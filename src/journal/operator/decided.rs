@@ -86,7 +86,7 @@ impl Journal {
                 false => finding,
             };
             // Whoever decides may have another configuration than the runs: two answers alone would let one of them post again.
-            let policy = quarantine::no_shorter(c, seq, &policy)?;
+            let policy = quarantine::no_shorter(c, (before.batch_id, seq), &policy)?;
             let moved = record(c, &[finding], moment, &policy)?.remove(0);
             Ok(Answered {
                 moved,
@@ -368,7 +368,8 @@ fn judge_failed(
     // Nobody asked, as nothing was open to a decision then.
     let unasked = asked.heard.is_none() && is_open_to_decision(c, seq)?;
     let learned = asked.learned || unasked || seen_of(c, seq)? != seen;
-    let mut life = subject(c, seq)?.moved.life;
+    let subject = subject(c, seq)?;
+    let mut life = subject.moved.life;
     // What was called failed is known: that it is not found any more says nothing.
     life.known |= life.state == State::Failed;
     let asked = Asked {
@@ -378,7 +379,7 @@ fn judge_failed(
         ..asked
     };
     let life = as_missed(&life, noticed_at(c, seq)?);
-    let policy = &quarantine::no_shorter(c, seq, policy)?;
+    let policy = &quarantine::no_shorter(c, (subject.batch_id, seq), policy)?;
     Ok(may_fail(&life, asked, now, policy))
 }
 

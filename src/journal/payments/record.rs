@@ -32,7 +32,7 @@ pub(in crate::journal) fn record(
             turns.next().transpose()?;
         }
         // Spread over the group: payments that were lost together are not asked about together.
-        let finding = &*as_it_counts(c, finding)?;
+        let finding = &*as_it_counts(c, finding, moment.now, policy)?;
         let jitter = moment
             .jitter
             .wrapping_add(u8::try_from(index * 37 % 251).unwrap_or(0));

@@ -196,9 +196,7 @@ pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Resul
         return Ok(watched);
     }
     let against_others = watched_between(first, last);
-    // The run that is about to post them has said how it reads replies.
-    let read_as = reading(c, batch_of(c, *first)?)?;
-    let vouched = Vouched::read_as(Some(read_as.as_deref().unwrap_or(READ_AS_DOCUMENT)));
+    let mut vouched: Option<Vouched> = None;
     c.each_until(&against_others, |pair: Against| {
         // What was learned in this transaction is read as well.
         c.flush()?;
@@ -206,7 +204,11 @@ pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Resul
             return Ok(ControlFlow::Continue(()));
         }
         watched.seqs.push(pair.seq);
-        let Some(other) = other(c, &vouched, PaymentId::new(pair.other))? else {
+        let vouched = match &vouched {
+            Some(known) => known,
+            None => vouched.insert(read_as_by_the_run(c, pair.seq)?),
+        };
+        let Some(other) = other(c, vouched, PaymentId::new(pair.other))? else {
             return Ok(ControlFlow::Continue(()));
         };
         // That a payment is made although a person's word alone denies the other one was allowed; nothing was said of it since.
@@ -218,6 +220,14 @@ pub(in crate::journal) fn watched(c: &WriteSession, seqs: &[PaymentId]) -> Resul
         Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
     Ok(watched)
+}
+
+/// Reads as the run does that is about to post a payment: it has said so when it took the batch.
+fn read_as_by_the_run(c: &WriteSession, seq: PaymentId) -> Result<Vouched, Error> {
+    let read_as = reading(c, batch_of(c, seq)?)?;
+    Ok(Vouched::read_as(Some(
+        read_as.as_deref().unwrap_or(READ_AS_DOCUMENT),
+    )))
 }
 
 /// Puts failures of a batch on the list that the gateway is to be asked about, of which the journal may have missed something, and

@@ -1,5 +1,7 @@
 //! How a recovery begins: noticed when the journal is opened, or ordered by a person.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::given_orders::note_lost;
@@ -115,7 +117,7 @@ pub(in crate::journal) fn noticed(c: &WriteSession, missing: &Missing) -> Result
     note_lost(c, recovery_id, &missing.missing)?;
     payers::told(c, &told)?;
     when_done::judge_anew(c)?;
-    quarantine::note_of_the_place(c, missing.quarantine)?;
+    quarantine::note_longest(c, Duration::from_millis(missing.quarantine))?;
     if lost.count > 0 {
         // Counted from here on, so that the next copy of now does not miss them once more.
         let both = missing.known.saturating_add(lost.count);

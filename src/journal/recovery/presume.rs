@@ -11,7 +11,7 @@ use crate::journal::evidence::chain::Evidence;
 use crate::journal::operator::on_record;
 use crate::journal::operator::pages::{PAGE, Pages, Standing};
 use crate::journal::operator::withdrawal;
-use crate::journal::payments::answered::was_answered;
+use crate::journal::payments::answered::{ReadBy, was_answered};
 use crate::journal::payments::apply::apply;
 use crate::journal::payments::unstarted::begin_all;
 use crate::journal::run::lanes::open_all;
@@ -90,16 +90,19 @@ pub(in crate::journal) fn presume(
     presume_those(c, batch_id, (reach.states(), &fits), now)
 }
 
-/// Gives back to asking what was called not found, or not executed, in a reading that counts no more: what may have left and is ready again,
-/// and whatever is ready or cancelled after a reply to its post.
+/// Gives back to asking what was called not found, or not executed, in a reading that counts no more: what is ready or was cancelled, and may
+/// have left or was answered.
 pub(in crate::journal) fn ask_unexecuted(
     c: &WriteSession,
     batch_id: BatchId,
+    by: ReadBy,
     now: Timestamp,
 ) -> Result<(), Error> {
     c.flush()?;
-    let was_posted = |life: &Standing| life.attempts > 0 && life.exposures == 0;
-    let answered = |life: &Standing| Ok(was_posted(life) && was_answered(c, life.seq)?);
+    let answered = |life: &Standing| {
+        let was_posted = life.attempts > 0 && life.exposures == 0;
+        Ok(was_posted && was_answered(c, life.seq, by)?)
+    };
     let pages = Pages::of(c, batch_id, &[State::Ready])?;
     // What was edited in the file stays as it is: its claim compares it with its evidence, and tells.
     let edited = edited(c, batch_id)?;
@@ -112,10 +115,7 @@ pub(in crate::journal) fn ask_unexecuted(
         },
     )?;
     let rests_on_it = |life: &Standing| {
-        Ok(match life.state {
-            State::Cancelled => answered(life)?,
-            _ => life.exposures > 0,
-        })
+        Ok(life.exposures > 0 || life.state == State::Cancelled && answered(life)?)
     };
     let states = &[State::Ready, State::Cancelled];
     presume_those(c, batch_id, (states, &rests_on_it), now).map(drop)

@@ -169,7 +169,9 @@ impl Load<'_> {
         let has_set_aside = self.has_set_aside_any()?;
         let mut widest = plan.clone();
         widest.terms.default = widest.terms.default.for_row(has_set_aside);
-        let loads = loads_on_record(record, &widest, (self.key, which), self.plan.now)?;
+        let all = loads_on_record(record, &widest, (self.key, which), self.plan.now)?;
+        let in_full = all.iter().filter(|load| !load.by_reference_alone);
+        let loads: Vec<OnRecord> = in_full.copied().collect();
         let sides = self.sides(record, plan, has_set_aside)?;
         let recorded_open = has_open(record)?;
         let mut in_common = InCommon::default();
@@ -178,7 +180,7 @@ impl Load<'_> {
             sides.compare_file(slice)?;
             in_common.count(record, &loads, slice)?;
             let mut gathered = Gathered::of(&sides);
-            loads.iter().try_for_each(|load| {
+            all.iter().try_for_each(|load| {
                 let mut compare = |entries: &[Entry], seqs: &[(PaymentId, Entry)]| {
                     gathered.take(*load, entries, seqs)
                 };

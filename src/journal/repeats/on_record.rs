@@ -13,7 +13,7 @@ use crate::journal::codec::catalog::of_payment;
 use crate::journal::codec::events::{is_heard, is_of_nothing};
 use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::{Stored, corrupt};
-use crate::journal::payments::answered::was_answered;
+use crate::journal::payments::answered::{ReadBy, was_answered};
 use crate::journal::payments::inquiries::{doubt_of, is_taken_back};
 use crate::journal::run::belongs::assert_rehearsals;
 use crate::journal::session::members::{Member, of_row};
@@ -176,18 +176,25 @@ fn standing_of_row(
     seq: PaymentId,
     members: &[Member],
 ) -> Result<(Standing, Told, bool), Error> {
+    let is_unpaid = |member: &Member| matches!(member.life.state, State::Failed | State::Cancelled);
+    let read = match members.iter().any(is_unpaid) {
+        true => vouched.read_otherwise(c, seq)?,
+        false => None,
+    };
+    // Who is let in does not matter where nothing is read otherwise.
+    let by = read.unwrap_or(ReadBy::OtherCodes);
     let generations: Vec<Generation> = members
         .iter()
-        .map(|member| generation(c, member))
+        .map(|member| generation(c, member, by))
         .collect::<Result<_, Error>>()?;
     let history = History(&generations);
-    let read_otherwise = history.rests_on_a_reply() && vouched.is_read_otherwise(c, seq)?;
+    let read_otherwise = read.is_some() && history.rests_on_a_reply();
     let is_vouched = read_otherwise || !history.is_unpaid() || vouched.stands(c, seq)?;
     let (standing, told) = history.standing(read_otherwise, is_vouched);
     Ok((standing, told, history.is_withdrawn()))
 }
 
-fn generation(c: &dyn Read, member: &Member) -> Result<Generation, Error> {
+fn generation(c: &dyn Read, member: &Member, by: ReadBy) -> Result<Generation, Error> {
     let is_cancelled = member.life.state == State::Cancelled;
     let was_posted = member.life.attempts > 0;
     let is_taken_back = is_taken_back(c, member)?;
@@ -196,7 +203,8 @@ fn generation(c: &dyn Read, member: &Member) -> Result<Generation, Error> {
         state: member.life.state,
         has_code: member.life.code.is_some(),
         has_left: was_posted && (!is_cancelled || was_heard_of(c, member.seq)?),
-        was_answered: was_posted && is_cancelled && was_answered(c, member.seq)?,
+        was_answered: is_cancelled
+            && (member.life.exposures > 0 || was_answered(c, member.seq, by)?),
         taken_back: planted!(journal::is_taken_back(is_taken_back)).then_some(match is_missed {
             true => TakenBack::Missed,
             false => TakenBack::Spoken,
@@ -243,6 +251,8 @@ pub(in crate::journal) struct OnRecord {
     pub(in crate::journal) load_id: LoadId,
     /// It came within the longest window.
     is_recent: bool,
+    /// It is compared for its references alone, which name a period.
+    pub(in crate::journal) by_reference_alone: bool,
 }
 
 impl OnRecord {
@@ -253,7 +263,7 @@ impl OnRecord {
         record: &Record<'_>,
         seq: PaymentId,
     ) -> Result<Option<Other>, Error> {
-        if !self.is_recent && is_over(record.c, seq)? {
+        if !self.is_recent && !self.by_reference_alone && is_over(record.c, seq)? {
             return Ok(None);
         }
         match record.other(seq)? {
@@ -301,8 +311,8 @@ pub(in crate::journal) fn is_rehearsal(
     }))
 }
 
-/// Loads that a new row is compared with: what may be unfinished, and what came, was posted or was retried within the longest window. A
-/// rehearsal is none.
+/// Loads that a new row is compared with: what may be unfinished, and what came, was posted or was retried within the longest window; where
+/// references name a period, all the others for these. A rehearsal is none.
 pub(in crate::journal) fn loads_on_record(
     c: &dyn Read,
     plan: &RepeatPlan,
@@ -342,10 +352,12 @@ pub(in crate::journal) fn loads_on_record(
                 found
             }
         };
-        if is_on_record {
+        let by_reference_alone = !is_on_record && plan.terms.references_name_a_period;
+        if is_on_record || by_reference_alone {
             loads.push(OnRecord {
                 load_id: load.load_id,
                 is_recent,
+                by_reference_alone,
             });
         }
         Ok::<_, Error>(())

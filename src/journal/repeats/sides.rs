@@ -97,7 +97,11 @@ impl Sides<'_, '_> {
             .iter()
             .all(|entry| is_of_payment(*entry) && is_named(*entry));
         let enough = all_named && self.alike.get(load.load_id) >= ALIKE_MAX;
-        move |known| !(enough && is_named(known))
+        let by_reference_alone = load.by_reference_alone;
+        move |known| {
+            let is_needless = enough && is_named(known);
+            !is_needless && !(by_reference_alone && is_of_payment(known))
+        }
     }
 
     /// Tells the store which rows are about to be compared.

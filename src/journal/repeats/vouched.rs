@@ -17,10 +17,11 @@ use crate::journal::codec::instructions::Instructions;
 use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::digests::file_digest;
 use crate::journal::evidence::encoding::Digest;
+use crate::journal::payments::answered::ReadBy;
 use crate::journal::verify::intact::Intact;
 use crate::journal::verify::one_payment::misfit;
 use crate::ledger::intact::{Mismatch, same};
-use crate::ledger::pin::READ_AS_DOCUMENT;
+use crate::ledger::pin::{READ_AS_DOCUMENT, dialect_of};
 use crate::store::tables::{batch, evidence, instruction, load};
 use crate::store::{Read, Reads, Scan, Test, Value, shape};
 
@@ -182,18 +183,22 @@ impl Vouched {
         }
     }
 
-    /// Returns whether what the gateway said of a row was read in another way.
-    pub(in crate::journal) fn is_read_otherwise(
+    /// Returns by what else the gateway's words about a row were read.
+    pub(in crate::journal) fn read_otherwise(
         &self,
         c: &dyn Read,
         seq: PaymentId,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<ReadBy>, Error> {
         let Some(in_force) = &self.reading else {
-            return Ok(false);
+            return Ok(None);
         };
         let was_read =
             reading(c, batch_of(c, seq)?)?.map_or(Cow::from(READ_AS_DOCUMENT), Cow::from);
-        Ok(was_read != in_force.as_str())
+        Ok(match was_read == in_force.as_str() {
+            true => None,
+            false if dialect_of(&was_read) == dialect_of(in_force) => Some(ReadBy::OtherCodes),
+            false => Some(ReadBy::OtherDialect),
+        })
     }
 
     /// Returns whether every payment of a row stands where its evidence says.

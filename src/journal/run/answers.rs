@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 
 use crate::domain::{PaymentId, ResponseDetails, Timestamp};
+use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Finding};
-use crate::lifecycle::{Class, CodeMeaning, Event};
+use crate::lifecycle::{Class, CodeMeaning, Event, PaymentState, Policy, State};
 use crate::store::tables::{inquiry, life};
 use crate::store::{Reads, Scan};
 
@@ -16,8 +17,18 @@ use crate::store::{Reads, Scan};
 pub(in crate::journal) fn as_it_counts<'f>(
     c: &WriteSession,
     finding: &'f Finding,
+    now: Timestamp,
+    policy: &Policy,
 ) -> Result<Cow<'f, Finding>, Error> {
-    if !c.is_shared() || !is_not_found(finding.event) {
+    if !is_not_found(finding.event) {
+        return Ok(Cow::Borrowed(finding));
+    }
+    let life = subject(c, finding.seq)?.moved.life;
+    if restores_too_early(&life, now, policy) {
+        let why = "not found, so soon after its post that it does not prove it";
+        return Ok(Cow::Owned(as_none(finding, why)));
+    }
+    if !c.is_shared() {
         return Ok(Cow::Borrowed(finding));
     }
     Ok(match finding.asked {
@@ -27,17 +38,27 @@ pub(in crate::journal) fn as_it_counts<'f>(
     })
 }
 
+/// Returns whether "not found" would confirm a failure before the gateway must show the post.
+fn restores_too_early(life: &PaymentState, now: Timestamp, policy: &Policy) -> bool {
+    life.state == State::Failed && now < policy.quarantine_ends(life)
+}
+
 /// Takes an answer for none: something else was recorded since it was asked for.
 pub(in crate::journal) fn unanswered(finding: &Finding) -> Finding {
-    let nothing = Finding {
+    let why = "not found, and something else was heard since it was asked";
+    planted!(journal::unanswered(as_none(finding, why), finding))
+}
+
+/// Takes an answer for none.
+fn as_none(finding: &Finding, why: &str) -> Finding {
+    Finding {
         event: Event::NoAnswer,
         said: ResponseDetails {
-            cause: "not found, and something else was heard since it was asked".into(),
+            cause: why.into(),
             ..ResponseDetails::default()
         },
         ..*finding
-    };
-    planted!(journal::unanswered(nothing, finding))
+    }
 }
 
 /// Returns whether an answer says that the gateway does not have the payment.

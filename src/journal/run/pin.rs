@@ -21,7 +21,7 @@ use crate::journal::codec::values::corrupt;
 use crate::journal::evidence::chain::Evidence;
 use crate::journal::evidence::digests;
 use crate::journal::payments::agreed::judged;
-use crate::journal::payments::answered::is_any_unexecuted_by_an_answer;
+use crate::journal::payments::answered::{ReadBy, is_any_unexecuted_by_an_answer};
 use crate::journal::recovery::lost_orders::Touched;
 use crate::journal::recovery::payers;
 use crate::journal::session::payments::subject;
@@ -221,11 +221,13 @@ pub(in crate::journal) fn pin(
     Ok((batch_id, last_claim_at))
 }
 
-/// Returns whether posts of a batch were called not executed in another reading than that of a command: they may have been.
+/// Returns whether posts of a batch were called not executed by another dialect than that of a command: they may have been executed where
+/// the batch was. What codes mean is found out as time goes by, and tells nothing of where a batch is.
 fn is_read_anew(c: &WriteSession, batch_id: BatchId, home: &Home) -> Result<bool, Error> {
     let on_record = reading(c, batch_id)?;
     let was_read = on_record.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
-    Ok(was_read != home.reading && is_any_unexecuted_by_an_answer(c, batch_id)?)
+    let differs = pin::dialect_of(was_read) != pin::dialect_of(&home.reading);
+    Ok(differs && is_any_unexecuted_by_an_answer(c, batch_id)?)
 }
 
 /// Refuses what all runs of a batch go by to be changed while another one is at work; `reads_anew`: it is how replies are read.
@@ -313,8 +315,17 @@ fn take_reading(
         detail: Some(&json!({"reading": reading, "before": before}).to_string()),
         ..Evidence::default()
     })?;
-    // Of a batch of which nothing has left, nothing is found.
-    reread::ask_again(c, batch_id, now)
+    let was_read = before.as_deref().unwrap_or(pin::READ_AS_DOCUMENT);
+    let by = match pin::dialect_of(was_read) == pin::dialect_of(reading) {
+        true => ReadBy::OtherCodes,
+        false => ReadBy::OtherDialect,
+    };
+    // Of a batch that nobody has posted or asked about yet, nothing was read.
+    let last_claim: Option<Option<Timestamp>> = of_batch(c, batch_id, batch::last_claim_at)?;
+    match before.is_some() || last_claim.flatten().is_some() {
+        true => reread::ask_again(c, batch_id, by, now),
+        false => Ok(()),
+    }
 }
 
 /// Refuses to let a batch go elsewhere where what is said of its payments is not what their evidence comes to: who can write
@@ -377,7 +388,8 @@ fn account_move(
     let configured = &home.account;
     let on_record = account(c, batch_id)?;
     let belongs = (on_record.as_deref(), configured.as_str());
-    if judge(c, (batch_id, batch), belongs, false)? == Pin::Refused {
+    let is_read_anew = is_read_anew(c, batch_id, home)?;
+    if judge(c, (batch_id, batch), belongs, is_read_anew)? == Pin::Refused {
         let needs = match witnesses(c, batch_id, 1)?.is_empty() {
             true => Move::Impossible,
             false => Move::Proof,

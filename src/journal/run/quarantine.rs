@@ -2,17 +2,18 @@
 //!
 //! Every claim and every doubt rests on a policy, which its evidence names. So it is known of each payment how long its runs waited until
 //! "not found" counts, whichever machine they ran on and whichever journal it was then. Of one that an earlier journal may have posted it is not
-//! known: for that, the longest counts that this journal knows, or that the mark in its place has told of.
+//! known: for that, the longest counts of all runs that this journal knows of, and the mark in its place.
 
 use std::time::Duration;
 
 use super::open_lanes::counted;
 use super::restart::asked_about;
-use crate::domain::{BatchId, PaymentId, PolicyId};
+use crate::domain::{BatchId, EvidenceId, PaymentId, PolicyId};
 use crate::journal::Error;
-use crate::journal::codec::events::{CLAIMED_TOGETHER, PRESUMED_POSTED, event_numbers};
+use crate::journal::codec::events::{PRESUMED_POSTED, event_numbers};
 use crate::journal::codec::facts::{fact, note};
-use crate::journal::payments::first_claims::ClaimBlock;
+use crate::journal::payments::first_claims::{ClaimBlock, blocks};
+use crate::journal::session::expected::in_turn;
 use crate::journal::session::transaction::WriteSession;
 use crate::lifecycle::{Event, Policy, State};
 use crate::store::tables::{evidence, life, policy};
@@ -26,44 +27,50 @@ shape! {
     struct Rests of evidence { event: i64, policy_id: Option<PolicyId> }
 }
 
-/// Quarantines in the journal that are longer than the one of whoever asks.
+/// Quarantines of a batch that are longer than the one of whoever asks.
 struct Longer {
     policies: Vec<Recorded>,
-    /// The longest one of what was in this place before, where it is one of them.
-    of_the_place: Option<i64>,
-    /// First and last payment of what was claimed together with one of them.
+    /// The longest one of all runs of this journal, and of what was in its place before, where it is one of them.
+    of_all: Option<i64>,
+    /// First and last payment of what was claimed together with one of them, in their order.
     claimed: Vec<(i64, i64, i64)>,
 }
 
 impl Longer {
     /// Looks for them; `None` where there are none, as where the configuration was never changed.
-    fn find(c: &WriteSession, ours: Duration) -> Result<Option<Self>, Error> {
+    fn find(c: &WriteSession, batch_id: BatchId, ours: Duration) -> Result<Option<Self>, Error> {
         let least = millis(ours).saturating_add(1);
+        // A journal of an earlier build does not know it.
+        let known: Option<i64> = fact(c, LONGEST)?;
+        if known.is_some_and(|longest| longest < least) {
+            return Ok(None);
+        }
         let longer =
             Scan::of(&policy::TABLE).only(policy::not_found_quarantine, Test::at_least(&least));
-        let of_the_place = fact::<i64>(c, OF_THE_PLACE)?.filter(|place| *place >= least);
-        let (policies, of_the_place): (Vec<Recorded>, _) = planted!(journal::longer_quarantines((
-            c.list(&longer)?,
-            of_the_place
-        )));
-        if policies.is_empty() && of_the_place.is_none() {
+        let (policies, of_all): (Vec<Recorded>, _) =
+            planted!(journal::longer_quarantines((c.list(&longer)?, known)));
+        if policies.is_empty() && of_all.is_none() {
             return Ok(None);
         }
         let mut found = Self {
             policies,
-            of_the_place,
+            of_all,
             claimed: Vec::new(),
         };
         c.flush()?;
-        let together = Scan::by(&evidence::about_batch).at(&CLAIMED_TOGETHER);
-        c.each(&together, |block: ClaimBlock| {
-            if let Some(quarantine) = found.of_policy(block.policy_id) {
-                let runs = block.range()?.runs()?.into_iter();
-                let claimed = runs.map(|(first, last)| (first, last, quarantine));
-                found.claimed.extend(claimed);
-            }
-            Ok::<_, Error>(())
-        })?;
+        c.each(
+            &blocks(&batch_id, &EvidenceId::NONE),
+            |block: ClaimBlock| {
+                if let Some(quarantine) = found.of_policy(block.policy_id) {
+                    let runs = block.range()?.runs()?.into_iter();
+                    let claimed = runs.map(|(first, last)| (first, last, quarantine));
+                    found.claimed.extend(claimed);
+                }
+                Ok::<_, Error>(())
+            },
+        )?;
+        // No payment is claimed for the first time twice.
+        found.claimed.sort_unstable();
         Ok(Some(found))
     }
 
@@ -84,30 +91,34 @@ impl Longer {
         let own = own.filter_map(|row| match row.event {
             PRESUMED_POSTED => {
                 let here = self.claimed.iter().map(|(.., quarantine)| *quarantine);
-                here.chain(self.of_the_place).max()
+                self.of_all.or_else(|| here.max())
             }
             event if event == claimed || event == abandoned => self.of_policy(row.policy_id),
             // What a person orders rests on no wait, whatever stands there.
             _ => None,
         });
-        let together = self
+        let place = self
             .claimed
-            .iter()
-            .filter(|(first, last, _)| (*first..=*last).contains(&seq.get()))
-            .map(|(_, _, quarantine)| *quarantine);
+            .partition_point(|(first, ..)| *first <= seq.get());
+        let together = self.claimed[..place].last();
+        let together = together.filter(|(_, last, _)| seq.get() <= *last);
+        let together = together.map(|(.., quarantine)| *quarantine);
         Ok(own.chain(together).max())
     }
 }
 
-/// The name of the fact that says the longest quarantine of what was in the place of the journal before.
-const OF_THE_PLACE: &str = "quarantine";
+/// The name of the fact that says the longest quarantine of all runs of a journal, and of what was in its place before.
+const LONGEST: &str = "quarantine";
 
-/// Notes the longest quarantine, in milliseconds, that the mark in the place of the journal tells of.
-pub(in crate::journal) fn note_of_the_place(c: &WriteSession, told: u64) -> Result<(), Error> {
-    let told = i64::try_from(told).unwrap_or(i64::MAX);
-    let known: i64 = fact(c, OF_THE_PLACE)?.unwrap_or(0);
+/// Notes the quarantine of a run that takes a batch, or the longest one that the mark in the place of the journal tells of.
+pub(in crate::journal) fn note_longest(
+    c: &WriteSession,
+    quarantine: Duration,
+) -> Result<(), Error> {
+    let told = millis(quarantine);
+    let known: i64 = fact(c, LONGEST)?.unwrap_or(0);
     match told > known {
-        true => note(&**c, OF_THE_PLACE, &told),
+        true => note(&**c, LONGEST, &told),
         false => Ok(()),
     }
 }
@@ -127,7 +138,7 @@ pub(in crate::journal) fn assert_no_shorter(
     policy: &Policy,
 ) -> Result<(), Error> {
     let ours = policy.not_found_quarantine;
-    let Some(longer) = Longer::find(c, ours)? else {
+    let Some(longer) = Longer::find(c, batch_id, ours)? else {
         return Ok(());
     };
     let mut open: Vec<PaymentId> = c.values(&asked_about(&batch_id, &State::InDoubt), life::seq)?;
@@ -140,8 +151,8 @@ pub(in crate::journal) fn assert_no_shorter(
         open.extend(c.values::<PaymentId>(&under_way, life::seq)?);
     }
     let (mut payments, mut longest) = (0, None);
-    for seq in open {
-        let found = longer.of_payment(c, seq)?;
+    for seq in in_turn(&**c, &open) {
+        let found = longer.of_payment(c, seq?)?;
         payments += u64::from(found.is_some());
         longest = longest.max(found);
     }
@@ -158,11 +169,11 @@ pub(in crate::journal) fn assert_no_shorter(
 /// The policy by which a person may decide about a payment: "not found" counts no sooner than for the runs that had it.
 pub(in crate::journal) fn no_shorter(
     c: &WriteSession,
-    seq: PaymentId,
+    (batch_id, seq): (BatchId, PaymentId),
     policy: &Policy,
 ) -> Result<Policy, Error> {
     let ours = policy.not_found_quarantine;
-    let longest = match Longer::find(c, ours)? {
+    let longest = match Longer::find(c, batch_id, ours)? {
         Some(longer) => longer.of_payment(c, seq)?,
         None => None,
     };

@@ -95,6 +95,7 @@ pub(in crate::journal) fn acquire(
         quarantine::assert_no_shorter(c, batch_id, policy)?;
     }
     if Purpose::of_gateway(&terms.home.gateway) != Purpose::Rehearsal {
+        quarantine::note_longest(c, policy.not_found_quarantine)?;
         c.mark_quarantine(policy.not_found_quarantine);
     }
     confirmed::record(c, batch_id, &confirmation, terms.now)?;

@@ -8,6 +8,7 @@ use crate::domain::{BillId, LoadId, PaymentId, Timestamp, Totals};
 use crate::ledger::Purpose;
 use crate::ledger::calendar::BatchDates;
 use crate::ledger::confirmation::Bound;
+use crate::ledger::pin::dialect_of;
 
 /// The first line: the format, and its version.
 const FIRST: &str = "disburse approval 1";
@@ -56,7 +57,8 @@ impl Target {
                 Purpose::Gateway | Purpose::Unknown => gateway.to_owned(),
             },
             account: account.to_owned(),
-            reading: reading.to_owned(),
+            // What codes mean is found out as time goes by; what is signed is what is posted.
+            reading: dialect_of(reading).to_owned(),
         }
     }
 }

@@ -644,6 +644,8 @@ fn a_reference_that_names_its_period_is_the_same_debt_for_ever() {
         assert_eq!(paid(400), for_ever, "{names_a_period} {references:?}");
         // What has failed, or was withdrawn, is paid by whoever has it now.
         assert!(!counts(Standing::Failed, DAY, &terms));
-        assert_eq!(all.longest() > DAY * 400, names_a_period);
+        // It does not start again either.
+        let terms = all.by_references(RESTART, references);
+        assert_eq!(terms.references_restart, !for_ever);
     }
 }

@@ -13,8 +13,9 @@ use crate::ledger::HeldFor;
 use crate::ledger::decisions::{Asked, Refusal, is_asked_first};
 use crate::lifecycle::{Policy, State, StepContext};
 use crate::simulation::disk::rows;
+use crate::simulation::hurry::hurried;
 use crate::simulation::judge::oracle::Generation;
-use crate::simulation::life::{hurried, policy};
+use crate::simulation::life::policy;
 use crate::simulation::scene::Scene;
 
 /// After so long the operator may say that an open payment failed, although the gateway has it.
@@ -48,11 +49,10 @@ impl Scene {
     fn patience(&self) -> Policy {
         let longest = Duration::from_secs(GIVE_UP_AFTER_S);
         let of_runs = policy(true, self.settle_on);
-        let is_hurried = self.world.lock().rng.u32(0..4) == 0 && self.knows_the_quarantine();
         Policy {
             give_up_after: longest,
             delivered_give_up_after: longest,
-            ..match is_hurried {
+            ..match self.hurries(2) {
                 true => hurried(&of_runs),
                 false => Policy::clone(&of_runs),
             }
