@@ -7,7 +7,10 @@ use super::first_claims::first_claim;
 use crate::domain::{BatchId, EvidenceId, PaymentId, ResponseDetails};
 use crate::journal::Error;
 use crate::journal::codec::detail::parsed;
-use crate::journal::codec::events::{ACCOUNT_MOVED, GATEWAY_MOVED, PRESUMED_POSTED, event_numbers};
+use crate::journal::codec::events::{
+    ACCOUNT_MOVED, ACCOUNT_TAKEN, GATEWAY_MOVED, PRESUMED_POSTED, READING_ACCEPTED, READING_TAKEN,
+    event_numbers,
+};
 use crate::journal::recovery::lost_orders::was_moved_while_open;
 use crate::journal::session::subject::Subject;
 use crate::ledger::moves::not_found_after_a_move;
@@ -53,10 +56,37 @@ pub(in crate::journal) fn was_posted_before(
     if presumed > posted && was_moved_while_open(c, batch_id)? {
         return Ok(true);
     }
-    let moved = last_proven_move(c, batch_id)?;
-    Ok(posted
-        .or(presumed)
-        .is_some_and(|posted| Some(posted) < moved))
+    let Some(posted) = posted.or(presumed) else {
+        return Ok(false);
+    };
+    if Some(posted) < last_proven_move(c, batch_id)? {
+        return Ok(true);
+    }
+    is_read_anew_elsewhere(c, batch_id, posted)
+}
+
+/// Returns whether a batch has gone elsewhere since a post, when nothing of it was open, and its replies were read in another way after that, by
+/// which the post may have arrived where the batch was.
+fn is_read_anew_elsewhere(
+    c: &dyn Read,
+    batch_id: BatchId,
+    posted: EvidenceId,
+) -> Result<bool, Error> {
+    let since = |kinds: &[i64], before: EvidenceId| -> Result<Option<EvidenceId>, Error> {
+        let mut first = None;
+        for kind in kinds {
+            let of_kind = Scan::by(&evidence::about_batch).at(kind).at(&batch_id);
+            let found: Option<EvidenceId> =
+                c.value(&of_kind.after(&before), evidence::evidence_id)?;
+            first = first.into_iter().chain(found).min();
+        }
+        Ok(first)
+    };
+    let gone = since(&[ACCOUNT_TAKEN, ACCOUNT_MOVED, GATEWAY_MOVED], posted)?;
+    let Some(gone) = gone else {
+        return Ok(false);
+    };
+    Ok(since(&[READING_TAKEN, READING_ACCEPTED], gone)?.is_some())
 }
 
 /// Returns the evidence that a payment was handed out for sending last; `None`: it never was.
