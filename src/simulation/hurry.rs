@@ -9,8 +9,6 @@ use std::time::Duration;
 use fastrand::Rng;
 
 use crate::lifecycle::Policy;
-use crate::simulation::disk::rows;
-use crate::simulation::scene::Scene;
 
 /// One seed of so many plays it.
 const SHARE: u64 = 8;
@@ -24,15 +22,11 @@ impl Hurry {
         let plays = (seed.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32).is_multiple_of(SHARE);
         Self(plays.then(|| RefCell::new(Rng::with_seed(seed ^ 0x4855_5252))))
     }
-}
 
-impl Scene {
-    /// Whether somebody hurries now, once of so many times. In a journal that was lost and begun anew, nothing tells who comes with another
-    /// configuration that they do.
-    pub(super) fn hurries(&self, of: u32) -> bool {
-        let dice = self.hurry.0.as_ref();
-        let falls = dice.is_some_and(|rng| rng.borrow_mut().u32(0..of) == 0);
-        falls && self.disk.look(rows::knows_a_quarantine)
+    /// Whether somebody hurries, once of so many times.
+    pub(super) fn comes(&self, of: u32) -> bool {
+        let dice = self.0.as_ref();
+        dice.is_some_and(|rng| rng.borrow_mut().u32(0..of) == 0)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::ledger::confirmation::{Answer, Bound, Confirmation};
 use crate::ledger::standstill::SILENCE_MAX;
 use crate::lifecycle::{Policy, SettleOn};
 use crate::preflight::{RequestPolicy, Uploads};
+use crate::simulation::disk::rows;
 use crate::simulation::hurry::hurried;
 use crate::simulation::operator::accounts::owner;
 use crate::simulation::outside::file_service::FileService;
@@ -287,6 +288,11 @@ impl Scene {
         };
         self.world.lock().doors.insert(by, door);
         Ok(())
+    }
+
+    /// Whether somebody hurries now. In a journal that was lost and begun anew, nothing tells who comes with another configuration that they do.
+    pub(super) fn hurries(&self, of: u32) -> bool {
+        self.hurry.comes(of) && self.disk.look(rows::knows_a_quarantine)
     }
 
     fn settings(&self, healthy: bool, user: &'static str, ordeal: Ordeal) -> Settings {

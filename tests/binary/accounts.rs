@@ -226,54 +226,6 @@ fn a_mistyped_user_is_mended_without_a_word() {
     world.expect(0, &["verify", "b"]);
 }
 
-/// What codes mean tells nothing of who was let in.
-#[test]
-fn a_mistyped_user_is_mended_together_with_the_meaning_of_a_code() {
-    let (server, books) = gateway(|_| Some(139));
-    let mut world = world(&server);
-    world.write_rows("batch.csv", &rows(3, 121));
-    world.set("DISBURSE_USERNAME", "amce");
-    world.expect(5, &PAY);
-    world.set("DISBURSE_USERNAME", "acme");
-    let text = world.read("disburse.toml");
-    world.write(
-        "disburse.toml",
-        &format!("{text}\n[post_codes]\n555 = \"refused\"\n"),
-    );
-    world.expect(0, &RUN);
-    assert_executed_once(&books, 3);
-    world.expect(0, &["verify", "b"]);
-}
-
-/// A copy, or a new journal, does not know for how long the lost run waited: the mark does.
-#[test]
-fn a_journal_that_lost_a_run_waits_no_less_than_that_did() {
-    let (server, books) = gateway(|_| None);
-    books.lock().unwrap().hides_lost = true;
-    let mut world = world(&server);
-    world.write_rows("batch.csv", &rows(2, 126));
-    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
-    world.expect(0, &["backup", "copy.db"]);
-    world.set("DISBURSE_NOT_FOUND_QUARANTINE", "1h");
-    world.expect(4, &[&RUN[..], &["--no-wait"]].concat());
-    world.unset("DISBURSE_NOT_FOUND_QUARANTINE");
-    let refused = "resolution.not_found_quarantine = 3600s";
-    world.expect(2, &RUN).says(refused);
-    put_back(&world, &[]);
-    for _ in 0..2 {
-        world.expect(2, &RUN).says(refused);
-    }
-    world.delete_journal();
-    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
-    world.expect(2, &RUN).says(refused);
-    world.set("DISBURSE_NOT_FOUND_QUARANTINE", "1h");
-    let done = world.disburse(&[&RUN[..], &["--max-wait", "2s"]].concat());
-    assert_eq!(done.code, Some(4), "{done:?}");
-    assert_eq!(books.lock().unwrap().executed_by("hidden"), 2);
-    let books = books.lock().unwrap();
-    assert!(books.executed.values().all(|times| *times == 1));
-}
-
 #[test]
 fn an_account_that_is_called_otherwise_now_shows_that_it_is_the_same() {
     let (server, books) = gateway(|_| Some(139));

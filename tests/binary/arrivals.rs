@@ -141,3 +141,31 @@ fn a_name_alone_is_not_enough_where_another_batch_went_to_another_gateway() {
     assert_executed_once(&books, 3);
     assert_eq!(others.lock().unwrap().executed_by("acme"), 0);
 }
+
+/// A copy, or a new journal, does not know for how long the lost run waited: the mark does.
+#[test]
+fn a_journal_that_lost_a_run_waits_no_less_than_that_did() {
+    let (server, books) = gateway(|_| None);
+    books.lock().unwrap().hides_lost = true;
+    let mut world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(2, 126));
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.expect(0, &["backup", "copy.db"]);
+    world.set("DISBURSE_NOT_FOUND_QUARANTINE", "1h");
+    world.expect(4, &[&RUN[..], &["--no-wait"]].concat());
+    world.unset("DISBURSE_NOT_FOUND_QUARANTINE");
+    let refused = "resolution.not_found_quarantine = 3600s";
+    world.expect(2, &RUN).says(refused);
+    put_back(&world, &[]);
+    for _ in 0..2 {
+        world.expect(2, &RUN).says(refused);
+    }
+    world.delete_journal();
+    world.expect(0, &["load", "batch.csv", "--batch", "b"]);
+    world.expect(2, &RUN).says(refused);
+    world.set("DISBURSE_NOT_FOUND_QUARANTINE", "1h");
+    let done = world.disburse(&[&RUN[..], &["--max-wait", "2s"]].concat());
+    assert_eq!(done.code, Some(4), "{done:?}");
+    assert_eq!(books.lock().unwrap().executed_by("hidden"), 2);
+    assert_executed_once(&books, 2);
+}

@@ -467,3 +467,22 @@ fn a_user_name_that_was_let_in_once_is_not_mended() {
         .says("disburse run b --account-moved --reason TEXT");
     assert_eq!(executed(&books), [3, 0]);
 }
+
+/// What codes mean tells nothing of who was let in.
+#[test]
+fn a_mistyped_user_is_mended_together_with_the_meaning_of_a_code() {
+    let (server, books) = gateway(|_| Some(139));
+    let mut world = World::new(&Setup::default()).towards(&server.url());
+    world.write_rows("batch.csv", &rows(3, 121));
+    world.set("DISBURSE_USERNAME", "amce");
+    world.expect(5, &PAY);
+    world.set("DISBURSE_USERNAME", "acme");
+    let text = world.read("disburse.toml");
+    world.write(
+        "disburse.toml",
+        &format!("{text}\n[post_codes]\n555 = \"refused\"\n"),
+    );
+    world.expect(0, &RUN);
+    assert_executed_once(&books, 3);
+    world.expect(0, &["verify", "b"]);
+}

@@ -122,22 +122,28 @@ pub(in crate::cli) fn refused(input: &Input, repeats: &Repeats, bad: u64, back: 
     };
     let todo = what_to_do(back, is_whole, repeats).into_iter();
     let error = todo.fold(error, Error::hint);
-    if let Some(period) = input.period() {
-        return error.hint(format!(
+    of_references(input.period())
+        .into_iter()
+        .fold(error, Error::hint)
+}
+
+/// Says how references tell payments apart; `period`: the one that each of the file names.
+fn of_references(period: Option<&str>) -> Vec<String> {
+    if let Some(period) = period {
+        return vec![format!(
             "each reference of the file names the period {period}, so that the same one is the same debt however long ago it was paid. If the file \
              pays another month, take that month's file, and name that month with --period, and a batch of its own. What failed is paid with disburse retry"
-        ));
+        )];
     }
-    error
-        .hint(
-            "use references that name the payment, such as EMP-00001-2026-12, and not only the person: otherwise next month's payment looks like \
-             this one. Do not change references in this file: paid rows would be paid again",
-        )
-        .hint(
-            "if you pay the same people the same amounts more often than repeats.window expects (20 days by default), \
-             set a shorter one, for all services or for one; if your references start again from 1, set \
-             repeats.references_restart",
-        )
+    vec![
+        "use references that name the payment, such as EMP-00001-2026-12, and not only the person: otherwise next month's payment looks like \
+         this one. Do not change references in this file: paid rows would be paid again"
+            .to_owned(),
+        "if you pay the same people the same amounts more often than repeats.window expects (20 days by default), \
+         set a shorter one, for all services or for one; if your references start again from 1, set \
+         repeats.references_restart"
+            .to_owned(),
+    ]
 }
 
 /// Names the rows that are not as they were loaded before: a correction, or a mistake.

@@ -99,8 +99,8 @@ impl Sides<'_, '_> {
         let enough = all_named && self.alike.get(load.load_id) >= ALIKE_MAX;
         let by_reference_alone = load.by_reference_alone;
         move |known| {
-            let is_needless = enough && is_named(known);
-            !is_needless && !(by_reference_alone && is_of_payment(known))
+            let is_known = enough && is_named(known);
+            !(is_known || by_reference_alone && is_of_payment(known))
         }
     }
 

@@ -9,12 +9,13 @@ use std::time::Duration;
 use super::open_lanes::counted;
 use super::restart::asked_about;
 use crate::domain::{BatchId, EvidenceId, PaymentId, PolicyId};
-use crate::journal::Error;
 use crate::journal::codec::events::{PRESUMED_POSTED, event_numbers};
 use crate::journal::codec::facts::{fact, note};
 use crate::journal::payments::first_claims::{ClaimBlock, blocks};
 use crate::journal::session::expected::in_turn;
 use crate::journal::session::transaction::WriteSession;
+use crate::journal::{Error, Home};
+use crate::ledger::Purpose;
 use crate::lifecycle::{Event, Policy, State};
 use crate::store::tables::{evidence, life, policy};
 use crate::store::{Reads, Scan, Test, shape};
@@ -131,12 +132,26 @@ fn duration(millis: i64) -> Duration {
     Duration::from_millis(millis.unsigned_abs())
 }
 
-/// Refuses a run that would take "not found" for true sooner than a run did that had a payment in hand which is sent or in doubt.
-pub(in crate::journal) fn assert_no_shorter(
+/// Takes note of the quarantine of a run that takes a batch, unless it is refused; `is_alone`: beside others it has theirs.
+pub(super) fn take(
     c: &WriteSession,
-    batch_id: BatchId,
+    (batch_id, is_alone): (BatchId, bool),
+    home: &Home,
     policy: &Policy,
 ) -> Result<(), Error> {
+    if is_alone {
+        assert_no_shorter(c, batch_id, policy)?;
+    }
+    if Purpose::of_gateway(&home.gateway) == Purpose::Rehearsal {
+        return Ok(());
+    }
+    note_longest(c, policy.not_found_quarantine)?;
+    c.mark_quarantine(policy.not_found_quarantine);
+    Ok(())
+}
+
+/// Refuses a run that would take "not found" for true sooner than a run did that had a payment in hand which is sent or in doubt.
+fn assert_no_shorter(c: &WriteSession, batch_id: BatchId, policy: &Policy) -> Result<(), Error> {
     let ours = policy.not_found_quarantine;
     let Some(longer) = Longer::find(c, batch_id, ours)? else {
         return Ok(());

@@ -91,13 +91,7 @@ pub(in crate::journal) fn acquire(
         c.watch_clock(token.epoch, clock);
     }
     let is_alone = !c.is_shared() || !sessions::are_others(c, token)?;
-    if is_alone {
-        quarantine::assert_no_shorter(c, batch_id, policy)?;
-    }
-    if Purpose::of_gateway(&terms.home.gateway) != Purpose::Rehearsal {
-        quarantine::note_longest(c, policy.not_found_quarantine)?;
-        c.mark_quarantine(policy.not_found_quarantine);
-    }
+    quarantine::take(c, (batch_id, is_alone), &terms.home, policy)?;
     confirmed::record(c, batch_id, &confirmation, terms.now)?;
     c.begin_run(batch_id, confirmation.allowance(), &terms.calendar);
     #[cfg(test)]

@@ -15,11 +15,11 @@ use crate::store::Read;
 /// again because it was not found; the payment itself included. What is in conflict had failed, and may have been given back.
 fn paid_to(c: &dyn Read, msisdn: &str, (from, until): (i64, i64)) -> i64 {
     let lives = rows::lives(c).into_iter().filter(|life| {
-        let may_be_paid = match life.state {
-            State::Ready | State::Failed | State::Cancelled | State::Conflict => false,
-            _ => true,
-        };
-        may_be_paid && life.posted_at.is_some_and(|at| from <= at && at < until)
+        let is_unpaid = matches!(
+            life.state,
+            State::Ready | State::Failed | State::Cancelled | State::Conflict
+        );
+        !is_unpaid && life.posted_at.is_some_and(|at| from <= at && at < until)
     });
     let rows = lives.map(|life| rows::instruction(c, life.seq));
     let to_number = rows.filter(|row| row.msisdn == msisdn);
