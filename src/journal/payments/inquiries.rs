@@ -196,7 +196,7 @@ fn noticed(c: &dyn Read, seq: PaymentId) -> Result<BTreeSet<EvidenceId>, Error> 
     let own = Scan::of(&instruction::TABLE).at(&seq);
     let batch_id: Option<BatchId> = c.value(&own, instruction::batch_id)?;
     if let Some(batch_id) = batch_id {
-        // The first one comes before all that was ever heard.
+        // Before the first one of a batch nothing was heard, unless an earlier build has posted it.
         for kind in [READING_ACCEPTED, READING_TAKEN] {
             let read_anew = Scan::by(&evidence::about_batch).at(&kind).at(&batch_id);
             noticed.extend(c.values::<EvidenceId>(&read_anew, evidence::evidence_id)?);
