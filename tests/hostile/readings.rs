@@ -2,7 +2,7 @@
 //! not executed, may have been paid.
 
 use super::gateway::Gateway;
-use super::office::{BATCH, Ended, Office, Setup};
+use super::office::{BATCH, Ended, Office, Setup, until_while};
 use super::oracle::payments;
 use super::script::{Answer, Both, Conduct, Effect, Post, Query, millis};
 
@@ -150,6 +150,58 @@ fn what_the_gateway_does_not_show_yet_confirms_no_failure() {
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert_eq!(gateway.ledger.executions(), 2);
     assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// Nor by a shorter quarantine than the run had that posted it.
+#[test]
+fn a_shorter_quarantine_confirms_no_failure_sooner() {
+    let gateway = gateway_that_shows_after(3_000, 106);
+    let office = office(&gateway);
+    let path = office.path("disburse.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let short = "not_found_quarantine = \"1100ms\"";
+    std::fs::write(&path, text.replace(short, "not_found_quarantine = \"1h\"")).unwrap();
+    assert_eq!(office.pay().code, Some(3));
+    std::fs::write(&path, text).unwrap();
+    means(&office, "106 = \"in_doubt\"");
+    let load = ["load", "batch.csv", "--batch", "again"];
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < millis(2_500) {
+        office.call(&["run", BATCH, "--yes", "--max-wait", "1s"]);
+        ends(&office, 2, &load);
+    }
+    assert_eq!(gateway.ledger.posts(), 2);
+}
+
+/// Once the gateway has said by the present meaning that it does not have them, they are failures like others.
+#[test]
+fn what_is_confirmed_by_the_present_meaning_can_be_retried() {
+    let gateway = Gateway::start(|post: &Post<'_>| match post.nth {
+        1 if !post.executed => Conduct::refusal(199),
+        _ => Conduct::honest(),
+    });
+    let office = office(&gateway);
+    let path = office.path("disburse.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    means(&office, "199 = \"failed\"");
+    assert_eq!(office.pay().code, Some(3));
+    std::fs::write(&path, text).unwrap();
+    let retry = ["retry", BATCH, "--yes"];
+    let told = ends(&office, 2, &retry).err;
+    assert!(
+        told.contains("disburse run salaries asks the gateway"),
+        "{told}"
+    );
+    until_while(
+        "the gateway has denied them after the quarantine",
+        || {
+            run(&office, BATCH);
+            office.call(&retry).code == Some(0)
+        },
+        || true,
+    );
+    let posts = gateway.ledger.posts();
+    assert_eq!(posts, 2);
 }
 
 /// Whatever was withdrawn of a row, what it had failed with is asked about.

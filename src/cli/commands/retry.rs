@@ -142,17 +142,18 @@ fn retried_text(count: u64, nothing: String) -> String {
     }
 }
 
-/// Refuses a retry of what failed by a code that the tables in force do not call a failure: it may have been paid.
+/// Refuses a retry of what failed by a code that the tables in force do not call a failure, until a run has asked about it: it may have been
+/// paid.
 fn refuse_read_otherwise(
     session: &Session,
     batch: &BatchName,
     failed: &ByCode,
 ) -> Result<(), Error> {
+    let settings = session.settings(false, Vec::new()).ok();
     // Without a configuration the codes mean what they mean by default.
-    let codes = session.settings(false, Vec::new()).map_or_else(
-        |_| CodeTable::default(),
-        |settings| gateway::codes(&settings),
-    );
+    let codes = settings
+        .as_ref()
+        .map_or_else(CodeTable::default, gateway::codes);
     let otherwise = failed.iter().find_map(|(code, tally)| {
         code.filter(|code| !gateway::is_failure(&codes, *code))
             .map(|code| (code, tally))
@@ -160,14 +161,20 @@ fn refuse_read_otherwise(
     let Some((code, tally)) = otherwise else {
         return Ok(());
     };
+    if let Some(settings) = settings {
+        let snapshot_of = Reader::open(session.journal()?.location())?;
+        if snapshot_of.snapshot(batch)?.reading()? == gateway::reading(&settings) {
+            return Ok(());
+        }
+    }
     Err(Error::refused(format!(
         "{} of batch {batch} failed with code {code}, which the present [status_codes] and [post_codes] do not call a \
          failure: they may have been paid, and nothing is retried",
         output::counted(tally.count, "payment"),
     ))
     .hint(format!(
-        "ask the gateway's people about them: `disburse report {batch} --out reports/{batch}` lists them. If {code} is a failure after all, \
-         add it to [status_codes]"
+        "disburse run {batch} asks the gateway about them by the present meaning; then repeat this command. If {code} is a failure after all, \
+         say so in [status_codes] or [post_codes]"
     )))
 }
 

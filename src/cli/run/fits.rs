@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use super::super::Error;
 use super::job::Job;
 use crate::cli::files::rules::only_country;
-use crate::cli::gateway;
 use crate::cli::terminal::output;
 use crate::gateway::wire::{fits_the_document, misfit};
 use crate::journal::{Home, Reader};
@@ -34,36 +33,11 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Refuses retries that were ordered when the tables called a code a failure that they do not call so now: what failed by it may
-    /// have been paid.
-    fn retries_are_of_failures(&self) -> Result<(), Error> {
-        let codes = gateway::codes(self.settings);
-        let retried = Reader::open(self.journal.location())?
-            .snapshot(self.batch)?
-            .retried_codes()?;
-        let is_failure = |code: &i32| gateway::is_failure(&codes, *code);
-        let Some(code) = retried.into_iter().find(|code| !is_failure(code)) else {
-            return Ok(());
-        };
-        let batch = self.batch;
-        Err(Error::refused(format!(
-            "batch {batch} has retries of payments that failed with code {code}, which the present [status_codes] and \
-             [post_codes] do not call a failure: they may have been paid. Nothing was sent"
-        ))
-        .hint(format!(
-            "cancel those retries (`disburse cancel {batch} REFERENCE`) until the gateway's people have said what became of them. Where {code} is \
-             a failure after all, say so in [status_codes]"
-        )))
-    }
-
-    /// Holds what is about to be posted against dialect and tables as they are now.
+    /// Holds what is about to be posted against the dialect as it is now.
     pub(super) async fn fits_the_settings(&self, home: &Home) -> Result<(), Error> {
         self.warn_of_the_reading(home).await?;
         match self.orders_lost.is_none() {
-            true => {
-                self.retries_are_of_failures()?;
-                self.fits_the_dialect().await
-            }
+            true => self.fits_the_dialect().await,
             // A run that only asks posts nothing.
             false => Ok(()),
         }

@@ -72,21 +72,42 @@ fn is_read_anew_elsewhere(
     batch_id: BatchId,
     posted: EvidenceId,
 ) -> Result<bool, Error> {
-    let since = |kinds: &[i64], before: EvidenceId| -> Result<Option<EvidenceId>, Error> {
-        let mut first = None;
-        for kind in kinds {
-            let of_kind = Scan::by(&evidence::about_batch).at(kind).at(&batch_id);
-            let found: Option<EvidenceId> =
-                c.value(&of_kind.after(&before), evidence::evidence_id)?;
-            first = first.into_iter().chain(found).min();
-        }
-        Ok(first)
-    };
-    let gone = since(&[ACCOUNT_TAKEN, ACCOUNT_MOVED, GATEWAY_MOVED], posted)?;
-    let Some(gone) = gone else {
-        return Ok(false);
-    };
-    Ok(since(&[READING_TAKEN, READING_ACCEPTED], gone)?.is_some())
+    let gone = [ACCOUNT_TAKEN, ACCOUNT_MOVED, GATEWAY_MOVED];
+    match first_of(c, batch_id, &gone, posted)? {
+        Some(gone) => Ok(first_of(c, batch_id, &READ_ANEW, gone)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+/// Returns whether replies about a batch were read in another way since a payment of it was posted last.
+pub(in crate::journal) fn is_read_anew(
+    c: &dyn Read,
+    batch_id: BatchId,
+    seq: PaymentId,
+) -> Result<bool, Error> {
+    match last_post(c, batch_id, seq)? {
+        Some(posted) => Ok(first_of(c, batch_id, &READ_ANEW, posted)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+/// That replies about a batch are read in another way.
+const READ_ANEW: [i64; 2] = [READING_TAKEN, READING_ACCEPTED];
+
+/// Returns the first evidence about a batch of some kinds behind another one.
+fn first_of(
+    c: &dyn Read,
+    batch_id: BatchId,
+    kinds: &[i64],
+    behind: EvidenceId,
+) -> Result<Option<EvidenceId>, Error> {
+    let mut first = None;
+    for kind in kinds {
+        let of_kind = Scan::by(&evidence::about_batch).at(kind).at(&batch_id);
+        let found: Option<EvidenceId> = c.value(&of_kind.after(&behind), evidence::evidence_id)?;
+        first = first.into_iter().chain(found).min();
+    }
+    Ok(first)
 }
 
 /// Returns the evidence that a payment was handed out for sending last; `None`: it never was.

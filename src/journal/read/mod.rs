@@ -12,7 +12,6 @@ pub(super) mod posted_from;
 pub(super) mod reader;
 pub(super) mod ready;
 pub(super) mod records;
-pub(super) mod retried;
 pub(super) mod rows;
 pub(super) mod scheduled;
 pub(super) mod snapshot;

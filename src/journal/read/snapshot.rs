@@ -12,7 +12,7 @@ use crate::domain::{
     PayerTransactionId, PaymentId, PhraseId, Timestamp,
 };
 use crate::journal::codec::catalog::id_of;
-use crate::journal::codec::catalog::{known_batch, name};
+use crate::journal::codec::catalog::{known_batch, name, reading};
 use crate::journal::codec::events::{
     DOCUMENT_CHECKED, MONEY_LEFT, REPLACED, SHOWN_PAID, STOOD, SUPERSEDED, event_name, event_of,
     fact_of,
@@ -41,6 +41,7 @@ use crate::journal::{
 use crate::ledger::evidence::WORDS;
 use crate::ledger::heads::BatchHead;
 use crate::ledger::names::PaymentName;
+use crate::ledger::pin::READ_AS_DOCUMENT;
 use crate::ledger::recovery::JournalId;
 use crate::lifecycle::{Event, RecordedEvent, State};
 use crate::store::tables::{batch, chain, evidence, instruction, load, rejected};
@@ -176,6 +177,15 @@ impl Snapshot<'_> {
     pub fn runners(&self) -> Result<Vec<RunnerRecord>, Error> {
         self.begun
             .map_or(Ok(Vec::new()), |store| runners(store, self.batch_id))
+    }
+
+    /// Returns how replies about the batch are read, as its last run read them.
+    ///
+    /// # Errors
+    /// Faults of the journal.
+    pub fn reading(&self) -> Result<String, Error> {
+        let on_record = reading(self.c, self.batch_id)?;
+        Ok(on_record.unwrap_or_else(|| READ_AS_DOCUMENT.to_owned()))
     }
 
     /// Returns what is on record of the batch.

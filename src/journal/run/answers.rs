@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 
+use super::quarantine;
 use crate::domain::{PaymentId, ResponseDetails, Timestamp};
+use crate::journal::payments::posted_elsewhere::is_read_anew;
 use crate::journal::session::payments::subject;
 use crate::journal::session::transaction::WriteSession;
 use crate::journal::{Error, Finding};
-use crate::lifecycle::{Class, CodeMeaning, Event, PaymentState, Policy, State};
+use crate::lifecycle::{Class, CodeMeaning, Event, Policy, State};
 use crate::store::tables::{inquiry, life};
 use crate::store::{Reads, Scan};
 
@@ -23,8 +25,7 @@ pub(in crate::journal) fn as_it_counts<'f>(
     if !is_not_found(finding.event) {
         return Ok(Cow::Borrowed(finding));
     }
-    let life = subject(c, finding.seq)?.moved.life;
-    if restores_too_early(&life, now, policy) {
+    if confirms_too_early(c, finding.seq, now, policy)? {
         let why = "not found, so soon after its post that it does not prove it";
         return Ok(Cow::Owned(as_none(finding, why)));
     }
@@ -38,9 +39,20 @@ pub(in crate::journal) fn as_it_counts<'f>(
     })
 }
 
-/// Returns whether "not found" would confirm a failure before the gateway must show the post.
-fn restores_too_early(life: &PaymentState, now: Timestamp, policy: &Policy) -> bool {
-    life.state == State::Failed && now < policy.quarantine_ends(life)
+/// Returns whether "not found" would confirm a failure, which was read in another way then, before the gateway must show the post.
+fn confirms_too_early(
+    c: &WriteSession,
+    seq: PaymentId,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<bool, Error> {
+    let subject = subject(c, seq)?;
+    let life = &subject.moved.life;
+    if life.state != State::Failed || !is_read_anew(c, subject.batch_id, seq)? {
+        return Ok(false);
+    }
+    let policy = quarantine::no_shorter(c, (subject.batch_id, seq), policy)?;
+    Ok(now < policy.quarantine_ends(life))
 }
 
 /// Takes an answer for none: something else was recorded since it was asked for.
