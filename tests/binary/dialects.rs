@@ -509,12 +509,12 @@ fn what_failed_by_a_code_that_is_no_failure_any_more_is_not_paid_again() {
     let refused = world.disburse(&["retry", "b", "--yes"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
     refused.says("failed with code 299");
-    // A retry that was ordered before the correction does not leave either.
+    // A retry that was ordered before the correction does not leave before the gateway has said that what it replaces is not paid.
     world.write("disburse.toml", &failing);
     world.expect(0, &["retry", "b", "--yes"]);
     world.write("disburse.toml", &tables);
-    let refused = world.expect(2, &["run", "b", "--yes"]);
-    refused.says("failed with code 299");
+    let waits = world.expect(4, &["run", "b", "--yes", "--max-wait", "2s"]);
+    waits.says("waits for the gateway's answer about");
     assert_eq!(POSTS.load(Ordering::SeqCst), posts);
 }
 
