@@ -69,6 +69,16 @@ fn each_was_paid_once(gateway: &Gateway, office: &Office) {
     }
 }
 
+/// Runs the batch that was loaded with the same rows; each was executed once, by the first post of its own batch.
+#[track_caller]
+fn nothing_leaves_of_the_other_batch(gateway: &Gateway, office: &Office) -> Ended {
+    let ended = run(office, "again");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(gateway.ledger.executions(), 2);
+    assert_eq!(gateway.ledger.posts(), 2);
+    ended
+}
+
 /// 230 is the document's word for a float that did not suffice.
 #[test]
 fn what_was_kept_back_by_a_code_that_means_something_else_is_asked_about_first() {
@@ -124,16 +134,11 @@ fn what_stands_in_the_place_of_such_a_failure_does_not_leave() {
     assert_eq!(office.pay().code, Some(3));
     ends(&office, 0, &["load", "batch.csv", "--batch", "again"]);
     means(&office, "106 = \"in_doubt\"");
-    let ended = run(&office, "again");
-    assert_ne!(ended.code, Some(0), "{ended:?}");
+    let ended = nothing_leaves_of_the_other_batch(&gateway, &office);
     assert!(ended.err.contains("not certain to be unpaid"), "{ended:?}");
-    assert_eq!(gateway.ledger.posts(), 2);
     // Once its own batch has asked, everybody knows that it was paid.
     run(&office, BATCH);
-    let ended = run(&office, "again");
-    assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(gateway.ledger.executions(), 2);
-    assert_eq!(gateway.ledger.posts(), 2);
+    nothing_leaves_of_the_other_batch(&gateway, &office);
 }
 
 /// One "not found" confirms no such failure while the gateway may not show the post yet.
@@ -146,10 +151,7 @@ fn what_the_gateway_does_not_show_yet_confirms_no_failure() {
     means(&office, "106 = \"in_doubt\"");
     // It asks at once, and for as long as it takes.
     run(&office, BATCH);
-    let ended = run(&office, "again");
-    assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(gateway.ledger.executions(), 2);
-    assert_eq!(gateway.ledger.posts(), 2);
+    nothing_leaves_of_the_other_batch(&gateway, &office);
 }
 
 /// Nor by a shorter quarantine than the run had that posted it.

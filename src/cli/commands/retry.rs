@@ -162,8 +162,8 @@ fn refuse_read_otherwise(
         return Ok(());
     };
     if let Some(settings) = settings {
-        let snapshot_of = Reader::open(session.journal()?.location())?;
-        if snapshot_of.snapshot(batch)?.reading()? == gateway::reading(&settings) {
+        let reader = Reader::open(session.journal()?.location())?;
+        if reader.snapshot(batch)?.reading()? == gateway::reading(&settings) {
             return Ok(());
         }
     }
